@@ -1,0 +1,1 @@
+"""Read what the engines wrote and show it: statistics, counters, metrics, tables, figures, report."""

@@ -1,0 +1,39 @@
+"""The ``apuflow`` command: finds the modules of ``apuflow.commands`` and turns our errors into messages."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import typer
+
+from apuflow import commands
+from apuflow.errors import ApuflowError
+
+
+def build_app() -> typer.Typer:
+    """The application with every command registered."""
+    app = typer.Typer(
+        name="apuflow",
+        help="DNN primitives on gem5's GCN3 APU: plan, check, follow and compare experiments.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(lambda: None)
+    for module in sorted(info.name for info in pkgutil.iter_modules(commands.__path__)):
+        importlib.import_module(f"{commands.__name__}.{module}").register(app)
+    return app
+
+
+def main() -> None:
+    """Entry point. Exit status 2: the user's input is wrong; 1: the command says that something failed."""
+    try:
+        build_app()()
+    except ApuflowError as error:
+        print(f"apuflow: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None

@@ -1,0 +1,1 @@
+"""The commands of ``apuflow``: one module each, with ``register(app)``."""

@@ -1,0 +1,46 @@
+"""Write files so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | Path) -> Iterator[Path]:
+    """Give a path beside ``path`` to write to; on success flush it to disk and rename it to ``path``.
+
+    On any exception the partial file is removed and ``path`` keeps what it held before.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o666 & ~umask)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` to ``path`` atomically."""
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def sha256_file(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,90 @@
+"""Every path pattern of the workflow. Relative to the project's directory; strings, as Snakemake takes them.
+
+``{...}`` in an argument passes through, so each function also yields the rule's wildcard pattern.
+"""
+
+from __future__ import annotations
+
+DEFAULT_SWEEP = "default"
+
+
+# configuration -------------------------------------------------------------------------------------------
+def sweep_file(sweep: str = "{sweep}") -> str:
+    return f"configs/sweeps/{sweep}.yaml"
+
+
+def workload_file(workload: str = "{workload}") -> str:
+    return f"configs/workloads/{workload}.yaml"
+
+
+def machine_file(machine: str = "{machine}") -> str:
+    return f"configs/machines/{machine}.yaml"
+
+
+def release_file(release: str = "{release}") -> str:
+    return f"configs/gem5/{release}.yaml"
+
+
+# runs ----------------------------------------------------------------------------------------------------
+def run_dir(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """Everything one simulated point leaves: its record, statistics, logs and evidence."""
+    return f"runs/{engine}/{workload}/{point}"
+
+
+def run_record(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
+    return f"{run_dir(engine, workload, point)}/run.json"
+
+
+def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
+    """One preview batch: all points of a sweep's workload."""
+    return f"runs/preview/{workload}/{sweep}"
+
+
+def preview_counters(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
+    return f"{preview_dir(sweep, workload)}/counters.parquet"
+
+
+def preview_record(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
+    return f"{preview_dir(sweep, workload)}/run.json"
+
+
+# results -------------------------------------------------------------------------------------------------
+def results_dir(sweep: str = "{sweep}") -> str:
+    """The default sweep's results stand directly in ``results/``."""
+    return "results" if sweep == DEFAULT_SWEEP else f"results/{sweep}"
+
+
+def table(sweep: str = "{sweep}", workload: str = "{workload}", extension: str = "csv") -> str:
+    return f"{results_dir(sweep)}/{workload}.{extension}"
+
+
+def table_columns(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
+    """Units and meanings of a table's columns."""
+    return f"{results_dir(sweep)}/{workload}.columns.json"
+
+
+def figure_dir(sweep: str = "{sweep}") -> str:
+    return f"{results_dir(sweep)}/figures"
+
+
+def figure(sweep: str = "{sweep}", name: str = "{figure}", extension: str = "svg") -> str:
+    return f"{figure_dir(sweep)}/{name}.{extension}"
+
+
+def report(sweep: str = "{sweep}") -> str:
+    return f"{results_dir(sweep)}/report.html"
+
+
+# made here: toolchain, inputs ----------------------------------------------------------------------------
+def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
+    return f"cachefiles/objects/{gfx}/{name}.o"
+
+
+def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str = "{database}") -> str:
+    """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
+    return f"cachefiles/{release}/{rows}/{file}"
+
+
+def log(*parts: str) -> str:
+    return "logs/" + "/".join(parts) + ".log"
