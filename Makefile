@@ -1,0 +1,59 @@
+# Two commands do everything on a fresh machine: `make quickstart` and `make test`.
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
+CORES  ?= all
+
+.PHONY: help env quickstart test lint format bench lock clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# $(1): lock file, $(2): stamp. A half-made environment has no stamp and is finished by the next call.
+define install
+	@test -n "$(PYTHON)" || { echo "apuflow needs Python 3.11 or newer with the venv module (Debian: apt-get install python3-venv); set PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python || { echo "creating $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing $(1)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(2)
+endef
+
+$(VENV)/.runtime: requirements.lock pyproject.toml
+	$(call install,requirements.lock,$@)
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml
+	$(call install,requirements-dev.lock,$@)
+	@touch $(VENV)/.runtime
+
+env: $(VENV)/.runtime  ## create .venv with the pinned dependencies
+
+quickstart: env  ## every table and figure of the preview engine, no container needed
+	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html
+	@echo "table:  results/quickstart/softmax_fwd.csv"
+	@echo "report: results/quickstart/report.html"
+
+test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev  ## format and lint checks alone
+	$(BIN)/python -m pytest tests/test_style.py
+
+format: $(VENV)/.dev  ## format Python and Snakemake files
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/snakefmt Snakefile workflow/rules
+
+bench: $(VENV)/.dev  ## speed, as ratios
+	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+lock:  ## resolve the newest versions anew (maintainers)
+	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build -o requirements.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra dev -o requirements-dev.lock pyproject.toml
+	rm -rf $(VENV)-lock
+
+clean:  ## remove tables, figures and logs; runs, cachefiles and build products stay
+	rm -rf results logs
