@@ -1,0 +1,49 @@
+"""Format, lint and types of everything in the repository, by the tools that the README names."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+
+CHECKS = {
+    "ruff format": ["ruff", "format", "--check", "."],
+    "ruff check": ["ruff", "check", "."],
+    "mypy": ["mypy"],
+    "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow/rules"],
+    "snakemake --lint": ["snakemake", "--lint"],
+}
+
+
+@pytest.mark.parametrize("command", CHECKS.values(), ids=CHECKS.keys())
+def test_checker_is_content(command: list[str]) -> None:
+    done = subprocess.run(
+        [str(BIN / command[0]), *command[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_rule_has_a_docstring_and_a_log() -> None:
+    for file in [ROOT / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]:
+        text = file.read_text()
+        for match in re.finditer(r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", text, re.M | re.S):
+            name, body = match.groups()
+            assert body.lstrip().startswith('"""'), f"{file.name}: rule {name} has no docstring"
+            assert name == "all" or "    log:" in body, f"{file.name}: rule {name} has no log"
+
+
+def test_locks_name_no_registry_and_pin_everything() -> None:
+    for lock in ("requirements.lock", "requirements-dev.lock"):
+        for line in (ROOT / lock).read_text().splitlines():
+            assert re.fullmatch(r"[a-z0-9._-]+==[\w.!+]+( ; .+)?", line), f"{lock}: {line}"
