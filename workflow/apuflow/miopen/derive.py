@@ -1,0 +1,123 @@
+"""From a network to the kernels it launches and the kernel objects it needs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from apuflow.dnnmark.model import FIRST, Direction, Layer, Network
+from apuflow.dnnmark.parser import parse
+from apuflow.errors import ConfigError
+from apuflow.miopen import rocm_4_0_1
+from apuflow.miopen.launch import Buffers, Builder, Launch, Row
+
+DEFAULT_FORMULAS: Final = "rocm-4.0.1"
+FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
+"""Formula sets by name; a release's file (``configs/gem5/``) names the one that its image needs."""
+
+
+@functools.lru_cache(maxsize=16384)
+def launches(
+    network: Network, direction: Direction, num_cus: int, formulas: str = DEFAULT_FORMULAS
+) -> tuple[Launch, ...]:
+    """Every GPU kernel that the layers launch, in order.
+
+    Args:
+        network: a parsed configuration.
+        direction: "fwd", "bwd", or "both" for programs that run forward and then backward.
+        num_cus: compute units of the GPU (changes LRN forward only).
+        formulas: name of the formula set.
+
+    Raises:
+        NotDerivable: a layer that MIOpen refuses.
+        ConfigError: an unknown formula set.
+    """
+    if formulas not in FORMULAS:
+        raise ConfigError(
+            "unknown set of MIOpen formulas",
+            key="miopen.formulas",
+            value=formulas,
+            remedy=f"known: {', '.join(FORMULAS)}; another release needs a package of its own beside them",
+        )
+    builders = FORMULAS[formulas]
+    found: list[Launch] = []
+    for layer, buffers, one in passes(network, direction):
+        found += builders[layer.kind](layer, buffers, one, num_cus)
+    return tuple(found)
+
+
+def passes(network: Network, direction: Direction) -> Iterator[tuple[Layer, Buffers, Literal["fwd", "bwd"]]]:
+    """Layers in the order in which DNNMark runs them: forward in order, backward in reverse."""
+    named = list(_named(network))
+    if direction in ("fwd", "both"):
+        yield from ((layer, buffers, "fwd") for layer, buffers in named)
+    if direction in ("bwd", "both"):
+        yield from ((layer, buffers, "bwd") for layer, buffers in reversed(named))
+
+
+def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
+    """Each layer, by its name or kind, with the names of its buffers (unique in the network)."""
+    tops: dict[str, tuple[str, str]] = {}
+    used: set[str] = set()
+    for number, layer in enumerate(network.layers):
+        own = layer.name or layer.kind
+        if own in used:
+            own = f"{own}#{number}"
+        used.add(own)
+        bottom, bottom_diff = f"{own}.bottom", f"{own}.bottom_diff"
+        if network.run_mode == "composed" and layer.previous != FIRST:
+            bottom, bottom_diff = tops[layer.previous]
+        top = (f"{own}.top", f"{own}.top_diff")
+        tops[layer.name] = top
+        label = layer if layer.name else _labelled(layer)
+        yield label, Buffers(own, bottom, bottom_diff, *top)
+
+
+def _labelled(layer: Layer) -> Layer:
+    return Layer(layer.kind, layer.kind, layer.previous, layer.input, layer.output, layer.params)
+
+
+def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """``rows`` without repetitions, in order of first appearance (with the layer that wanted it first)."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        found.setdefault(row.key, row)
+    return tuple(found.values())
+
+
+@functools.lru_cache(maxsize=4096)
+def network_rows(
+    network: Network, direction: Direction, num_cus: int, formulas: str = DEFAULT_FORMULAS
+) -> tuple[Row, ...]:
+    """Kernel objects that a network looks up in MIOpen's cache: distinct, in launch order."""
+    return distinct(
+        Row(launch.program, launch.arguments, launch.layer)
+        for launch in launches(network, direction, num_cus, formulas)
+        if launch.program is not None and launch.arguments is not None
+    )
+
+
+def kernel_rows(
+    config_text: str,
+    direction: Direction,
+    num_cus: int,
+    *,
+    file: str | Path | None = None,
+    formulas: str = DEFAULT_FORMULAS,
+) -> list[Row]:
+    """Kernel objects that MIOpen looks up for a ``.dnnmark`` text: distinct, in launch order.
+
+    Args:
+        config_text: content of a ``.dnnmark`` file.
+        direction: "fwd", "bwd" or "both".
+        num_cus: compute units of the GPU.
+        file: the file's name, for error messages.
+        formulas: name of the formula set.
+
+    Raises:
+        ConfigError: the text is not a DNNMark configuration.
+        NotDerivable: a layer that MIOpen refuses, with the fix.
+    """
+    return list(network_rows(parse(config_text, file), direction, num_cus, formulas))

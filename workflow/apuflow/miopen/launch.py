@@ -1,0 +1,182 @@
+"""What one GPU kernel launch is: program, compile arguments, geometry, kernel arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from apuflow.dnnmark.model import Layer
+
+Extent: TypeAlias = tuple[int, int, int]
+ArgKind: TypeAlias = Literal["buffer", "int", "uint", "float", "long", "double"]
+Role: TypeAlias = Literal["", "in", "out", "inout"]
+
+
+class Arg(NamedTuple):
+    """One kernel argument, in the order of the kernel's signature.
+
+    Args:
+        kind: "buffer" (8 bytes: a device address), "int", "uint", "float" (4), "long", "double" (8).
+        value: the number; for a buffer the name of the memory, the same in every launch that shares it.
+        elements: a buffer's length in elements of ``element_bytes``.
+        role: whether the kernel reads or writes the buffer.
+        name: the parameter's meaning.
+        step: what ``value`` grows by from one pass of a loop to the next.
+    """
+
+    kind: ArgKind
+    value: int | float | str
+    elements: int = 0
+    role: Role = ""
+    name: str = ""
+    step: int = 0
+    element_bytes: int = 4
+
+
+class Gemm(NamedTuple):
+    """A matrix product as rocBLAS is called: column major, ``C = alpha op(A) op(B) + beta C``.
+
+    ``op(A)`` is m x k, ``op(B)`` k x n. Offsets, strides (between the products of a batch) and steps (between
+    the passes of a loop) are in elements. The launch's first three arguments are the buffers A, B and C.
+    """
+
+    m: int
+    n: int
+    k: int
+    transpose_a: bool
+    transpose_b: bool
+    batch: int
+    lda: int
+    ldb: int
+    ldc: int
+    stride_a: int = 0
+    stride_b: int = 0
+    stride_c: int = 0
+    beta: float = 0.0
+    offset_a: int = 0
+    offset_b: int = 0
+    offset_c: int = 0
+    step_a: int = 0
+    step_b: int = 0
+    step_c: int = 0
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel launch, or the same launch of every pass of a loop.
+
+    Args:
+        layer: the layer's name (its kind where it has none).
+        layer_kind: the section's name.
+        direction: the pass that launches it, "fwd" or "bwd".
+        library: "miopen", or "rocblas" for a matrix product.
+        program: MIOpen's source file; None for rocBLAS.
+        arguments: compile arguments as in MIOpen's kernel cache, without ``-mcpu``; None for rocBLAS.
+        kernel: name of the OpenCL kernel; "sgemm" for rocBLAS.
+        grid: work-items per dimension. Not always a multiple of ``workgroup``: the last one is then partial.
+        workgroup: work-items of a workgroup per dimension.
+        args: kernel arguments in order.
+        note: what is not MIOpen's own.
+        gemm: the matrix product of a rocBLAS launch.
+        count: how many times it is launched.
+        loop: launches of one layer with the same number above 0 alternate, pass by pass; see ``expand``.
+    """
+
+    layer: str
+    layer_kind: str
+    direction: Literal["fwd", "bwd"]
+    library: Literal["miopen", "rocblas"]
+    program: str | None
+    arguments: str | None
+    kernel: str
+    grid: Extent
+    workgroup: Extent
+    args: tuple[Arg, ...]
+    note: str = ""
+    gemm: Gemm | None = None
+    count: int = 1
+    loop: int = 0
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of one launch, partial ones included."""
+        return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+
+    @property
+    def work_items(self) -> int:
+        """Work-items of one launch."""
+        return math.prod(self.grid)
+
+
+class Row(NamedTuple):
+    """A kernel object that MIOpen looks up: source file and compile arguments (leading space, no -mcpu)."""
+
+    program: str
+    arguments: str
+    layer: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What distinguishes two rows."""
+        return self.program, self.arguments
+
+
+class Buffers(NamedTuple):
+    """Names of a layer's memory. In a composed network ``bottom`` is the previous layer's ``top``."""
+
+    own: str
+    bottom: str
+    bottom_diff: str
+    top: str
+    top_diff: str
+
+
+Builder: TypeAlias = Callable[[Layer, Buffers, Literal["fwd", "bwd"], int], tuple[Launch, ...]]
+"""Launches of one layer in one direction at a number of compute units."""
+
+
+def expand(launches: Iterable[Launch]) -> Iterator[Launch]:
+    """Every single launch in the order in which the GPU sees them: loops unrolled, offsets worked in."""
+    pending: list[Launch] = []
+    for launch in launches:
+        if pending and _loop(pending[0]) != _loop(launch):
+            yield from _passes(pending)
+            pending = []
+        if launch.loop:
+            pending.append(launch)
+        else:
+            yield from _passes([launch])
+    yield from _passes(pending)
+
+
+def _loop(launch: Launch) -> tuple[str, str, int]:
+    return launch.layer, launch.direction, launch.loop
+
+
+def _passes(body: Sequence[Launch]) -> Iterator[Launch]:
+    for number in range(body[0].count if body else 0):
+        for launch in body:
+            yield _pass(launch, number)
+
+
+def _pass(launch: Launch, number: int) -> Launch:
+    args = tuple(
+        arg._replace(value=arg.value + number * arg.step, step=0)
+        if arg.step and not isinstance(arg.value, str)
+        else arg
+        for arg in launch.args
+    )
+    gemm = launch.gemm
+    if gemm is not None:
+        gemm = gemm._replace(
+            offset_a=gemm.offset_a + number * gemm.step_a,
+            offset_b=gemm.offset_b + number * gemm.step_b,
+            offset_c=gemm.offset_c + number * gemm.step_c,
+            step_a=0,
+            step_b=0,
+            step_c=0,
+        )
+    return replace(launch, args=args, gemm=gemm, count=1, loop=0)

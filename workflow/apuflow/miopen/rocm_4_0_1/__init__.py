@@ -1,0 +1,22 @@
+"""What MIOpen of ROCm 4.0.1 (2.9.0, tag rocm-4.0.1) launches for each layer of DNNMark's HIP port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from apuflow.miopen.launch import Builder
+from apuflow.miopen.rocm_4_0_1 import activation, batchnorm, convolution, gemm, lrn, pooling, softmax
+
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "Convolution": convolution.launches,
+    "Pooling": pooling.launches,
+    "LRN": lrn.launches,
+    "Activation": activation.launches,
+    "FullyConnected": gemm.launches,
+    "Softmax": softmax.launches,
+    "BatchNorm": batchnorm.launches,
+    "Dropout": lambda layer, buffers, direction, num_cus: (),
+    "Bypass": activation.launches,
+}
+"""Per layer kind. Dropout launches nothing on HIP."""

@@ -1,0 +1,34 @@
+"""Pieces that the compile arguments of several kernels share."""
+
+from __future__ import annotations
+
+from apuflow.miopen.launch import Arg
+
+FP32 = " -DMIOPEN_USE_FP16=0 -DMIOPEN_USE_FP32=1"
+FP32_MLO = " -DMIOPEN_USE_FP32=1 -DMIOPEN_USE_FP16=0"
+"""The order of ``mlo_dir_conv.cpp`` (pooling, LRN)."""
+FP32_ALL = (
+    f"{FP32} -DMIOPEN_USE_INT8=0 -DMIOPEN_USE_INT8x4=0 -DMIOPEN_USE_BFP16=0"
+    " -DMIOPEN_USE_INT32=0 -DMIOPEN_USE_RNE_BFLOAT16=1"
+)
+"""``GetDataTypeKernelParams`` (``datatype.hpp``)."""
+
+
+def read_unit(elements: int) -> int:
+    """Floats that a work-item reads at once: the largest of 4, 2, 1 that divides ``elements``."""
+    return 4 if elements % 4 == 0 else 2 if elements % 2 == 0 else 1
+
+
+def read_type(unit: int) -> str:
+    """Type macro of ``unit`` floats."""
+    return "_FLOAT" if unit == 1 else f"_FLOAT{unit}"
+
+
+def ints(**values: int) -> tuple[Arg, ...]:
+    """Int arguments by name, in order."""
+    return tuple(Arg("int", value, name=name) for name, value in values.items())
+
+
+def floats(**values: float) -> tuple[Arg, ...]:
+    """Float arguments by name, in order."""
+    return tuple(Arg("float", value, name=name) for name, value in values.items())

@@ -1,0 +1,289 @@
+"""Convolution by matrix products (the only algorithm that DNNMark's HIP port runs).
+
+A transposed convolution (``conv_mode=convolution`` or ``transpose`` on HIP) is the plain one with its passes
+swapped: forward is the other's backward data. MIOpen takes it only when c = num_output.
+
+Source: MIOpen ``src/ocl/convolutionocl.cpp`` (``ConvFwdGemm``, ``ConvBwdGemm``, ``BackwardWeightsGemm``),
+``src/convolution_api.cpp`` (transposed), ``src/gemm_v2.cpp`` (products).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from apuflow.dnnmark.model import Convolution, Layer, Shape
+from apuflow.errors import NotDerivable
+from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
+from apuflow.miopen.rocm_4_0_1.columns import (
+    COL2IM_ARGUMENTS,
+    GROUP,
+    Plane,
+    Transpose,
+    im2col_arguments,
+    im2col_grid,
+    im2col_plan,
+    set_arguments,
+    set_items,
+)
+from apuflow.miopen.rocm_4_0_1.common import floats, ints
+from apuflow.miopen.rocm_4_0_1.gemm import gemm_launch
+
+UNIT = Plane(1, 1)
+
+
+def launches(
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+) -> tuple[Launch, ...]:
+    """Forward; or backward weights, then backward data unless ``propagation=false``.
+
+    Raises:
+        NotDerivable: a transposed convolution with c != num_output, which MIOpen refuses.
+    """
+    params = layer.params
+    assert isinstance(params, Convolution)
+    if params.transposed and layer.input.c != params.num_output:
+        raise NotDerivable(
+            f"conv_mode={params.conv_mode} is a transposed convolution on HIP and needs c = num_output: "
+            "DNNMark aborts before any kernel",
+            key=layer.name,
+            value=f"c={layer.input.c}, num_output={params.num_output}",
+            remedy="set conv_mode=cross_correlation",
+        )
+    work = _Convolution(layer, params, buffers, direction)
+    if direction == "fwd":
+        return work.data() if params.transposed else work.product()
+    weights = work.weights()
+    if not params.propagation:
+        return weights
+    return weights + (work.product(loop=2) if params.transposed else work.data(loop=2))
+
+
+class _Convolution:
+    """One layer as the plain convolution that MIOpen computes with: image x, filtered plane y."""
+
+    def __init__(
+        self, layer: Layer, params: Convolution, buffers: Buffers, direction: Literal["fwd", "bwd"]
+    ) -> None:
+        self.layer, self.direction, self.own = layer, direction, buffers.own
+        x: tuple[str, Shape] = (buffers.bottom, layer.input)
+        y: tuple[str, Shape] = (buffers.top, layer.output)
+        gradient = (buffers.top_diff, layer.output)
+        if direction == "bwd":
+            y = gradient
+        if params.transposed:
+            x, y = y, x
+        self.x_buffer, self.x = x
+        self.y_buffer, self.y = y
+        self.k, self.c = params.num_output, layer.input.c
+        self.kernel = Plane(params.kernel_h, params.kernel_w)
+        self.pad = Plane(params.pad_h, params.pad_w)
+        self.stride = Plane(params.stride_h, params.stride_w)
+        self.taps = self.c * self.kernel.h * self.kernel.w
+        self.pixels = self.y.h * self.y.w
+        self.pointwise = self.kernel == UNIT and self.pad == (0, 0)
+
+    # products ------------------------------------------------------------------------------------------
+    def product(self, loop: int = 1) -> tuple[Launch, ...]:
+        """y = w * x: MIOpen's forward."""
+        n, k, c, pixels = self.x.n, self.k, self.c, self.pixels
+        w = self._weights("in")
+        if self.pointwise and self.stride == UNIT:
+            area = self.x.h * self.x.w
+            gemm = Gemm(area, k, c, False, False, n, area, c, area, c * area, 0, k * area)
+            return (self._gemm((self._x("in"), w, self._y("out")), gemm),)
+        if self.pointwise and self.stride == (2, 2):
+            size = n * c * pixels
+            gemm = Gemm(n * pixels, k, c, False, False, 1, n * pixels, c, n * pixels, offset_c=size)
+            memory = self._workspace(size + n * k * pixels, "inout")
+            there = Transpose(
+                True, n, c, Plane(self.x.h, self.x.w), Plane(self.y.h, self.y.w), 0, 0, self.stride
+            )
+            back = self._plain(False, size)
+            return (
+                self._transpose(there, self._x("in"), memory._replace(role="out")),
+                self._gemm((memory._replace(role="in"), w, memory), gemm),
+                self._transpose(back, memory._replace(role="in"), self._y("out")),
+            )
+        gemm = Gemm(pixels, k, self.taps, False, False, 1, pixels, self.taps, pixels, step_c=k * pixels)
+        columns = self._workspace(self.taps * pixels, "in")
+        return (
+            self._im2col(loop),
+            self._gemm((columns, w, self._y("out")), gemm, n, loop),
+        )
+
+    def weights(self, loop: int = 1) -> tuple[Launch, ...]:
+        """dw = dy * x, summed over the batch: MIOpen's backward weights."""
+        n, k, pixels = self.x.n, self.k, self.pixels
+        dw = self._weights("inout", "weights_diff")
+        clear = self._set(Arg("buffer", f"{self.own}.weights_diff", k * self.taps, "out", "dw"))
+        if self.pointwise and self.stride == UNIT:
+            area = self.x.h * self.x.w
+            gemm = Gemm(
+                self.c,
+                k,
+                area,
+                True,
+                False,
+                1,
+                area,
+                area,
+                self.c,
+                beta=1.0,
+                step_a=self.c * area,
+                step_b=k * area,
+            )
+            return clear, self._gemm((self._x("in"), self._y("in"), dw), gemm, n, loop)
+        gemm = Gemm(
+            self.taps, k, pixels, True, False, 1, pixels, pixels, self.taps, beta=1.0, step_b=k * pixels
+        )
+        columns = self._workspace(self.taps * pixels, "in")
+        return clear, self._im2col(loop), self._gemm((columns, self._y("in"), dw), gemm, n, loop)
+
+    def data(self, loop: int = 1) -> tuple[Launch, ...]:
+        """dx = w^T * dy: MIOpen's backward data. DNNMark has it written to the layer's input."""
+        n, k, c, pixels = self.x.n, self.k, self.c, self.pixels
+        w = self._weights("in")
+        if self.pointwise and self.stride == UNIT:
+            area = self.x.h * self.x.w
+            gemm = Gemm(area, c, k, False, True, n, area, c, area, k * area, 0, c * area)
+            return (self._gemm((self._y("in"), w, self._x("out")), gemm),)
+        if self.pointwise and self.stride == (2, 2):
+            size = n * k * pixels
+            gemm = Gemm(n * pixels, c, k, False, True, 1, n * pixels, c, n * pixels, offset_c=size)
+            memory = self._workspace(size + n * c * pixels, "inout")
+            back = Transpose(
+                False, n, c, Plane(self.x.h, self.x.w), Plane(self.y.h, self.y.w), size, 0, self.stride
+            )
+            return (
+                self._set(self._x("out")),
+                self._transpose(self._plain(True, 0), self._y("in"), memory._replace(role="out")),
+                self._gemm((memory._replace(role="in"), w, memory), gemm),
+                self._transpose(back, memory._replace(role="in"), self._x("inout")),
+            )
+        gemm = Gemm(pixels, self.taps, k, False, True, 1, pixels, self.taps, pixels, step_a=k * pixels)
+        columns = self._workspace(self.taps * pixels, "out")
+        return (
+            self._gemm((self._y("in"), w, columns), gemm, n, loop),
+            self._col2im(loop),
+        )
+
+    # buffers -------------------------------------------------------------------------------------------
+    def _x(self, role: Literal["in", "out", "inout"]) -> Arg:
+        return Arg("buffer", self.x_buffer, self.x.elements, role, "x")
+
+    def _y(self, role: Literal["in", "out", "inout"]) -> Arg:
+        return Arg("buffer", self.y_buffer, self.y.elements, role, "y")
+
+    def _weights(self, role: Literal["in", "out", "inout"], which: str = "weights") -> Arg:
+        return Arg("buffer", f"{self.own}.{which}", self.k * self.taps, role, which)
+
+    def _workspace(self, elements: int, role: Literal["in", "out", "inout"]) -> Arg:
+        return Arg("buffer", f"{self.own}.workspace", elements, role, "workspace")
+
+    # launches ------------------------------------------------------------------------------------------
+    def _gemm(self, memory: tuple[Arg, Arg, Arg], gemm: Gemm, count: int = 1, loop: int = 0) -> Launch:
+        return gemm_launch(self.layer, self.direction, memory, gemm, count, loop)
+
+    def _launch(
+        self,
+        program: str,
+        arguments: str,
+        kernel: str,
+        grid: Extent,
+        workgroup: int,
+        args: tuple[Arg, ...],
+        count: int = 1,
+        loop: int = 0,
+    ) -> Launch:
+        layer = self.layer
+        group = (workgroup, 1, 1)
+        return Launch(
+            layer.name,
+            layer.kind,
+            self.direction,
+            "miopen",
+            program,
+            arguments,
+            kernel,
+            grid,
+            group,
+            args,
+            "",
+            None,
+            count,
+            loop,
+        )
+
+    def _window(self) -> tuple[Arg, ...]:
+        return ints(
+            kernel_h=self.kernel.h,
+            kernel_w=self.kernel.w,
+            column_h=self.y.h,
+            column_w=self.y.w,
+            pad_h=self.pad.h,
+            pad_w=self.pad.w,
+            stride_h=self.stride.h,
+            stride_w=self.stride.w,
+            dilation_h=1,
+            dilation_w=1,
+        )
+
+    def _image(self) -> tuple[int, Arg]:
+        """Elements of one image and the argument that says where it begins."""
+        size = self.c * self.x.h * self.x.w
+        return size, Arg("int", 0, name="image_offset", step=size)
+
+    def _im2col(self, loop: int) -> Launch:
+        plan = im2col_plan(self.c, Plane(self.y.h, self.y.w), self.kernel, self.stride)
+        size, offset = self._image()
+        args = (
+            Arg("int", size, name="image_elements"),
+            self._x("in"),
+            offset,
+            *ints(image_h=self.x.h, image_w=self.x.w),
+            *self._window(),
+            self._workspace(self.taps * self.pixels, "out"),
+        )
+        compiled = im2col_arguments(self.c, plan, self.stride)
+        grid = im2col_grid(self.c, plan)
+        return self._launch("MIOpenIm2d2Col.cl", compiled, "Im2d2Col", grid, GROUP, args, self.x.n, loop)
+
+    def _col2im(self, loop: int) -> Launch:
+        size, offset = self._image()
+        window = self._window()
+        args = (
+            self._workspace(self.taps * self.pixels, "in"),
+            *window[2:4],
+            *window[:2],
+            *window[4:],
+            *ints(image_h=self.x.h, image_w=self.x.w),
+            self._x("out"),
+            offset,
+        )
+        return self._launch(
+            "MIOpenCol2Im2d.cl", COL2IM_ARGUMENTS, "Col2Im2d", (size, 1, 1), GROUP, args, self.x.n, loop
+        )
+
+    def _set(self, target: Arg) -> Launch:
+        items = set_items(target.elements)
+        args = (target, *floats(value=0.0), *ints(offset=0, stride=1, elements=target.elements))
+        program = "MIOpenSubTensorOpWithScalarKernel.cl"
+        compiled = set_arguments(target.elements)
+        return self._launch(
+            program, compiled, "SubTensorOpWithScalar1d", (items, 1, 1), min(GROUP, items), args
+        )
+
+    def _plain(self, to_cnhw: bool, offset: int) -> Transpose:
+        """The transpose of y, which takes every pixel."""
+        plane = Plane(self.y.h, self.y.w)
+        return Transpose(to_cnhw, self.x.n, self.k, plane, plane, offset, 0, UNIT)
+
+    def _transpose(self, transpose: Transpose, source: Arg, target: Arg) -> Launch:
+        return self._launch(
+            "MIOpenUtilKernels4.cl",
+            transpose.arguments,
+            transpose.kernel,
+            transpose.grid,
+            GROUP,
+            (source, target),
+        )

@@ -1,0 +1,86 @@
+"""Softmax: ``MIOpenSoftmax.cl``. Source: MIOpen ``src/ocl/softmaxocl.cpp``, ``src/softmax_api.cpp``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from apuflow.dnnmark.model import Layer
+from apuflow.miopen.launch import Arg, Buffers, Launch
+from apuflow.miopen.rocm_4_0_1.common import FP32, floats, ints
+
+GROUP = 256
+MOST_WORKGROUPS = 64 * 40 * 8
+"""Upper limit of workgroups when each of them takes one vector."""
+
+
+def next_pow2(value: int) -> int:
+    """MIOpen's ``nextPow2``: 2 for 1, else the next power of two that is not below ``value``."""
+    return 2 if value == 1 else 1 << (value - 1).bit_length()
+
+
+def batching(channels: int) -> tuple[int, int, int]:
+    """(vectors per workgroup, work-items per vector, channels per work-item) of a softmax over channels."""
+    num_batch = next_pow2(GROUP // channels) if channels < GROUP else 1
+    if num_batch == 1:
+        return 1, GROUP, -(-channels // GROUP)
+    batch_size = GROUP // num_batch
+    return num_batch, batch_size, next_pow2(channels // batch_size) if channels > batch_size else 1
+
+
+def arguments(channels: int, forward: bool) -> str:
+    """Compile arguments: only the number of channels matters."""
+    num_batch, batch_size, u_batch_size = batching(channels)
+    batch = "" if num_batch == 1 else f" -DBATCH_SIZE={batch_size} -DU_BATCH_SIZE={u_batch_size}"
+    packed = (
+        " -DRUN_FORWARD=1 -DIS_INPUT_PACKED=1 -DIS_OUTPUT_PACKED=1"
+        if forward
+        else " -DRUN_FORWARD=0 -DIS_OUTPUT_PACKED=1 -DIS_DOUTPUT_PACKED=1 -DIS_DINPUT_PACKED=1"
+    )
+    return (
+        f" -DNUM_BATCH={num_batch}{batch}{FP32} -DUSE_SOFTMAX_ACCURATE=1 -DUSE_SOFTMAX_MODE_CHANNEL=1{packed}"
+    )
+
+
+def launches(
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+) -> tuple[Launch, ...]:
+    """One launch: a workgroup per vector, or per ``NUM_BATCH`` vectors when they are short."""
+    n, c, h, w = layer.input
+    forward = direction == "fwd"
+    vectors, elements = n * h * w, layer.input.elements
+    num_batch = batching(c)[0]
+    workgroups = min(vectors, MOST_WORKGROUPS) if num_batch == 1 else -(-vectors // num_batch)
+    memory = (
+        (
+            Arg("buffer", buffers.bottom, elements, "in", "x"),
+            Arg("buffer", buffers.top, elements, "out", "y"),
+        )
+        if forward
+        else (
+            Arg("buffer", buffers.top, elements, "in", "y"),
+            Arg("buffer", buffers.top_diff, elements, "in", "dy"),
+            Arg("buffer", buffers.bottom_diff, elements, "out", "dx"),
+        )
+    )
+    strides = ints(n_stride=c * h * w, c_stride=h * w, h_stride=w) * len(memory)
+    offsets = ints(offset=0) * len(memory)
+    return (
+        Launch(
+            layer.name,
+            layer.kind,
+            direction,
+            "miopen",
+            "MIOpenSoftmax.cl",
+            arguments(c, forward),
+            "SoftmaxForward" if forward else "SoftmaxBackward",
+            (workgroups * GROUP, 1, 1),
+            (GROUP, 1, 1),
+            (
+                *memory,
+                *ints(vector_size=c, grid_size=vectors, spatial_dim=h * w, input_h=h, input_w=w),
+                *strides,
+                *offsets,
+                *floats(alpha=1.0, beta=0.0),
+            ),
+        ),
+    )
