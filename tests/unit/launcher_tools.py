@@ -1,0 +1,80 @@
+"""Shared by the launcher's tests: code objects made by hand, the program with and without a played device."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from apuflow.launcher.build import GUEST, sources
+
+FAKE_SYSTEM = Path(__file__).parents[1] / "data" / "launcher" / "fake_system.c"
+MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
+"""EF_AMDGPU_MACH values of the LLVM AMDGPU backend's documentation."""
+
+CODE_ADDRESS = 0x1000
+DESCRIPTOR_ADDRESS = 0x400
+
+
+def code_object(
+    kernel: str = "twice",
+    *,
+    mach: int = MACH["gfx801"],
+    group: int = 0,
+    private: int = 0,
+    kernarg: int = 32,
+    machine: int = 224,
+) -> bytes:
+    """A minimal AMDGPU ELF: one segment, one kernel descriptor at 0x400, its code at 0x1000."""
+    names = b"\0" + f"{kernel}.kd\0{kernel}\0".encode()
+    strings, symbols, sections = 0x100, 0x200, 0x1100
+    image = bytearray(CODE_ADDRESS + 0x100)
+    image[strings : strings + len(names)] = names
+    descriptor = struct.pack("<IIIIq", group, private, kernarg, 0, CODE_ADDRESS - DESCRIPTOR_ADDRESS)
+    image[DESCRIPTOR_ADDRESS : DESCRIPTOR_ADDRESS + len(descriptor)] = descriptor
+    for index, (name, address) in enumerate(
+        ((1, DESCRIPTOR_ADDRESS), (len(kernel) + 5, CODE_ADDRESS)), start=1
+    ):
+        entry = struct.pack("<IBBHQQ", name, 0x11, 3, 2, address, 64)
+        image[symbols + 24 * index : symbols + 24 * index + 24] = entry
+    image[CODE_ADDRESS : CODE_ADDRESS + 4] = b"\x00\x00\x81\xbf"  # s_endpgm
+    image[:64] = struct.pack(
+        "<16sHHIQQQIHHHHHH",
+        b"\x7fELF\x02\x01\x01\x40\x02" + bytes(7),
+        *(3, machine, 1, 0, 64, sections, mach, 64, 56, 1, 64, 3, 0),
+    )
+    image[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(image), len(image), 0x1000)
+    dynsym = struct.pack("<IIQQQQIIQQ", 0, 11, 2, symbols, symbols, 72, 2, 1, 8, 24)
+    dynstr = struct.pack("<IIQQQQIIQQ", 0, 3, 2, strings, strings, len(names), 0, 0, 1, 0)
+    return bytes(image) + bytes(64) + dynsym + dynstr
+
+
+def run(program: Path, *arguments: str | Path, trace: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **({"FAKE_TRACE": str(trace)} if trace else {})}
+    return subprocess.run(
+        [str(program), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        check=False,
+    )
+
+
+def compiler() -> str:
+    found = shutil.which("gcc") or shutil.which("cc")
+    if found is None:
+        pytest.skip("no C compiler on this machine")
+    return found
+
+
+def build_with_fake_device(out: Path) -> None:
+    """The launcher's own sources around a system layer that plays /dev/kfd."""
+    flags = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fsanitize=undefined"]
+    flags += ["-fno-sanitize-recover=all", "-fno-builtin", f"-I{GUEST}"]
+    files = [str(path) for path in [*sources(system=False), FAKE_SYSTEM]]
+    subprocess.run([compiler(), *flags, "-o", str(out), *files, "-lpthread"], check=True)

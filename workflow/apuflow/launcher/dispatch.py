@@ -1,0 +1,229 @@
+"""Dispatch lists: what the guest program reads. Grammar: docs/gem5-kernels.md; reader: guest/list.c."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.errors import ConfigError
+
+END_MARKER = "apuflow-launcher: {count} of {count} dispatches done"
+REDIRECTED = ("/proc", "/sys", "/tmp")
+"""apu_se.py shows the guest a directory of its own under these names (RedirectPath)."""
+
+SCALARS = {
+    "uchar": ("u8", "B"),
+    "char": ("u8", "b"),
+    "ushort": ("u16", "H"),
+    "short": ("u16", "h"),
+    "half": ("u16", "e"),
+    "int": ("u32", "i"),
+    "uint": ("u32", "I"),
+    "float": ("u32", "f"),
+    "long": ("u64", "q"),
+    "ulong": ("u64", "Q"),
+    "double": ("u64", "d"),
+}
+"""OpenCL scalar type -> the list's word for its size, and its :mod:`struct` format."""
+
+
+def guest_path(path: str | Path) -> str:
+    """``path`` as the guest opens it: absolute, and doubly rooted where apu_se.py would redirect it.
+
+    gem5 compares the beginning of the path as text, so ``//tmp/x`` is the host's ``/tmp/x``.
+
+    Raises:
+        ConfigError: white space in the path (neither the list nor apu_se.py's ``--options`` can carry it).
+    """
+    absolute = str(Path(path).absolute())
+    if any(character.isspace() for character in absolute):
+        raise ConfigError(
+            "a path with white space cannot be given to the guest program",
+            value=absolute,
+            remedy="move the project to a directory without white space in its name",
+        )
+    return "/" + absolute if absolute.startswith(REDIRECTED) else absolute
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a buffer holds before the first dispatch; the simulated CPU writes it."""
+
+    kind: str
+    parameters: tuple[int, ...] = ()
+
+    @classmethod
+    def zero(cls) -> Contents:
+        return cls("zero")
+
+    @classmethod
+    def touch(cls) -> Contents:
+        """One store per page: the pages exist, their contents are zero and mostly uncached."""
+        return cls("touch")
+
+    @classmethod
+    def untouched(cls) -> Contents:
+        """No page exists until the GPU asks for it."""
+        return cls("untouched")
+
+    @classmethod
+    def constant(cls, value: float) -> Contents:
+        """Every element is this 32-bit float."""
+        return cls("constant", struct.unpack("<I", struct.pack("<f", value)))
+
+    @classmethod
+    def file(cls, offset: int) -> Contents:
+        """Bytes of the list's data file from ``offset``, copied as DNNMark does with ``-mmap``."""
+        return cls("file", (offset,))
+
+    @classmethod
+    def uniform(cls, seed: int) -> Contents:
+        """32-bit floats, uniform in [0, 1), a function of seed and index alone."""
+        return cls("uniform", (seed,))
+
+    @classmethod
+    def modulo(cls, seed: int, modulus: int) -> Contents:
+        """Bytes below ``modulus`` (1 to 256), a function of seed and index alone."""
+        return cls("modulo", (seed, modulus))
+
+    def values(self, size: int, data: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+        """The bytes that a buffer of ``size`` bytes holds; ``data`` is the data file, for :meth:`file`."""
+        match self.kind:
+            case "constant":
+                return np.full(size // 4, self.parameters[0], np.uint32).view(np.uint8)
+            case "uniform":
+                bits = _mix(self.parameters[0], size // 4) >> np.uint32(8)
+                return (bits.astype(np.float32) * np.float32(2.0**-24)).view(np.uint8)
+            case "modulo":
+                return (_mix(self.parameters[0], size) % np.uint32(self.parameters[1])).astype(np.uint8)
+            case "file":
+                if data is None or self.parameters[0] + size > data.size:
+                    raise ConfigError("the data file is too small for a buffer", value=size)
+                return data[self.parameters[0] : self.parameters[0] + size].copy()
+            case _:
+                return np.zeros(size, np.uint8)
+
+
+def _mix(seed: int, count: int) -> NDArray[np.uint32]:
+    """guest/memory.c ``mix``, for indices 0 to ``count``."""
+    x = np.uint32(seed) + np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    x = (x ^ x >> np.uint32(16)) * np.uint32(0x7FEB352D)
+    x = (x ^ x >> np.uint32(15)) * np.uint32(0x846CA68B)
+    return x ^ x >> np.uint32(16)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of ``size`` bytes (a multiple of 4) that kernels take the address of."""
+
+    name: str
+    size: int
+    contents: Contents
+
+    def line(self) -> str:
+        words = ["buffer", self.name, self.size, self.contents.kind, *self.contents.parameters]
+        return " ".join(map(str, words))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument: a scalar, or a buffer (kind "buffer", value its name) plus a byte offset."""
+
+    kind: str
+    value: str | int | float
+    offset: int = 0
+
+    def line(self) -> str:
+        """Raises ConfigError for a type that OpenCL kernels here do not take, or a value outside its type."""
+        if self.kind == "buffer":
+            return f"arg buffer {self.value}" + (f" {self.offset}" if self.offset else "")
+        if self.kind not in SCALARS:
+            raise ConfigError("unknown type of kernel argument", value=self.kind)
+        word, code = SCALARS[self.kind]
+        try:
+            packed = struct.pack("<" + code, self.value)
+        except (struct.error, OverflowError) as error:
+            raise ConfigError(
+                f"kernel argument does not fit its type {self.kind}", value=self.value
+            ) from error
+        return f"arg {word} {int.from_bytes(packed, 'little'):#x}"
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One kernel launch: grid and workgroup in work-items."""
+
+    object: Path
+    kernel: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Write a buffer to a file of the host."""
+
+    buffer: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Check:
+    """Fail unless every element of the buffer is a finite float. Costs simulated CPU time."""
+
+    buffer: str
+
+
+@dataclass(frozen=True)
+class DispatchList:
+    """Everything one guest process does, in order.
+
+    Attributes:
+        device: the GPU that gem5 plays: gfx801, gfx902 (APU), gfx803, gfx900 (``--dgpu``).
+        poll: read the completion signal in a loop, instead of sleeping on a driver event.
+        per_dispatch_statistics: one block of gem5 statistics per dispatch, written by the guest itself.
+        data: the file that :meth:`Contents.file` refers to.
+    """
+
+    device: str
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Dispatch | Dump | Check, ...]
+    poll: bool = False
+    per_dispatch_statistics: bool = False
+    data: Path | None = None
+
+    @property
+    def dispatches(self) -> tuple[Dispatch, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Dispatch))
+
+    @property
+    def end_marker(self) -> str:
+        """The line that the guest prints last, if everything has run."""
+        return END_MARKER.format(count=len(self.dispatches))
+
+    def text(self) -> str:
+        """The list as the guest reads it."""
+        objects = list(dict.fromkeys(dispatch.object for dispatch in self.dispatches))
+        lines = ["apuflow-dispatch-list 1", f"device {self.device}"]
+        lines.append(f"wait {'poll' if self.poll else 'event'}")
+        lines.append(f"statistics {'dispatch' if self.per_dispatch_statistics else 'run'}")
+        if self.data is not None:
+            lines.append(f"data {guest_path(self.data)}")
+        lines += [f"object {guest_path(path)}" for path in objects]
+        lines += [buffer.line() for buffer in self.buffers]
+        for step in self.steps:
+            match step:
+                case Dispatch():
+                    words = [objects.index(step.object), step.kernel, *step.grid, *step.workgroup]
+                    lines.append(" ".join(map(str, ["dispatch", *words, len(step.arguments)])))
+                    lines += [argument.line() for argument in step.arguments]
+                case Dump():
+                    lines.append(f"dump {step.buffer} {guest_path(step.path)}")
+                case Check():
+                    lines.append(f"check {step.buffer} finite")
+        return "\n".join([*lines, "end", ""])

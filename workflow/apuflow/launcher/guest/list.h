@@ -1,0 +1,73 @@
+/* The dispatch list: what the program is asked to do. Grammar: docs/gem5-kernels.md. */
+#ifndef APUFLOW_LIST_H
+#define APUFLOW_LIST_H
+
+#include "object.h"
+#include "util.h"
+
+enum fill { FILL_ZERO, FILL_TOUCH, FILL_UNTOUCHED, FILL_CONSTANT, FILL_FILE, FILL_UNIFORM, FILL_MODULO };
+
+struct buffer {
+    const char *name;
+    uint64_t bytes;
+    enum fill fill;
+    uint64_t first;  /* constant, file offset or seed */
+    uint64_t second; /* modulus */
+    uint8_t *data;
+};
+
+enum argument_kind { ARGUMENT_U8, ARGUMENT_U16, ARGUMENT_U32, ARGUMENT_U64, ARGUMENT_BUFFER };
+
+struct argument {
+    enum argument_kind kind;
+    uint64_t value; /* or the offset into the buffer */
+    struct buffer *buffer;
+};
+
+enum action_kind { ACTION_DISPATCH, ACTION_DUMP, ACTION_CHECK_FINITE };
+
+struct action {
+    enum action_kind kind;
+    unsigned line;
+    struct object *object;
+    const char *name; /* kernel or file */
+    uint32_t grid[3];
+    uint32_t workgroup[3];
+    struct argument *arguments;
+    uint64_t argument_count;
+    struct kernel kernel;
+    struct buffer *buffer;
+};
+
+struct device {
+    const char *name;
+    uint32_t elf_machine; /* EF_AMDGPU_MACH of its code objects */
+    uint32_t gpu_id;      /* gem5 configs/example/hsaTopology.py */
+    int discrete;
+    int wide_doorbell;    /* 8 bytes, holding the last packet's index, instead of 4 with the next index */
+};
+
+struct list {
+    const char *path;
+    const struct device *device;
+    const char *data_path;
+    int poll;                /* wait by reading the signal instead of sleeping on a driver event */
+    int dispatch_statistics; /* one block of gem5 statistics per dispatch */
+    struct object *objects;
+    uint64_t object_count;
+    struct buffer *buffers;
+    uint64_t buffer_count;
+    struct action *actions;
+    uint64_t action_count;
+    uint64_t dispatch_count;
+};
+
+/* Read and check a list; exits with EXIT_LIST and file:line on any mistake. */
+struct list read_list(const char *path);
+
+/* Bytes that the arguments take at their natural alignment, in order. */
+uint64_t packed_size(const struct action *action);
+/* Write them there; every buffer must have its memory. */
+void pack_arguments(const struct action *action, uint8_t *block);
+
+#endif

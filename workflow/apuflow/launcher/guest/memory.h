@@ -1,0 +1,17 @@
+/* Memory that the GPU sees, and what buffers hold before and after. */
+#ifndef APUFLOW_MEMORY_H
+#define APUFLOW_MEMORY_H
+
+#include "list.h"
+
+/* Pages for the GPU: plain memory on an APU; on a discrete GPU made known to its driver first. */
+uint8_t *gpu_pages(int kfd, const struct device *device, uint64_t bytes);
+/* Give a buffer its contents, with the CPU. `data` is the mapped data file, long enough for every FILL_FILE. */
+void fill_buffer(struct buffer *buffer, const struct span *data);
+/* Exit with EXIT_CHECK if a float of the buffer is infinite or not a number. */
+void check_finite(const struct list *list, const struct action *action);
+
+/* The uniform contents: a 32-bit mix of seed and index (its top 24 bits over 2**24 are the float). */
+uint32_t mix(uint32_t seed, uint32_t index);
+
+#endif
