@@ -1,0 +1,85 @@
+"""Apptainer (or Singularity) through its command line."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from apuflow.containers.base import Exit, Job
+from apuflow.containers.host import remove_leftover_processes
+from apuflow.containers.process import run_process
+from apuflow.errors import EngineError
+
+_PROGRAMS = ("apptainer", "singularity")
+
+
+class ApptainerEngine:
+    """Rootless containers where Docker is not allowed; images are ``.sif`` files or ``docker://`` names.
+
+    The container's processes are ours, so limits, stop rules and leftovers are those of the host engine.
+    """
+
+    name = "apptainer"
+
+    def __init__(self, program: str | None = None) -> None:
+        self._program = program
+
+    @property
+    def program(self) -> str:
+        """Path of the command line tool. EngineError when there is none."""
+        found = self._program or next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
+        if found is None:
+            raise EngineError(
+                "Apptainer is not on this machine",
+                value="apptainer",
+                remedy="install apptainer, or set `containers: docker` (podman, host) in configs/site.yaml",
+            )
+        return found
+
+    def check(self) -> None:
+        """The tool answers."""
+        result = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise EngineError(
+                "Apptainer does not start",
+                value=result.stderr.strip(),
+                remedy="run `apptainer version` by hand",
+            )
+
+    def command(self, job: Job) -> tuple[str, ...]:
+        """The whole command line of a job."""
+        if job.image is None:
+            raise EngineError(
+                "the apptainer engine needs an image", key="image", remedy="name one in the release"
+            )
+        words = [self.program, "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--no-privs"]
+        if not job.network:
+            words += ["--net", "--network", "none"]
+        for mount in job.mounts:
+            path = str(mount.path)
+            if set(path) & set(",:"):
+                raise EngineError(
+                    "Apptainer cannot mount a path with a comma or colon",
+                    value=path,
+                    remedy="move the project to a directory without them",
+                )
+            words += ["--bind", f"{path}:{path}:{'rw' if mount.writable else 'ro'}"]
+        for name, value in {**job.environment(), **job.labels.as_environment()}.items():
+            if name != "HOME":
+                words += ["--env", f"{name}={value}"]
+        # HOME is a variable that Apptainer guards; `env` sets it inside.
+        words += ["--pwd", str(job.cwd), job.image, "/usr/bin/env", f"HOME={job.home}", *job.command]
+        return tuple(words)
+
+    def run(self, job: Job) -> Exit:
+        """Run a job through ``apptainer exec``."""
+        job.home.mkdir(parents=True, exist_ok=True)
+        host = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": str(Path.home()),
+        }
+        return run_process(self.command(job), job, host, cwd=job.cwd)
+
+    def remove_leftovers(self, project: Path) -> list[str]:
+        return remove_leftover_processes(project)

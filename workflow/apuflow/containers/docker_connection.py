@@ -1,0 +1,147 @@
+"""Find and reach a Docker or Podman daemon; say plainly why not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker.errors
+import requests.exceptions
+
+import docker
+from apuflow.errors import EngineError
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """What matters of a daemon: whose it is, and how uids map."""
+
+    podman: bool
+    rootless: bool
+    bridge: bool
+    init: bool
+    version: str
+
+
+def candidate_urls(engine: str) -> list[str]:
+    """Where a daemon of this kind may listen, most explicit first."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    if engine == "podman":
+        explicit = os.environ.get("CONTAINER_HOST") or os.environ.get("DOCKER_HOST")
+        paths = [f"{runtime}/podman/podman.sock", "/run/podman/podman.sock"]
+    else:
+        explicit = os.environ.get("DOCKER_HOST")
+        paths = [
+            "/var/run/docker.sock",
+            f"{runtime}/docker.sock",
+            str(Path.home() / ".docker/run/docker.sock"),
+        ]
+    return [explicit] if explicit else [f"unix://{path}" for path in paths]
+
+
+def connect(engine: str, timeout: int = 60) -> docker.DockerClient:
+    """A client of the first daemon that answers.
+
+    Raises:
+        EngineError: none answers; the message tells a missing socket, a refused permission and a stopped
+            daemon apart and says what to do about each.
+    """
+    problems: list[tuple[str, str]] = []
+    for url in candidate_urls(engine):
+        problem = _socket_problem(url)
+        if problem is None:
+            try:
+                client = docker.DockerClient(base_url=url, timeout=timeout)
+                client.ping()
+                return client
+            except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+                problem = (
+                    "permission" if "ermission denied" in str(error) else f"does not answer: {_short(error)}"
+                )
+        problems.append((url, problem))
+    raise _unreachable(engine, problems)
+
+
+def _socket_problem(url: str) -> str | None:
+    if not url.startswith("unix://"):
+        return None
+    path = Path(url.removeprefix("unix://"))
+    try:
+        if not path.exists():
+            return "absent"
+    except PermissionError:
+        return "permission"
+    return None if os.access(path, os.R_OK | os.W_OK) else "permission"
+
+
+def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
+    worst = next((item for item in problems if item[1] != "absent"), problems[0])
+    url, problem = worst
+    if problem == "absent":
+        what = f"no {engine.capitalize()} engine on this machine: nothing listens at {url.removeprefix('unix://')}"
+        start = (
+            "systemctl --user start podman.socket" if engine == "podman" else "sudo systemctl start docker"
+        )
+        fix = (
+            f"install {engine} and start it (`{start}`), or set `containers: apptainer` (or host) "
+            "in configs/site.yaml; `apuflow doctor` shows what this machine has"
+        )
+    elif problem == "permission":
+        what = f"no permission to use {engine.capitalize()} at {url.removeprefix('unix://')}"
+        fix = (
+            "`sudo usermod -aG docker $USER` and log in again, or use podman or apptainer without rights"
+            if engine == "docker"
+            else "start your own: `systemctl --user start podman.socket`"
+        )
+    else:
+        what = f"{engine.capitalize()} at {url} {problem}"
+        fix = "start it (`sudo systemctl start docker`) or correct DOCKER_HOST; `apuflow doctor` checks again"
+    return EngineError(what, key="containers", value=engine, remedy=fix)
+
+
+def describe(client: docker.DockerClient) -> Daemon:
+    """What the daemon says about itself."""
+    with engine_errors("ask the container engine about itself"):
+        info, version = client.info(), client.version()
+    components = [str(part.get("Name", "")) for part in version.get("Components") or []]
+    security = [str(option) for option in info.get("SecurityOptions") or []]
+    networks: list[str] = []
+    with contextlib.suppress(docker.errors.DockerException, requests.exceptions.RequestException):
+        networks = [str(network.name) for network in client.networks.list()]
+    return Daemon(
+        podman=any("podman" in name.lower() for name in components),
+        rootless=any("rootless" in option for option in security),
+        bridge="bridge" in networks or "podman" in networks,
+        init=bool(info.get("InitBinary")),
+        version=str(version.get("Version", "")),
+    )
+
+
+@contextlib.contextmanager
+def engine_errors(doing: str) -> Iterator[None]:
+    """Turn the SDK's exceptions into an :class:`EngineError` that says what was being done."""
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        raise EngineError(
+            f"cannot {doing}: the engine has no such image",
+            value=_short(error),
+            remedy="correct the image name, or let the workflow make it (image mode build, pull or debian)",
+        ) from error
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        raise EngineError(
+            f"cannot {doing}: {_short(error)}",
+            remedy="`apuflow doctor` checks the container engine; the engine's own log says more",
+        ) from error
+
+
+def _short(error: BaseException) -> str:
+    explanation = getattr(error, "explanation", None)
+    return (
+        str(explanation or error).strip().splitlines()[0][:300]
+        if str(explanation or error).strip()
+        else repr(error)
+    )
