@@ -116,10 +116,10 @@ def _convolution(layer: Layer, params: Convolution, direction: Direction) -> Ite
             )
         else:
             yield (
-                "error",
-                f"conv_mode={params.conv_mode} is MIOpen's transposed convolution on HIP, whose output "
-                "has not the size that DNNMark allocates",
-                "set conv_mode=cross_correlation",
+                "warning",
+                f"conv_mode={params.conv_mode} is MIOpen's transposed convolution on HIP: forward runs the "
+                "kernels of a plain convolution's backward data, and the other way round",
+                "set conv_mode=cross_correlation for a plain convolution",
             )
     if direction in ("bwd", "both") and params.propagation:
         yield (
