@@ -28,14 +28,21 @@ __all__ = [
 ]
 
 
-def get_engine(name: str) -> Engine:
-    """The engine of a name of :data:`ENGINES`. ConfigError for another name; connects to nothing yet."""
+def get_engine(name: str, socket: str | None = None) -> Engine:
+    """The engine of a name of :data:`ENGINES`; connects to nothing yet.
+
+    Args:
+        socket: address of the Docker or Podman daemon, as a URL or path; None: where it usually is.
+
+    Raises:
+        ConfigError: another name.
+    """
     if name in ("docker", "podman"):
-        return DockerEngine(name)
+        return DockerEngine(name, socket)
     if name == "apptainer":
         return ApptainerEngine()
     if name == "host":
         return HostEngine()
     raise ConfigError(
-        "unknown container engine", key="containers", value=name, remedy=f"one of {', '.join(ENGINES)}"
+        "unknown container engine", key="engine", value=name, remedy=f"one of {', '.join(ENGINES)}"
     )

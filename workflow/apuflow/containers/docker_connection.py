@@ -26,8 +26,10 @@ class Daemon:
     version: str
 
 
-def candidate_urls(engine: str) -> list[str]:
-    """Where a daemon of this kind may listen, most explicit first."""
+def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
+    """Where a daemon of this kind may listen; an explicit address is the only one tried."""
+    if socket is not None:
+        return [socket if "://" in socket else f"unix://{socket}"]
     runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
     if engine == "podman":
         explicit = os.environ.get("CONTAINER_HOST") or os.environ.get("DOCKER_HOST")
@@ -42,7 +44,7 @@ def candidate_urls(engine: str) -> list[str]:
     return [explicit] if explicit else [f"unix://{path}" for path in paths]
 
 
-def connect(engine: str, timeout: int = 60) -> docker.DockerClient:
+def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker.DockerClient:
     """A client of the first daemon that answers.
 
     Raises:
@@ -50,7 +52,7 @@ def connect(engine: str, timeout: int = 60) -> docker.DockerClient:
             daemon apart and says what to do about each.
     """
     problems: list[tuple[str, str]] = []
-    for url in candidate_urls(engine):
+    for url in candidate_urls(engine, socket):
         problem = _socket_problem(url)
         if problem is None:
             try:
@@ -86,7 +88,7 @@ def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
             "systemctl --user start podman.socket" if engine == "podman" else "sudo systemctl start docker"
         )
         fix = (
-            f"install {engine} and start it (`{start}`), or set `containers: apptainer` (or host) "
+            f"install {engine} and start it (`{start}`), or set `engine: apptainer` (or host) "
             "in configs/site.yaml; `apuflow doctor` shows what this machine has"
         )
     elif problem == "permission":
@@ -99,7 +101,7 @@ def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
     else:
         what = f"{engine.capitalize()} at {url} {problem}"
         fix = "start it (`sudo systemctl start docker`) or correct DOCKER_HOST; `apuflow doctor` checks again"
-    return EngineError(what, key="containers", value=engine, remedy=fix)
+    return EngineError(what, key="engine", value=engine, remedy=fix)
 
 
 def describe(client: docker.DockerClient) -> Daemon:

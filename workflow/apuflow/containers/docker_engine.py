@@ -30,8 +30,9 @@ _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerExcept
 class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
-    def __init__(self, name: str = "docker") -> None:
+    def __init__(self, name: str = "docker", socket: str | None = None) -> None:
         self.name = name
+        self._socket = socket
         self._client: docker.DockerClient | None = None
         self._daemon: Daemon | None = None
 
@@ -39,7 +40,7 @@ class DockerEngine:
     def client(self) -> docker.DockerClient:
         """The connection, made at first use. EngineError when there is no engine."""
         if self._client is None:
-            self._client = connect(self.name)
+            self._client = connect(self.name, self._socket)
         return self._client
 
     @property

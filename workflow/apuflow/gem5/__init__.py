@@ -1,0 +1,1 @@
+"""Running gem5: the command, the run itself, and the proof that it finished."""

@@ -1,0 +1,160 @@
+"""The command that runs a program under gem5's apu_se.py: every option explicit, no side effects."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from apuflow.errors import ConfigError
+
+OptionValue = bool | int | float | str | None
+
+STATISTICS = "stats.txt"
+GUEST_PATHS = ("/tmp", "/proc", "/sys")
+"""apu_se.py shows the guest its own versions of these, below ``<outdir>/fs``; Process::checkPathRedirect
+compares
+the start of the text, so ``/tmpdir`` is caught too."""
+
+ROCM = "/opt/rocm"
+
+
+@dataclass(frozen=True)
+class Gem5:
+    """An installed gem5.
+
+    Attributes:
+        binary: ``gem5.opt``.
+        script: ``configs/example/apu_se.py`` of the same sources.
+        stdout_file, stderr_file: what ``-r`` and ``-e`` call their files (``simout``; from v23.1
+        ``simout.txt``).
+        per_kernel_statistics: this release's script dumps statistics after every kernel.
+    """
+
+    binary: Path
+    script: Path
+    stdout_file: str = "simout"
+    stderr_file: str = "simerr"
+    per_kernel_statistics: bool = False
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A program to run inside gem5.
+
+    Attributes:
+        directory: where the program lies (``--benchmark-root``).
+        program: its file name.
+        arguments: apu_se.py splits them at white space and knows no quoting, so none can hold any.
+        environment: all of the guest's environment (apu_se.py's ``--env`` replaces its default one).
+        end_marker: text that it prints only when it ended well.
+        error_texts: texts that mean failure wherever they stand, besides the known ones.
+    """
+
+    directory: Path
+    program: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    end_marker: str | None = None
+    error_texts: tuple[str, ...] = ()
+
+
+def rocm_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The guest environment that apu_se.py itself would set, with another HOME, plus ``extra``.
+
+    HOME decides where MIOpen looks for its kernel database. Interrupt signals on and SDMA off are
+    apu_se.py's own
+    settings (its process environment, "We don't have an SDMA hardware model").
+    """
+    libraries: tuple[str, ...] = (
+        "lib",
+        "hcc/lib",
+        "hsa/lib",
+        "hip/lib",
+        "libhsakmt/lib",
+        "miopen/lib",
+        "miopengemm/lib",
+    )
+    libraries += ("hipblas/lib", "rocblas/lib")
+    search = [f"{ROCM}/{directory}" for directory in libraries] + ["/usr/lib/x86_64-linux-gnu"]
+    return {
+        "LD_LIBRARY_PATH": ":".join(search),
+        "HOME": str(home),
+        "HSA_ENABLE_INTERRUPT": "1",
+        "HSA_ENABLE_SDMA": "0",
+        **(extra or {}),
+    }
+
+
+def environment_file(environment: Mapping[str, str]) -> str:
+    """The text of an ``--env`` file. ConfigError for a name or value that a line cannot hold."""
+    for name, value in environment.items():
+        if not name or set(name) & set("=\n\0") or set(value) & set("\n\r\0"):
+            raise ConfigError(
+                "a guest variable cannot be written to apu_se.py's environment file",
+                key=name,
+                value=value,
+                remedy="no line breaks, and no = in the name",
+            )
+        if value != value.rstrip():
+            raise ConfigError(
+                "apu_se.py drops white space at the end of a variable",
+                key=name,
+                value=value,
+                remedy="remove it",
+            )
+    return "".join(f"{name}={value}\n" for name, value in environment.items())
+
+
+def gem5_command(
+    gem5: Gem5, options: Mapping[str, OptionValue], guest: Guest, outdir: Path, environment: Path
+) -> tuple[str, ...]:
+    """The whole command line of one simulation.
+
+    Args:
+        options: apu_se.py's options by name without dashes; True gives a flag, False and None leave it out.
+        outdir: gem5's output directory; one per run, since apu_se.py builds its fake /proc and /sys there.
+        environment: file with the guest's environment.
+
+    Raises:
+        ConfigError: something in it cannot reach the guest as it is.
+    """
+    for argument in guest.arguments:
+        if not argument or argument.split() != [argument]:
+            raise ConfigError(
+                "apu_se.py splits the program's arguments at white space; this one cannot be passed",
+                value=argument,
+                remedy="use paths without white space, relative to the run directory",
+            )
+    refuse_redirected(outdir.parent)
+    words = [str(gem5.binary), "-r", "-e", "-d", str(outdir), f"--stats-file={STATISTICS}", "--dot-config="]
+    words.append(str(gem5.script))
+    for name, value in options.items():
+        if name.startswith("-") or "=" in name or name.split() != [name]:
+            raise ConfigError("not an apu_se.py option", key=name, remedy="the name alone, without dashes")
+        if value is True:
+            words.append(f"--{name}")
+        elif value is not False and value is not None:
+            words.append(f"--{name}={value}")
+    words += [f"--env={environment}", f"--benchmark-root={guest.directory}", f"--cmd={guest.program}"]
+    words.append(f"--options={' '.join(guest.arguments)}")
+    return tuple(words)
+
+
+def refuse_redirected(directory: Path) -> None:
+    """ConfigError for a directory that a program inside gem5 cannot see."""
+    for start in GUEST_PATHS:
+        if str(directory).startswith(start):
+            raise ConfigError(
+                f"a program inside gem5 cannot read files below {start}: apu_se.py shows it another {start}",
+                value=str(directory),
+                remedy="move the project to another directory, such as one below your home",
+            )
+
+
+def command_script(command: tuple[str, ...], cwd: Path, note: str) -> str:
+    """A shell script that runs a command again by hand."""
+    lines = " \\\n  ".join(shlex.quote(word) for word in command)
+    comment = note.replace("\n", " ")
+    return f"#!/bin/sh\n# {comment}\ncd {shlex.quote(str(cwd))} || exit 1\nexec {lines}\n"

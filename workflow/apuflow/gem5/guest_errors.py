@@ -1,0 +1,85 @@
+"""What DNNMark, MIOpen, HIP, rocBLAS and glog print when the program inside gem5 fails."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+_ERRORS = re.compile(
+    r"^.*(?:"
+    r"MIOpen Error: |HIP Error at |ROCBLAS Error: |Parse configuration Error at "
+    r"|Requested data larger than binary file size"
+    r"|\*\*\* Check failure stack trace"
+    r"|terminate called after throwing|terminate called without an active exception"
+    r"|hipErrorNoBinaryForGpu|Memory access fault by GPU|HSA_STATUS_ERROR"
+    r"|error while loading shared libraries|CPU ISA level is lower than required"
+    r"|Queue error|Kernel Name: .* VGPU="
+    r").*$",
+    re.M,
+)
+_GLOG_FATAL = re.compile(r"^F\d{4,8} \d\d:\d\d:\d\d\.\d+ .*$", re.M)
+_UNABLE = re.compile(r"Unable to load binary for: (?P<name>\S+) ;args: (?P<args>.*?)(?: -mcpu=\S+)?$", re.M)
+_COMPILER = re.compile(
+    r"Can't execute cd \S+; .*?(?:clang-ocl|hipcc|clang\+\+) (?P<args>.*?)(?: -mcpu=\S+)?"
+    r" (?:-Wno-everything|-Werror).* (?P<name>\S+\.(?:cl|cpp|s)) -o \S+$",
+    re.M,
+)
+_HARMLESS = re.compile(r"^(?:\S+:\d+: )?(?:warn|info|hack): |^Memory Usage: |^Forcing maxCoalescedReqs|^\s*$")
+
+
+@dataclass(frozen=True)
+class MissingKernel:
+    """A kernel that MIOpen did not find in its database.
+
+    Attributes:
+        program: the key's first part, a MIOpen source file (``MIOpenSoftmax.cl``).
+        arguments: the key's second part, with its leading space as MIOpen stores it.
+    """
+
+    program: str
+    arguments: str
+
+    @property
+    def evidence(self) -> str:
+        return f"MIOpen found no kernel for {self.program} with{self.arguments or ' no arguments'}"
+
+    @property
+    def remedy(self) -> str:
+        return (
+            "add this row to the kernel database and run again: "
+            f"apuflow kernels --add {shlex.quote(self.program)} {shlex.quote(self.arguments)}"
+        )
+
+
+def missing_kernel(text: str) -> MissingKernel | None:
+    """The first kernel that MIOpen could not load and could not compile, or None.
+
+    With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself; without, it stands in the compiler command that
+    cannot
+    run inside gem5: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
+    src/tmp_dir.cpp).
+    """
+    match = _COMPILER.search(text) or (_UNABLE.search(text) if _ERRORS.search(text) else None)
+    return None if match is None else MissingKernel(match["name"], match["args"].rstrip())
+
+
+def first_error(text: str, more: tuple[str, ...] = ()) -> str | None:
+    """The first line that means failure, or None."""
+    found = [match for pattern in (_ERRORS, _GLOG_FATAL) if (match := pattern.search(text))]
+    if found:
+        return min(found, key=lambda match: match.start())[0].strip()
+    for piece in more:
+        for line in text.splitlines():
+            if piece in line:
+                return line.strip()
+    return None
+
+
+def last_words(simout: str, simerr: str) -> str | None:
+    """The last line that the guest seems to have printed (gem5's own chatter left out)."""
+    for text in (simerr, simout):
+        for line in reversed(text.splitlines()):
+            if not _HARMLESS.match(line) and not line.startswith(("Ticks: ", "Exiting because ")):
+                return line.strip()[:300]
+    return None
