@@ -1,0 +1,208 @@
+"""What every configuration model shares: strict, closed, immutable; errors name file, line and key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from apuflow import yamlio
+from apuflow.errors import ConfigError
+
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+"""Names become file names: letters, digits, dot, dash and underscore."""
+
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=80)]
+Commit: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Item = TypeVar("Item")
+ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
+"""A YAML list, kept as a tuple."""
+
+
+class Model(BaseModel):
+    """A configuration model: unknown keys and wrong types are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+M = TypeVar("M", bound=Model)
+
+
+def read(path: Path, model: type[M], **known: Any) -> M:
+    """Load one YAML file into ``model``; ConfigError names every mistake in it.
+
+    Args:
+        known: fields that do not stand in the file (its name).
+    """
+    document = yamlio.load(path)
+    for key in known:
+        if key in document.data:
+            remedy = "leave it out: the file's own name counts"
+            raise ConfigError("unknown key", file=document.where((key,)), key=key, remedy=remedy)
+    return validate(yamlio.Document(document.path, {**document.data, **known}, document.lines), model)
+
+
+def validate(document: yamlio.Document, model: type[M]) -> M:
+    """A document as ``model``; ConfigError names every mistake in it."""
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        raise together([_problem(document, model, item) for item in error.errors()]) from None
+
+
+def together(problems: Sequence[ConfigError]) -> ConfigError:
+    """One error that lists all of them; a single one stays as it is."""
+    if len(problems) == 1:
+        return problems[0]
+    listed = "\n".join(f"{number}. {problem}" for number, problem in enumerate(problems, 1))
+    error = ConfigError(f"{len(problems)} mistakes:\n{listed}")
+    error.file = problems[0].file if len({problem.file for problem in problems}) == 1 else None
+    return error
+
+
+def check_name(name: str, what: str, known: Iterable[str]) -> None:
+    """Refuse a name that no file can have, and one that is not there, with the known ones."""
+    names = sorted(known)
+    if not NAME.match(name) or ".." in name:
+        raise ConfigError(
+            f"not the name of a {what}",
+            value=name,
+            remedy=f"letters, digits, dot, dash and underscore; known: {listing(names)}",
+        )
+    if name not in names:
+        raise ConfigError(
+            f"unknown {what}", value=name, remedy=f"{did_you_mean(name, names)}known: {listing(names)}"
+        )
+
+
+def listing(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``did you mean x? `` (with the space), or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}? " if close else ""
+
+
+def _problem(document: yamlio.Document, model: type[Model], item: ErrorDetails) -> ConfigError:
+    location = tuple(part for part in item["loc"] if not _internal(part))
+    file = document.where(location)
+    key = dotted(location) or None
+    kind = item["type"]
+    context = item.get("ctx") or {}
+    inner = context.get("error")
+    if isinstance(inner, ConfigError):
+        return ConfigError(
+            inner.message,
+            file=inner.file or file,
+            key=".".join(part for part in (key, inner.key) if part) or None,
+            value=inner.value,
+            remedy=inner.remedy,
+        )
+    if kind == "extra_forbidden":
+        names = _fields_at(model, location[:-1])
+        hint = did_you_mean(str(location[-1]), names)
+        return ConfigError("unknown key", file=file, key=key, remedy=f"{hint}known keys: {listing(names)}")
+    if kind == "missing":
+        return ConfigError("a key is missing", file=file, key=key, remedy=f"add {location[-1]}")
+    if kind == "string_pattern_mismatch" and "0-9a-f]{40}" in str(context.get("pattern")):
+        return ConfigError(
+            "a full commit hash is expected", file=file, key=key, value=item["input"], remedy="40 hex digits"
+        )
+    if kind == "string_pattern_mismatch":
+        remedy = "letters, digits, dot, dash and underscore"
+        return ConfigError("not a usable name", file=file, key=key, value=item["input"], remedy=remedy)
+    return ConfigError(
+        _MESSAGES.get(kind, _message(item["msg"])),
+        file=file,
+        key=key,
+        value=_short(item["input"]),
+        remedy=_remedy(kind, context),
+    )
+
+
+def dotted(location: Iterable[str | int]) -> str:
+    """``axes.num-tccs[2]`` of a location."""
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _internal(part: str | int) -> bool:
+    """Whether pydantic added this part itself (the member of a union)."""
+    return isinstance(part, str) and (
+        part in ("str", "int", "bool", "float")
+        or part.startswith(("list[", "dict[", "function-", "constrained-", "tagged-"))
+    )
+
+
+def _fields_at(model: type[Model], location: Sequence[str | int]) -> list[str]:
+    """Keys that the model takes at a location, followed through nested models where that is possible."""
+    current: Any = model
+    for part in location:
+        field = current.model_fields.get(str(part)) if hasattr(current, "model_fields") else None
+        if field is None:
+            continue
+        current = next((kind for kind in _models_in(field.annotation)), current)
+    names = [field.alias or name for name, field in cast(type[Model], current).model_fields.items()]
+    return sorted(name for name in names if name != "name")
+
+
+def _models_in(annotation: Any) -> Iterable[type[Model]]:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _models_in(argument)
+
+
+def _message(text: str) -> str:
+    text = text.removeprefix("Value error, ").removeprefix("Input ")
+    return text[:1].lower() + text[1:]
+
+
+def _remedy(kind: str, context: dict[str, Any]) -> str:
+    if kind in ("literal_error", "enum"):
+        return f"one of {context['expected']}"
+    if kind.endswith("_type") or kind.endswith("_parsing"):
+        return f"write {_WANTED.get(kind, 'what the message says')}"
+    return "see docs/configuration.md"
+
+
+_MESSAGES = {
+    "tuple_type": "a list is expected",
+    "dict_type": "a mapping is expected",
+    "model_type": "a mapping is expected",
+    "int_type": "a whole number is expected",
+    "bool_type": "true or false is expected",
+    "string_type": "text is expected",
+}
+
+_WANTED = {
+    "int_type": "a whole number, without quotes",
+    "float_type": "a number, without quotes",
+    "bool_type": "true or false",
+    "string_type": "text (in quotes where it looks like a number)",
+    "list_type": "a list: [1, 2]",
+    "tuple_type": "a list: [1, 2]",
+    "dict_type": "a mapping: key: value",
+    "model_type": "a mapping: key: value",
+}
+
+
+def _short(value: object) -> object:
+    text = repr(value)
+    return value if len(text) <= 120 else f"{text[:117]}..."

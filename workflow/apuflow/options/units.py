@@ -1,0 +1,58 @@
+"""gem5's unit strings: sizes (16kB), clocks (1GHz), voltages (1.0V).
+
+Source: gem5 ``src/python/m5/util/convert.py``: in sizes k, M, G, T and Ki, Mi, Gi, Ti are powers of 1024.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SIZE = re.compile(r"^(\d+)(k|Ki|Mi?|Gi?|Ti?)?B$")
+_CLOCK = re.compile(r"^(\d+(?:\.\d+)?)(k|M|G|T)?Hz$")
+_PERIOD = re.compile(r"^(\d+(?:\.\d+)?)(p|n|u|m)s$")
+_VOLTAGE = re.compile(r"^\d+(?:\.\d+)?m?V$")
+_BINARY = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+_DECIMAL = {None: 0, "k": 1, "M": 2, "G": 3, "T": 4}
+_SECONDS = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+
+
+def size_bytes(text: str) -> int | None:
+    """Bytes of ``16kB``, ``256MiB``; None when gem5 does not read it as a size."""
+    match = _SIZE.match(text.strip())
+    if match is None:
+        return None
+    number, prefix = match.groups()
+    return int(number) * int(1024 ** _BINARY[(prefix or "")[:1]])
+
+
+def clock_hertz(text: str) -> float | None:
+    """Hertz of ``1GHz`` or of a period ``1ns``; None when it is neither."""
+    match = _CLOCK.match(text.strip())
+    if match is not None:
+        number, prefix = match.groups()
+        return float(number) * 1000.0 ** _DECIMAL[prefix] or None
+    match = _PERIOD.match(text.strip())
+    if match is None or float(match.group(1)) == 0:
+        return None
+    return 1.0 / (float(match.group(1)) * _SECONDS[match.group(2)])
+
+
+def is_voltage(text: str) -> bool:
+    """Whether it reads ``1.0V`` or ``900mV``."""
+    return _VOLTAGE.match(text.strip()) is not None
+
+
+def format_size(size: int) -> str:
+    """The shortest exact gem5 size string of so many bytes."""
+    for prefix, scale in (("G", 1024**3), ("M", 1024**2), ("k", 1024)):
+        if size % scale == 0 and size >= scale:
+            return f"{size // scale}{prefix}B"
+    return f"{size}B"
+
+
+def format_clock(hertz: float) -> str:
+    """The usual gem5 clock string of a frequency."""
+    for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if hertz >= scale:
+            return f"{hertz / scale:.9g}{prefix}Hz"
+    return f"{hertz:.9g}Hz"

@@ -1,0 +1,107 @@
+"""Where a result comes from: the part of a point's identity that is not options and network.
+
+The engine and its version, the pinned sources, the image, and hashes of what the user brought along.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from apuflow.config import EngineName, Release, Site, Workload
+from apuflow.errors import ConfigError
+from apuflow.files import sha256_file
+
+ENGINE_MODULES = {"preview": "apuflow.preview", "gem5-kernels": "apuflow.launcher"}
+"""Engines of this project's own; each module says its ``VERSION``, which changes with its results."""
+
+
+def engine_content(
+    engine: EngineName, release: Release, gfx: str, workload: Workload, site: Site, root: Path
+) -> dict[str, Any]:
+    """What decides the result of this engine besides options and network, as JSON-able values."""
+    content: dict[str, Any] = {"engine": engine, "direction": workload.direction}
+    if engine in ENGINE_MODULES:
+        content["version"] = engine_version(engine)
+    if engine == "preview":
+        return content
+    content["gem5"] = _gem5(release, gfx, site, root)
+    if engine == "gem5-kernels":
+        content["miopen"] = release.miopen.source.commit
+        return content
+    content["image"] = _image(release, site)
+    if workload.command is not None:
+        command = workload.command
+        content["command"] = {
+            "binary": _hash(root / command.binary, command.binary),
+            "arguments": list(command.arguments),
+            "environment": dict(sorted(command.environment.items())),
+        }
+        return content
+    content["benchmark"] = workload.benchmark
+    content["miopen"] = release.miopen.source.commit
+    if site.dnnmark.build is not None:
+        build = root / site.dnnmark.build
+        content["dnnmark"] = {"build": _hash(build / "libdnnmark.so", str(build))}
+    elif site.dnnmark.source is not None:
+        content["dnnmark"] = {"source": checkout_commit(root / site.dnnmark.source)}
+    else:
+        content["dnnmark"] = release.resources.commit
+    return content
+
+
+@functools.cache
+def engine_version(engine: EngineName) -> str:
+    """Version of an engine that is part of this project."""
+    name = ENGINE_MODULES[engine]
+    if importlib.util.find_spec(name) is None:
+        return "0"
+    return str(getattr(importlib.import_module(name), "VERSION", "1"))
+
+
+@functools.cache
+def checkout_commit(directory: Path) -> str:
+    """Commit that a git checkout stands at.
+
+    Raises:
+        ConfigError: it is no git checkout.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ConfigError(
+            "not a git checkout",
+            file="configs/site.yaml",
+            value=str(directory),
+            remedy="name the directory of a clone, and install git",
+        ) from error
+    return done.stdout.strip()
+
+
+def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
+    if site.gem5.binary is not None:
+        return {"binary": _hash(root / site.gem5.binary, site.gem5.binary)}
+    target = release.build_target(gfx)
+    if site.gem5.source is not None:
+        return {"source": checkout_commit(root / site.gem5.source), "target": target}
+    return {"commit": release.gem5.commit, "target": target}
+
+
+def _image(release: Release, site: Site) -> dict[str, Any]:
+    if site.engine == "host":
+        return {"mode": "host"}
+    mode = site.image.mode or release.image.mode
+    name = site.image.name or (release.image.pull if mode == "pull" else mode)
+    return {"mode": mode, "name": name, "digest": site.image.digest}
+
+
+@functools.cache
+def _hash(file: Path, otherwise: str) -> str:
+    """SHA-256 of a file that the user brought; its name while it is not there."""
+    return sha256_file(file) if file.is_file() else otherwise

@@ -1,0 +1,122 @@
+"""Points: one run each, resolved, checked, and named by everything that can change its result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from apuflow import resolution
+from apuflow.config import EngineName, Sweep, load_workload
+from apuflow.dnnmark import Direction
+from apuflow.options import Value
+from apuflow.sweep import plan
+
+LABEL_LENGTH = 100
+"""Longest label; with the identity it must stay a file name."""
+
+
+class Options(Mapping[str, Value]):
+    """All options of a point: what differs from the release's defaults, over those."""
+
+    __slots__ = ("base", "changed")
+
+    def __init__(self, base: Mapping[str, Value], changed: Mapping[str, Value]) -> None:
+        self.base = base
+        self.changed = changed
+
+    def __getitem__(self, name: str) -> Value:
+        return self.changed[name] if name in self.changed else self.base[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.base
+        yield from (name for name in self.changed if name not in self.base)
+
+    def __len__(self) -> int:
+        return len(self.base) + sum(name not in self.base for name in self.changed)
+
+    def __repr__(self) -> str:
+        return f"Options({dict(self.changed)!r})"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run.
+
+    Attributes:
+        workload: its name; ``program`` and ``config_text`` are what runs.
+        config_text: the network with this point's layer values, in canonical form; None for a command.
+        release: name of the gem5 release.
+        options: every ``apu_se.py`` option, as on the command line without dashes.
+        axes: what varies in the sweep, layer keys as ``layer.<key>``.
+        label: what sets the point apart from the release's defaults and the workload as shipped; readable,
+            safe as a file name, the same in every sweep that has this point.
+        content: see describe().
+    """
+
+    engine: EngineName
+    workload: str
+    direction: Direction | None
+    kind: Literal["dnnmark", "command"]
+    program: str
+    config_text: str | None
+    release: str
+    gfx: str
+    options: Options
+    axes: Mapping[str, Value]
+    label: str
+    content: Mapping[str, Any]
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that can change the result, as JSON-able values: what the identity is made of."""
+        return dict(self.content)
+
+    @cached_property
+    def identity(self) -> str:
+        """First 8 hex digits of SHA-256 over the canonical JSON of describe()."""
+        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def id(self) -> str:
+        return f"{self.label}-{self.identity}"
+
+
+def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
+    """Every point of one workload of a sweep: per engine, in the order of the axes, the last one fastest.
+
+    Raises:
+        ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
+    """
+    loaded = load_workload(workload, root)
+    asked = plan(sweep, workload, root)
+    resolver = resolution.Resolver(sweep, loaded, asked, root)
+    result: list[Point] = []
+    for engine in sweep.engines:
+        resolver.check_engine(engine)
+        for assignment in asked.combinations():
+            resolved = resolver.resolve(engine, assignment)
+            if resolved is None:
+                continue
+            result.append(
+                Point(
+                    engine=engine,
+                    workload=workload,
+                    direction=loaded.direction,
+                    kind=loaded.kind,
+                    program=loaded.program,
+                    config_text=resolved.network.text,
+                    release=resolved.machine.release,
+                    gfx=str(Options(resolved.machine.defaults, resolved.options)["gfx-version"]),
+                    options=Options(resolved.machine.defaults, resolved.options),
+                    axes=dict(assignment),
+                    label=resolved.label,
+                    content=resolved.content,
+                )
+            )
+    resolver.raise_problems()
+    return result

@@ -1,0 +1,305 @@
+"""From a combination of axis values to what really runs: options, network, memory, label, identity content.
+
+Each distinct set of options and each distinct network is resolved and checked once, so that a sweep of
+10,000 points costs little more than its distinct parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apuflow import dnnmark, options
+from apuflow.config import EngineName, Release, Sweep, Workload, load_machine, load_release
+from apuflow.config.base import together
+from apuflow.config.site import load_site
+from apuflow.config.sweep import DEFAULT_RELEASE
+from apuflow.errors import ConfigError
+from apuflow.options import Value
+from apuflow.origin import engine_content
+from apuflow.sweep import PLACES, Assignment, Plan, line_of
+
+RUNTIME_BYTES = 512 * 1024**2
+"""Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
+softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
+
+SYSTEM_ONLY = frozenset({"mem-size"})
+"""Options besides group ``system`` that the preview does not read."""
+
+MAX_PROBLEMS = 20
+"""Problems that one message lists in full."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A machine on a release: what a point's own options are laid over."""
+
+    release: str
+    release_file: Release
+    defaults: Mapping[str, Value]
+    given: Mapping[str, Value]
+    defaults_hash: str
+
+
+@dataclass(frozen=True)
+class Network:
+    """A workload's network with a point's layer values; all None or 0 for a command."""
+
+    text: str | None
+    parsed: dnnmark.Network | None
+    device_bytes: int
+    mmap_bytes: int
+    workgroup_waves: int
+    label: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One point's parts."""
+
+    machine: Base
+    network: Network
+    options: Mapping[str, Value]
+    label: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Machine:
+    base: Base
+    changed: Mapping[str, Value]
+    slots: int
+    label: tuple[str, ...]
+
+
+class Resolver:
+    """Resolves the combinations of one sweep for one workload, and collects what is wrong with them."""
+
+    def __init__(self, sweep: Sweep, workload: Workload, plan: Plan, root: Path) -> None:
+        self._sweep = sweep
+        self._workload = workload
+        self._plan = plan
+        self._root = root
+        self._site = load_site(root)
+        self._problems: dict[tuple[str, str, str], ConfigError] = {}
+        self._bases: dict[tuple[str, str], Base | None] = {}
+        self._machines: dict[Assignment, _Machine | None] = {}
+        self._networks: dict[Assignment, Network | None] = {}
+        self._layer_parts: dict[tuple[str, Value], str] = {}
+        self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
+        self._shipped = self._network_text({})
+
+    def check_engine(self, engine: EngineName) -> None:
+        """Note when the engine cannot run the workload at all."""
+        runs = self._workload.runs_on(engine)
+        if runs.state == "no":
+            self._note(
+                f"{engine} cannot run {self._workload.name}: {runs.reason}",
+                "workloads",
+                self._workload.name,
+                "leave it out of the sweep",
+            )
+
+    def raise_problems(self) -> None:
+        """Raise one ConfigError that lists everything found, if anything was."""
+        problems = list(self._problems.values())
+        if len(problems) > MAX_PROBLEMS:
+            more = len(problems) - MAX_PROBLEMS
+            problems = [*problems[:MAX_PROBLEMS], ConfigError(f"... and {more} more of this sweep")]
+        if problems:
+            raise together(problems)
+
+    def resolve(self, engine: EngineName, assignment: Assignment) -> Resolved | None:
+        """One point; None when something is wrong with it (noted)."""
+        machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
+        network = self._network(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        if machine is None or network is None:
+            return None
+        changed = dict(machine.changed)
+        if not self._fits(machine, network, changed):
+            return None
+        label = "_".join((*machine.label, *network.label))[:100].rstrip("_-.")
+        content = self._content(engine, machine.base, network, changed)
+        return Resolved(machine.base, network, changed, label, content)
+
+    # options -------------------------------------------------------------------------------------------
+
+    def _machine(self, assignment: Assignment) -> _Machine | None:
+        if assignment not in self._machines:
+            self._machines[assignment] = self._resolve_machine(dict(assignment))
+        return self._machines[assignment]
+
+    def _resolve_machine(self, values: dict[str, Value]) -> _Machine | None:
+        places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
+        base = self._base(places["release"], places["machine"])
+        if base is None:
+            return None
+        given = {**base.given, **self._plan.options, **values}
+        described = base.release_file.options_of
+        problems = options.check(given, described)
+        for problem in problems:
+            self._note(problem.message, problem.option, problem.value, problem.remedy)
+        if problems:
+            return None
+        full = options.resolve(given, described)
+        cus = int(full["num-compute-units"])
+        if "cu-per-sa" not in given and "sa-per-complex" not in given:
+            full["cu-per-sa"] = cus
+        gfx = str(full["gfx-version"])
+        if gfx not in base.release_file.gfx:
+            self._note(
+                f"gem5 {base.release} cannot run this GPU architecture",
+                "gfx-version",
+                gfx,
+                f"one of {', '.join(base.release_file.gfx)}, or another release",
+            )
+            return None
+        changed = {n: v for n, v in full.items() if base.defaults.get(n) != v or n not in base.defaults}
+        slots = int(full["simds-per-cu"]) * int(full["wfs-per-simd"])
+        return _Machine(base, changed, slots, _label(base, changed, full))
+
+    def _base(self, release: str, machine: str) -> Base | None:
+        key = (release, machine)
+        if key not in self._bases:
+            self._bases[key] = self._load_base(release, machine)
+        return self._bases[key]
+
+    def _load_base(self, release: str, machine: str) -> Base | None:
+        try:
+            release_file = load_release(release, self._root)
+            given = load_machine(machine, self._root).options
+        except ConfigError as error:
+            self._problems[(error.message, release, machine)] = error
+            return None
+        defaults = options.defaults(release_file.options_of)
+        text = json.dumps(defaults, sort_keys=True)
+        return Base(release, release_file, defaults, given, hashlib.sha256(text.encode()).hexdigest()[:8])
+
+    # network -------------------------------------------------------------------------------------------
+
+    def _network(self, assignment: Assignment) -> Network | None:
+        if assignment not in self._networks:
+            try:
+                self._networks[assignment] = self._resolve_network(
+                    {name.removeprefix("layer."): value for name, value in assignment}
+                )
+            except ConfigError as error:
+                self._note(error.message, f"layer.{error.key}", error.value, error.remedy or "")
+                self._networks[assignment] = None
+        return self._networks[assignment]
+
+    def _resolve_network(self, values: dict[str, Value]) -> Network | None:
+        layer = {**self._plan.layer, **values}
+        workload = self._workload
+        if workload.config_text is None or workload.direction is None:
+            if layer:
+                name = next(iter(layer))
+                self._note("a command has no layers", f"layer.{name}", layer[name], "leave layer out for it")
+                return None
+            memory = 0 if workload.command is None else options.size_bytes(workload.command.memory) or 0
+            return Network(None, None, memory, 0, 0, ())
+        text = self._network_text(layer)
+        parsed = dnnmark.parse(text or "", workload.config_file)
+        errors = [
+            problem
+            for problem in dnnmark.check(parsed, workload.direction, workload.handles)
+            if problem.level == "error"
+        ]
+        for problem in errors:
+            self._note(
+                f"layer {problem.layer}: {problem.message}", "layer", layer or "as shipped", problem.remedy
+            )
+        if errors:
+            return None
+        return Network(
+            parsed.write(),
+            parsed,
+            dnnmark.device_bytes(parsed, workload.direction),
+            dnnmark.mmap_bytes(parsed, workload.direction),
+            0,
+            tuple(part for name in sorted(layer) if (part := self._layer_part(name, layer[name]))),
+        )
+
+    def _network_text(self, layer: Mapping[str, Value]) -> str | None:
+        text = self._workload.config_text
+        if text is None or not layer:
+            return text
+        return dnnmark.with_layer_values(text, layer, self._workload.config_file)
+
+    def _layer_part(self, name: str, value: Value) -> str:
+        """``n10``; nothing when the workload has that value as shipped."""
+        key = (name, value)
+        if key not in self._layer_parts:
+            same = self._network_text({name: value}) == self._shipped
+            self._layer_parts[key] = "" if same else f"{name}{_safe(value)}"
+        return self._layer_parts[key]
+
+    # both ----------------------------------------------------------------------------------------------
+
+    def _fits(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> bool:
+        """Give the point the memory it needs, or note that what it was given is too small."""
+        need = network.device_bytes + network.mmap_bytes + (RUNTIME_BYTES if network.parsed else 0)
+        given = {**machine.base.given, **self._plan.options, **changed}.get("mem-size")
+        if given is None:
+            changed["mem-size"] = options.format_size(1 << max(29, (need - 1).bit_length()))
+            return True
+        size = options.size_bytes(str(given)) or 0
+        if size < network.device_bytes:
+            self._note(
+                f"the workload allocates {network.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
+                "mem-size",
+                given,
+                f"leave it out, or at least {options.format_size(1 << (need - 1).bit_length())}",
+            )
+            return False
+        return True
+
+    def _content(
+        self, engine: EngineName, base: Base, network: Network, changed: Mapping[str, Value]
+    ) -> Mapping[str, Any]:
+        key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
+        if key not in self._contents:
+            self._contents[key] = engine_content(
+                engine, base.release_file, key[2], self._workload, self._site, self._root
+            )
+        known = options.catalogue()
+        if engine == "preview":
+            changed = {
+                n: v for n, v in changed.items() if known[n].group != "system" and n not in SYSTEM_ONLY
+            }
+        return {
+            **self._contents[key],
+            "options_of": base.release_file.options_of,
+            "defaults": base.defaults_hash,
+            "options": changed,
+            "config": network.text,
+        }
+
+    def _note(self, message: str, option: str, value: object, remedy: str) -> None:
+        key = (message, option, str(value))
+        if key not in self._problems:
+            name = option.removeprefix("layer.")
+            file = line_of(self._sweep, self._root, [name, option])
+            self._problems[key] = ConfigError(message, file=file, key=option, value=value, remedy=remedy)
+
+
+def _label(base: Base, changed: Mapping[str, Value], full: Mapping[str, Value]) -> tuple[str, ...]:
+    parts = [] if base.release == DEFAULT_RELEASE else [base.release]
+    parts.append(f"u{full['num-compute-units']}")
+    for name, value in changed.items():
+        if name in ("num-compute-units", "mem-size") or (
+            name == "cu-per-sa" and value == full["num-compute-units"]
+        ):
+            continue
+        parts.append(name if value is True else f"{name}{_safe(value)}")
+    return tuple(parts)
+
+
+def _safe(value: Value) -> str:
+    """A value as part of a file name."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in text)

@@ -1,0 +1,192 @@
+"""Read YAML so that a mistake is named with its file and line.
+
+Refused: duplicate keys (YAML would keep the last one silently), several documents, keys that are no text,
+anchors that contain themselves, and files that unfold to more than a million values. Anchors, aliases and
+merge keys work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from apuflow.errors import ConfigError
+
+try:
+    from yaml import CSafeLoader as Loader
+except ImportError:  # PyYAML without libyaml
+    from yaml import SafeLoader as Loader  # type: ignore[assignment]
+
+Location: TypeAlias = tuple[str | int, ...]
+"""Keys and list positions from the top of a document."""
+
+MAX_VALUES = 1_000_000
+"""Values that a document may unfold to through its aliases."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One YAML mapping and where each of its keys stands."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: Mapping[Location, int]
+
+    def line(self, location: Location) -> int | None:
+        """Line (from 1) of a key, or of the nearest key around it."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location)
+
+    def where(self, location: Location) -> str:
+        """``file:line`` of a key, for messages."""
+        line = self.line(location)
+        return str(self.path) if line is None else f"{self.path}:{line}"
+
+
+def load(path: str | Path) -> Document:
+    """Read one YAML mapping.
+
+    Raises:
+        ConfigError: the file is missing, unreadable, empty, not YAML, or not a mapping at the top.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError("not a UTF-8 text file", file=path, remedy="save it as UTF-8") from error
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read it: {error.strerror}", file=path, remedy="check its name and permissions"
+        ) from error
+    return parse(text, path)
+
+
+def parse(text: str, path: str | Path = "<text>") -> Document:
+    """Read YAML text; ``path`` is its name in messages."""
+    path = Path(path)
+    loader = None
+    try:
+        loader = Loader(text)
+        node = loader.get_single_node()
+        if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
+            raise ConfigError("the file is empty", file=path, remedy="see docs/configuration.md for its keys")
+        walk = _Walk(path)
+        walk.size(node, ())
+        data = loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(error, path) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"not YAML: {_first_line(error)}", file=path, remedy="remove it") from error
+    except (ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"a value that YAML cannot hold: {_first_line(error)}", file=path, remedy="quote it or mend it"
+        ) from error
+    except RecursionError as error:
+        raise ConfigError("nested too deeply", file=path, remedy="flatten it") from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if not isinstance(data, dict):
+        raise ConfigError(
+            f"a mapping (key: value) is expected, not {_kind(data)}",
+            file=path,
+            value=data if isinstance(data, (str, int, float)) else f"{type(data).__name__}",
+            remedy="see docs/configuration.md for its keys",
+        )
+    return Document(path, data, walk.lines)
+
+
+class _Walk:
+    """Check the nodes of one document and note the line of each key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[Location, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._open: set[int] = set()
+
+    def size(self, node: yaml.Node, location: Location) -> int:
+        """Values below ``node``, its aliases unfolded; raises on what is refused."""
+        known = self._sizes.get(id(node))
+        if known is not None:
+            return known
+        if id(node) in self._open:
+            raise ConfigError(
+                "an anchor contains itself",
+                file=_at(self.path, node),
+                key=".".join(map(str, location)),
+                remedy="write the values out",
+            )
+        self._open.add(id(node))
+        total = 1
+        if isinstance(node, yaml.MappingNode):
+            total += self._mapping(node, location)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, child in enumerate(node.value):
+                self.lines[(*location, index)] = child.start_mark.line + 1
+                total += self.size(child, (*location, index))
+        self._open.discard(id(node))
+        if total > MAX_VALUES:
+            raise ConfigError(
+                f"the file unfolds to more than {MAX_VALUES} values",
+                file=_at(self.path, node),
+                remedy="use fewer aliases or shorter lists",
+            )
+        self._sizes[id(node)] = total
+        return total
+
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> int:
+        total = 0
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in (
+                "tag:yaml.org,2002:str",
+                "tag:yaml.org,2002:merge",
+            ):
+                raise ConfigError(
+                    "a key must be text",
+                    file=_at(self.path, key),
+                    key=str(key.value) if isinstance(key, yaml.ScalarNode) else None,
+                    remedy="quote it if it looks like a number, a date or yes/no",
+                )
+            line = key.start_mark.line + 1
+            if key.value in seen and key.tag.endswith(":str"):
+                raise ConfigError(
+                    f"the key stands twice (first on line {seen[key.value]})",
+                    file=_at(self.path, key),
+                    key=".".join(map(str, (*location, key.value))),
+                    remedy="keep one of them",
+                )
+            seen[key.value] = line
+            self.lines[(*location, key.value)] = line
+            total += self.size(value, (*location, key.value))
+        return total
+
+
+def _at(path: Path, node: yaml.Node) -> str:
+    return f"{path}:{node.start_mark.line + 1}"
+
+
+def _not_yaml(error: yaml.MarkedYAMLError, path: Path) -> ConfigError:
+    mark = error.problem_mark or error.context_mark
+    problem = " ".join(part for part in (error.context, error.problem) if part)
+    file = str(path) if mark is None else f"{path}:{mark.line + 1}"
+    remedy = "mend the line or the one above it (indentation, quotes, brackets, tabs)"
+    if "expected a single document" in problem:
+        remedy = "keep one document: remove the line ---"
+    return ConfigError(f"not YAML: {problem}", file=file, remedy=remedy)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _kind(data: object) -> str:
+    return {list: "a list", str: "text", bool: "true or false", type(None): "nothing"}.get(
+        type(data), f"a {type(data).__name__}"
+    )
