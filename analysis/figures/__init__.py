@@ -1,0 +1,29 @@
+"""Figures from result tables.
+
+from analysis import figures, tables
+frame = figures.combine([tables.read(path) for path in paths])
+plot = figures.make("speedup", frame)
+figures.save(plot.figure, plot.data, "results/cu_scaling/figures/speedup")
+"""
+
+from analysis.figures.output import notice, render_png, render_svg, save
+from analysis.figures.registry import FIGURES, FigureSpec, applicable, make, planned, refusal
+from analysis.figures.selection import FigureError, combine
+from analysis.figures.style import Plot, style
+
+__all__ = [
+    "FIGURES",
+    "FigureError",
+    "FigureSpec",
+    "Plot",
+    "applicable",
+    "combine",
+    "make",
+    "notice",
+    "planned",
+    "refusal",
+    "render_png",
+    "render_svg",
+    "save",
+    "style",
+]

@@ -1,0 +1,273 @@
+"""Bar figures: utilization by unit (DNNMark paper, figure 12), stall reasons, instruction mix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import Patch
+from matplotlib.ticker import MultipleLocator, PercentFormatter
+
+from analysis.figures.selection import DIRECTIONS, FigureError, Selection, select
+from analysis.figures.style import (
+    BLUE,
+    DIRECTION_COLOURS,
+    FULL_WIDTH,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SINGLE_WIDTH,
+    SKY,
+    VERMILLION,
+    Plot,
+    head,
+    legend,
+    new_figure,
+    style,
+)
+
+UNITS: tuple[tuple[str, str], ...] = (
+    ("valu_utilization", "VALU"),
+    ("salu_utilization", "SALU"),
+    ("vmem_utilization", "Vector memory\nissue"),
+    ("lds_utilization", "LDS"),
+    ("l1_utilization", "TCP (L1)"),
+    ("l2_utilization", "TCC (L2)"),
+    ("l2_return_utilization", "TCC to TCP\nlinks"),
+    ("dram_utilization", "DRAM"),
+)
+STALLS: tuple[tuple[str, str, str], ...] = (
+    ("stall_share_memory", "memory (s_waitcnt)", BLUE),
+    ("stall_share_execution", "register of an earlier instruction", VERMILLION),
+    ("stall_share_fetch", "instruction fetch", ORANGE),
+    ("stall_share_sync", "barrier", PURPLE),
+    ("stall_share_not_selected", "ready, not issued", GREEN),
+    ("stall_share_sleep", "s_sleep", GREY),
+)
+MIX: tuple[tuple[str, str, str], ...] = (
+    ("mix_valu", "vector ALU", BLUE),
+    ("mix_salu", "scalar ALU", SKY),
+    ("mix_smem", "scalar memory", GREEN),
+    ("mix_vmem", "vector memory", VERMILLION),
+    ("mix_lds", "LDS", PURPLE),
+    ("mix_other", "branch, wait, barrier, other", GREY),
+)
+_BAR = 0.34
+
+
+def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """Utilization of each unit per workload: one panel per unit, bars at both ends of the axis.
+
+    Units of which the table has no number are left out and named.
+
+    Raises:
+        FigureError: there is no utilization at all.
+    """
+    with style():
+        named = [(name, text) for name, text in UNITS if name in frame.columns and frame[name].notna().any()]
+        if not named:
+            raise FigureError("the table has no utilization of any unit", key=UNITS[0][0])
+        selection = select(frame, [], x=x, where=where)
+        rows, ends = _ends(selection)
+        rows = _labelled(selection, rows)
+        order = list(dict.fromkeys(rows["_label"]))
+        height = 1.25 + 0.15 * len(order) * max(1.0, 0.75 * len(ends)) + 0.25
+        figure = new_figure(FULL_WIDTH, height)
+        table = figure.subplots(1, len(named), sharey=True, squeeze=False)[0]
+        numbers = []
+        for axes, (column, text) in zip(table, named, strict=True):
+            axes.set_title(text, fontsize=7)
+            for index, (end, colour) in enumerate(zip(ends, (BLUE, SKY), strict=False)):
+                chosen = rows["_end"] == end
+                places = np.array([order.index(one) for one in rows.loc[chosen, "_label"]])
+                values = rows.loc[chosen, column].to_numpy(dtype=float)
+                offset = (index - (len(ends) - 1) / 2) * _BAR
+                thickness = _BAR if len(ends) > 1 else 2 * _BAR
+                axes.barh(places + offset, np.nan_to_num(values), height=thickness, color=colour)
+                for place in (places + offset)[np.isnan(values)]:
+                    axes.text(0.02, place, "n/a", fontsize=5, color="#777777", va="center")
+            numbers.append(_numbers(rows, column, "value").assign(unit=column))
+            axes.set_xlim(0, 1.0)
+            axes.set_xlabel("%")
+            axes.xaxis.set_major_locator(MultipleLocator(0.5))
+            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
+            axes.grid(axis="y", visible=False)
+        table[0].set_yticks(range(len(order)), order)
+        table[0].set_ylim(len(order) - 0.4, -0.6)
+        _end_legend(figure, selection, ends)
+        absent = [text.replace("\n", " ") for name, text in UNITS if (name, text) not in named]
+        over = [text.replace("\n", " ") for name, text in named if float(rows[name].max()) > 1 + 1e-9]
+        notes = (
+            *selection.notes,
+            *([f"not reported by the engine: {', '.join(absent)}"] if absent else []),
+            *([f"cut at 100 %, see the table's flags: {', '.join(over)}"] if over else []),
+        )
+        title = "Utilization by unit"
+        head(figure, title, notes)
+        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+
+
+def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """Why resident wavefronts did not issue: shares of their cycles, per workload.
+
+    Raises:
+        FigureError: the table has no stall shares.
+    """
+    return _stacked(
+        frame,
+        STALLS,
+        "Stall reasons",
+        "Shares of the cycles of resident wavefronts that did not issue",
+        x,
+        where,
+    )
+
+
+def instruction_mix(
+    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
+) -> Plot:
+    """Shares of the wavefront instructions by class, per workload.
+
+    Raises:
+        FigureError: the table has no instruction counts.
+    """
+    return _stacked(frame, MIX, "Instruction mix", "Shares of the wavefront instructions executed", x, where)
+
+
+def program_bars(
+    selection: Selection,
+    column: str,
+    label: str,
+    title: str,
+    *,
+    percent: bool = False,
+    logarithmic: bool = False,
+    factor: float = 1.0,
+) -> Plot:
+    """One bar per workload, forward and backward beside each other, for a table in which nothing varies."""
+    rows = selection.rows
+    figure = new_figure(FULL_WIDTH if len(selection.programs) > 5 else SINGLE_WIDTH, 2.9)
+    axes = figure.subplots()
+    pairs = [(direction, engine) for direction in selection.directions for engine in selection.engines]
+    thickness = 0.8 / len(pairs)
+    handles, numbers = {}, []
+    for index, (direction, engine) in enumerate(pairs):
+        chosen = rows[(rows["direction"] == direction) & (rows["engine"] == engine)]
+        if chosen.empty:
+            continue
+        places = np.array([selection.programs.index(name) for name in chosen["program"]])
+        hatch = "" if engine == selection.engines[0] else "////"
+        colour = DIRECTION_COLOURS.get(direction, BLUE)
+        offset = (index - (len(pairs) - 1) / 2) * thickness
+        look: dict[str, Any] = {
+            "facecolor": colour if not hatch else "white",
+            "edgecolor": colour,
+            "hatch": hatch,
+            "linewidth": 0.6,
+        }
+        axes.bar(places + offset, chosen[column].astype(float) * factor, width=thickness * 0.92, **look)
+        name = DIRECTIONS[direction] + (f", {engine}" if len(selection.engines) > 1 else "")
+        handles[name] = Patch(**look)
+        numbers.append(chosen[["program", "engine", "workload", "direction", "point", column]])
+    axes.set_xticks(range(len(selection.programs)), selection.programs)
+    axes.grid(axis="x", visible=False)
+    axes.set_ylabel(label)
+    if logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.minorticks_off()
+    if percent:
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
+    legend(figure, list(handles.values()), list(handles))
+    head(figure, title, selection.notes)
+    return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=selection.notes)
+
+
+def _stacked(
+    frame: pd.DataFrame,
+    parts: Sequence[tuple[str, str, str]],
+    title: str,
+    label: str,
+    x: str | None,
+    where: Mapping[str, Any] | None,
+) -> Plot:
+    with style():
+        selection = select(frame, [name for name, _, _ in parts], x=x, where=where)
+        rows, ends = _ends(selection)
+        rows = _labelled(selection, rows)
+        order = list(dict.fromkeys(rows["_label"]))
+        figure = new_figure(FULL_WIDTH, 1.45 + 0.19 * len(order))
+        table = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
+        for axes, end in zip(table, ends, strict=True):
+            chosen = rows["_end"] == end
+            places = np.array([order.index(one) for one in rows.loc[chosen, "_label"]])
+            start = np.zeros(int(chosen.sum()))
+            for column, _, colour in parts:
+                values = rows.loc[chosen, column].to_numpy(dtype=float)
+                axes.barh(
+                    places, values, left=start, height=0.72, color=colour, edgecolor="white", linewidth=0.4
+                )
+                start = start + values
+            axes.set_xlim(0, 1)
+            axes.set_xlabel("Share (%)")
+            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
+            axes.grid(axis="y", visible=False)
+            if selection.x is not None:
+                axes.set_title(f"{selection.x.label}: {end}")
+        table[0].set_yticks(range(len(order)), order)
+        table[0].set_ylim(len(order) - 0.4, -0.6)
+        shown = [part for part in parts if float(rows[part[0]].max()) > 0.0005]
+        legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
+        absent = [text for name, text, _ in parts if (name, text, _) not in shown]
+        notes = (
+            *selection.notes,
+            label,
+            *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
+        )
+        head(figure, title, notes)
+        numbers = [_numbers(rows, name, "share").assign(part=name) for name, _, _ in parts]
+        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+
+
+def _ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows at the smallest and the largest value of the axis, marked in ``_end``."""
+    rows = selection.rows
+    if selection.x is None:
+        return rows.assign(_end=""), ("",)
+    x = selection.x
+    values = tuple(dict.fromkeys((x.values[0], x.values[-1])))
+    kept = rows[rows[x.column].isin(values)]
+    return kept.assign(_end=[x.text(value) for value in kept[x.column]]), tuple(
+        x.text(value) for value in values
+    )
+
+
+def _labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows in reading order, with what to write at each in ``_label``."""
+    texts = []
+    for _, row in rows.iterrows():
+        parts = [str(row["workload"])]
+        parts += [f"{key.label} {key.text(row[key.column])}" for key in selection.keys]
+        if len(selection.engines) > 1:
+            parts.append(str(row["engine"]))
+        texts.append(", ".join(parts))
+    ranks = [
+        [selection.programs.index(row["program"]), *(list(DIRECTIONS).index(row["direction"]),)]
+        + [key.positions[row[key.column]] for key in selection.keys]
+        for _, row in rows.iterrows()
+    ]
+    order = sorted(range(len(rows)), key=lambda index: (*ranks[index], texts[index]))
+    return rows.assign(_label=texts).iloc[order]
+
+
+def _numbers(rows: pd.DataFrame, column: str, renamed: str) -> pd.DataFrame:
+    data = rows[["engine", "workload", "direction", "point", "_end", "_label", column]]
+    return data.rename(columns={"_end": "at", "_label": "label", column: renamed})
+
+
+def _end_legend(figure: Any, selection: Selection, ends: Sequence[str]) -> None:
+    if selection.x is not None and len(ends) > 1:
+        handles = [Patch(color=colour) for colour in (BLUE, SKY)]
+        legend(figure, handles, [f"{selection.x.label}: {end}" for end in ends])

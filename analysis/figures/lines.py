@@ -1,0 +1,215 @@
+"""Figures over an axis: speedup, cycles, and one metric per program (DNNMark paper, figures 9 to 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+
+from analysis.figures import panels
+from analysis.figures.bars import program_bars
+from analysis.figures.selection import COMPUTE_UNITS, FigureError, select
+from analysis.figures.style import GREY, Plot, head, legend, style
+
+SATURATED = 0.9
+"""A line has saturated where it first reaches this share of its largest speedup."""
+
+TIME = "gpu_time"
+
+Values = Callable[[pd.DataFrame], "np.ndarray[Any, Any]"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What goes up: the column, what to write at it, and how its axis runs."""
+
+    column: str
+    label: str
+    title: str
+    percent: bool = False
+    logarithmic: bool = False
+    top: float | None = None
+    factor: float = 1.0
+
+
+def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """Speedup of the GPU's active time over an axis, relative to the axis' smallest value.
+
+    The ideal line (proportional to the axis) is drawn over compute units only. A ring marks where a line
+    first reaches 90 % of its largest speedup.
+
+    Args:
+        frame: a result table or several combined; needs ``gpu_time``.
+        x: column across; by default compute units, else the numeric axis with most values.
+        where: rows to keep, column to a value or several.
+
+    Raises:
+        FigureError: nothing varies, or there are no times.
+    """
+    with style():
+        selection = select(frame, [TIME], x=x, where=where)
+        if selection.x is None:
+            raise FigureError("a speedup needs something that varies", remedy="give the sweep an axis")
+        across = selection.x
+        figure, drawn = panels.grid(len(selection.programs))
+        handles: dict[str, Line2D] = {}
+        numbers: list[pd.DataFrame] = []
+        saturating = ideal = False
+        for axes, program in zip(drawn, selection.programs, strict=True):
+            rows = selection.rows[selection.rows["program"] == program]
+            axes.set_title(program)
+            for line in panels.lines(selection, rows):
+                data = _over(across.column, across.positions, line, program)
+                data["speedup"] = data[TIME].iloc[0] / data[TIME]
+                data["ideal"] = (
+                    data["position"] / data["position"].iloc[0] if across.column == COMPUTE_UNITS else np.nan
+                )
+                reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
+                data["saturation"] = (data.index == reached) & (len(data) > 1)
+                line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
+                if len(data) > 1:
+                    saturating = True
+                    axes.plot(
+                        data.loc[reached, "position"],
+                        data.loc[reached, "speedup"],
+                        marker="o",
+                        markersize=9,
+                        markerfacecolor="none",
+                        markeredgecolor=line.colour,
+                        markeredgewidth=0.9,
+                        linestyle="none",
+                    )
+                handles.setdefault(line.label, line.handle())
+                numbers.append(data)
+            if across.column == COMPUTE_UNITS:
+                ideal = True
+                span = np.array([min(across.positions.values()), max(across.positions.values())])
+                axes.plot(span, span / span[0], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
+            panels.scale_across(axes, across)
+        _speedup_scale(drawn, pd.concat(numbers))
+        panels.bottom(drawn, across.label)
+        panels.left(drawn, "Speedup")
+        if ideal:
+            handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
+        if saturating:
+            handles["saturation: 90 % of the line's maximum"] = Line2D(
+                [],
+                [],
+                marker="o",
+                markersize=8,
+                markerfacecolor="none",
+                markeredgecolor="#444444",
+                linestyle="none",
+            )
+        legend(figure, list(handles.values()), list(handles))
+        title = f"Speedup over {_lower(across.label)}"
+        base = across.text(across.values[0])
+        notes = (*selection.notes, f"GPU active time, relative to {base} {_lower(across.label)}")
+        head(figure, title, notes)
+        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+
+
+def over(
+    frame: pd.DataFrame, shown: Quantity, *, x: str | None = None, where: Mapping[str, Any] | None = None
+) -> Plot:
+    """One quantity per program over an axis; bars where nothing varies.
+
+    Raises:
+        FigureError: the table has no such numbers.
+    """
+    with style():
+        selection = select(frame, [shown.column], x=x, where=where)
+        if selection.x is None:
+            return program_bars(
+                selection,
+                shown.column,
+                shown.label,
+                shown.title,
+                percent=shown.percent,
+                logarithmic=shown.logarithmic,
+                factor=shown.factor,
+            )
+        across = selection.x
+        figure, drawn = panels.grid(len(selection.programs))
+        handles: dict[str, Line2D] = {}
+        numbers: list[pd.DataFrame] = []
+        for axes, program in zip(drawn, selection.programs, strict=True):
+            rows = selection.rows[selection.rows["program"] == program]
+            axes.set_title(program)
+            for line in panels.lines(selection, rows):
+                data = _over(across.column, across.positions, line, program, shown.column)
+                line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
+                handles.setdefault(line.label, line.handle())
+                numbers.append(data)
+            panels.scale_across(axes, across)
+        _quantity_scale(drawn, shown, pd.concat(numbers)[shown.column] * shown.factor)
+        panels.bottom(drawn, across.label)
+        panels.left(drawn, shown.label)
+        legend(figure, list(handles.values()), list(handles))
+        title = f"{shown.title} over {_lower(across.label)}"
+        head(figure, title, selection.notes)
+        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=selection.notes)
+
+
+def _over(
+    column: str, positions: Mapping[Any, float], line: panels.Line, program: str, value: str = TIME
+) -> pd.DataFrame:
+    """The numbers of one line, in the order of the axis."""
+    data = pd.DataFrame(
+        {
+            "program": program,
+            "line": line.label,
+            "engine": line.rows["engine"],
+            "workload": line.rows["workload"],
+            "point": line.rows.get("point", ""),
+            column: line.rows[column],
+            "position": [positions[entry] for entry in line.rows[column]],
+            value: line.rows[value].astype(float),
+        }
+    ).sort_values("position", kind="stable", ignore_index=True)
+    if data["position"].duplicated().any():
+        twice = data.loc[data["position"].duplicated(), column].iloc[0]
+        raise FigureError(
+            "several rows for one place of a line",
+            key=column,
+            value=twice,
+            remedy=f"{line.label} of {program}: select one of them with where=",
+        )
+    return data
+
+
+def _speedup_scale(drawn: list[Axes], data: pd.DataFrame) -> None:
+    high = max(
+        float(data["speedup"].max()), float(data["ideal"].max()) if data["ideal"].notna().any() else 1.0
+    )
+    for axes in drawn:
+        if axes.get_xscale() == "log" and high >= 4:
+            axes.set_yscale("log", base=2)
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.yaxis.minorticks_off()
+            axes.set_ylim(min(0.9, 0.9 * float(data["speedup"].min())), high * 1.15)
+        else:
+            axes.set_ylim(0, max(high * 1.08, 1.2))
+
+
+def _quantity_scale(drawn: list[Axes], shown: Quantity, values: pd.Series[Any]) -> None:
+    positive = values[values > 0]
+    for axes in drawn:
+        if shown.logarithmic and len(positive):
+            axes.set_yscale("log")
+            axes.set_ylim(float(positive.min()) / 1.6, float(positive.max()) * 1.6)
+            axes.yaxis.minorticks_off()
+        else:
+            axes.set_ylim(0, (float(values.max()) * 1.12 if float(values.max()) > 0 else 1.0))
+        if shown.percent:
+            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:] if len(text) > 1 and text[1].islower() else text

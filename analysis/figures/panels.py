@@ -1,0 +1,166 @@
+"""Small multiples: one panel per program, one line per direction, engine and further axis value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analysis.figures.selection import DIRECTIONS, Axis, Selection
+from analysis.figures.style import (
+    BLUE,
+    DASHES,
+    DIRECTION_COLOURS,
+    FULL_WIDTH,
+    MARKERS,
+    NAMED,
+    SINGLE_WIDTH,
+    new_figure,
+    ordered_colours,
+)
+
+PANEL_HEIGHT = 1.45
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: its rows in the order of the axis, its label and look."""
+
+    label: str
+    rows: pd.DataFrame
+    colour: str
+    dash: Any
+    marker: str
+    filled: bool
+
+    def draw(self, axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> None:
+        """Draw it over ``x``."""
+        axes.plot(x, y, **self.look())
+
+    def look(self) -> dict[str, Any]:
+        """Its appearance as keyword arguments of matplotlib."""
+        face = self.colour if self.filled else "white"
+        return {
+            "color": self.colour,
+            "linestyle": self.dash,
+            "marker": self.marker,
+            "markerfacecolor": face,
+            "markeredgecolor": self.colour,
+        }
+
+    def handle(self) -> Line2D:
+        """What stands for it in a legend."""
+        return Line2D([], [], **self.look())
+
+
+def grid(count: int, *, share_y: bool = True, height: float = PANEL_HEIGHT) -> tuple[Figure, list[Axes]]:
+    """A figure with ``count`` panels, three or four across; unused places stay empty."""
+    if count == 1:
+        figure = new_figure(SINGLE_WIDTH, 3.4)
+        return figure, [figure.subplots()]
+    across = 2 if count in (2, 4) else 3 if count <= 9 else 4
+    down = math.ceil(count / across)
+    tall = height * (1.35 if across == 2 else 1.0)
+    figure = new_figure(FULL_WIDTH, 0.95 + tall * down)
+    table = figure.subplots(down, across, sharex=True, sharey=share_y, squeeze=False)
+    panels = list(table.flat)
+    for extra in panels[count:]:
+        extra.set_visible(False)
+    for index in range(count):
+        below = index + across
+        if below >= count:
+            panels[index].tick_params(labelbottom=True)
+    return figure, panels[:count]
+
+
+def bottom(panels: Sequence[Axes], label: str) -> None:
+    """Write the x axis' label at the panels that have none below them."""
+    for panel in panels:
+        spec = panel.get_subplotspec()
+        assert spec is not None
+        columns = spec.get_gridspec().ncols
+        if spec.num1 + columns >= len(panels):
+            panel.set_xlabel(label)
+
+
+def left(panels: Sequence[Axes], label: str) -> None:
+    """Write the y axis' label at the first panel of each row."""
+    for panel in panels:
+        spec = panel.get_subplotspec()
+        assert spec is not None
+        if spec.is_first_col():
+            panel.set_ylabel(label)
+
+
+def scale_across(axes: Axes, x: Axis) -> None:
+    """Ticks at the values that were run; logarithmic where sizes span a factor of 8 or more."""
+    positions = [x.positions[value] for value in x.values]
+    if x.numeric and min(positions) > 0 and max(positions) / min(positions) >= 8:
+        axes.set_xscale("log", base=2)
+    shown = _sparse(positions, logarithmic=axes.get_xscale() == "log")
+    texts = {x.positions[value]: x.text(value) for value in x.values}
+    axes.xaxis.set_major_locator(FixedLocator(shown))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda position, _: texts.get(position, f"{position:g}")))
+
+
+def _sparse(positions: Sequence[float], *, logarithmic: bool) -> list[float]:
+    """Of many tick positions, those that do not crowd each other."""
+    places = [math.log2(p) if logarithmic else p for p in positions]
+    span = (max(places) - min(places)) or 1.0
+    kept: list[int] = [0]
+    for index in range(1, len(places)):
+        if (places[index] - places[kept[-1]]) / span >= 0.11:
+            kept.append(index)
+    return [positions[index] for index in kept]
+
+
+def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
+    """The lines of one panel's rows.
+
+    Colour tells further axes apart where there are any, else the direction; dashes tell the direction then;
+    an open marker is the second engine.
+    """
+    keys = [key.column for key in selection.keys]
+    combinations = list(itertools.product(*(key.values for key in selection.keys)))
+    colours = (
+        ordered_colours(len(combinations))
+        if len(selection.keys) == 1 and selection.keys[0].numeric
+        else [NAMED[index % len(NAMED)] for index in range(len(combinations))]
+    )
+    for place, combination in enumerate(combinations):
+        for direction, engine in itertools.product(selection.directions, selection.engines):
+            mask = (rows["direction"] == direction) & (rows["engine"] == engine)
+            for column, value in zip(keys, combination, strict=True):
+                mask &= rows[column] == value
+            chosen = rows[mask]
+            if chosen.empty:
+                continue
+            engine_index = selection.engines.index(engine)
+            if keys:
+                colour, dash = colours[place], DASHES[selection.directions.index(direction)]
+                marker = MARKERS[place % len(MARKERS)]
+            else:
+                colour = DIRECTION_COLOURS.get(direction, BLUE)
+                dash = DASHES[engine_index % len(DASHES)]
+                marker = MARKERS[selection.directions.index(direction)]
+            text = _line_label(selection, combination, direction, engine)
+            yield Line(text, chosen, colour, dash, marker, engine_index == 0)
+
+
+def _line_label(selection: Selection, combination: Sequence[Any], direction: str, engine: str) -> str:
+    parts = [f"{key.label} {key.text(value)}" for key, value in zip(selection.keys, combination, strict=True)]
+    if len(selection.directions) > 1 or not parts:
+        parts.append(DIRECTIONS[direction])
+    if len(selection.engines) > 1:
+        parts.append(engine)
+    return ", ".join(parts)
