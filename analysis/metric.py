@@ -77,5 +77,10 @@ QUANTITIES: tuple[Quantity, ...] = (
         "bytes per network cycle of a router's output",
     ),
     Quantity("ruby_cycles", "gpu_active_ticks / ruby_clock_ticks", "network cycles of the GPU's active time"),
+    Quantity(
+        "gpu_memory_lines",
+        "tcc_read_misses + tcc_writes + tcc_atomics",
+        "cache lines that the GPU moved beyond its TCC",
+    ),
     Quantity("dram_bytes", "dram_bytes_read + dram_bytes_written", "bytes asked of the memory controllers"),
 )

@@ -199,7 +199,22 @@ PAPER: tuple[Metric, ...] = (
         " / (dram_peak_bandwidth * gpu_active_ticks / sim_freq)",
         "DRAM traffic relative to the peak over the GPU's active time (paper: dram_utilization)",
         "dram_interface.cc:582",
-        "CPU traffic is in the numerator; " + _CPU_PART,
+        "CPU traffic is in the numerator, so a short kernel after much set-up exceeds 1; " + _CPU_PART,
+    ),
+    share(
+        "gpu_dram_utilization",
+        "64 * gpu_memory_lines * sim_freq / (dram_peak_bandwidth * gpu_active_ticks)",
+        "lines that the GPU moved beyond its TCC, relative to the DRAM's peak over the GPU's active time",
+        "GPU_VIPER-TCC.sm",
+        "an upper bound of the GPU's DRAM traffic: the L3 is in between",
+    ),
+    share(
+        "memory_link_utilization",
+        "maximum(72 * tcc_read_misses, 72 * (tcc_writes + tcc_atomics) + 8 * tcc_read_misses)"
+        " / (link_bytes * ruby_cycles)",
+        "share of the link between the GPU's cluster and the directory that is used, in its busier direction",
+        "SimpleNetwork.cc, Throttle.cc:61-144, GPU_VIPER.py:930-941",
+        "lines only; probes and acknowledgements are left out",
     ),
     # paper: stall reasons
     share(

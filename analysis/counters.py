@@ -1,0 +1,171 @@
+"""Turn gem5's statistics into counters: sums over compute units, caches and channels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.counter_table import BY_NAME, COUNTERS, NAMES, Counter
+from analysis.errors import AnalysisError
+from analysis.gem5_terms import NAN, Snapshot, elements, evaluate
+from analysis.identities import Broken, check
+from analysis.stats import Dump, iter_dumps
+
+__all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
+
+DEAD: dict[str, tuple[str, ...]] = {
+    "sqc_hits": ("v21.", "v22.0"),
+    "sqc_misses": ("v21.", "v22.0"),
+    "scalar_hits": ("v21.", "v22.0"),
+    "scalar_misses": ("v21.", "v22.0"),
+}
+"""Counters that some releases print but never count (always 0): unknown there. Names differ between releases
+only where ``analysis.counter_table`` gives alternatives (``|``)."""
+
+_ACTIVE = ".shaderActiveTicks"
+_LAUNCHED = ".dispatcher.numKernelLaunched"
+
+
+@dataclass(frozen=True)
+class Counters(Mapping[str, float]):
+    """Counters of one run or one dump, NaN where the release does not yield one.
+
+    Attributes:
+        numbers: name to value.
+        broken: identities of the statistics that do not hold, with numbers.
+        cut: what is missing at the end of a statistics file, ``None`` if nothing is.
+    """
+
+    numbers: Mapping[str, float]
+    broken: tuple[Broken, ...] = ()
+    cut: str | None = None
+    dumps: int = field(default=1, compare=False)
+
+    def __getitem__(self, name: str) -> float:
+        return self.numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def counters(
+    source: str | Path | Dump | Iterable[Dump] | Sequence[str | Path], release: str | None = None
+) -> Counters:
+    """The counters of a run.
+
+    Args:
+        source: what ``read_stats`` gave, one dump, or one or several statistics files (read by their counters
+            only, which is much faster). Several dumps or files are one run: times and counts are added.
+        release: gem5 release; what it prints but never counts is unknown then.
+
+    Raises:
+        AnalysisError: no complete dump, no GPU in the statistics, or a file that cannot be read.
+    """
+    parts: list[Counters] = []
+    cut: str | None = None
+    if isinstance(source, Dump):
+        parts = [dump_counters(source)]
+    else:
+        for item in [source] if isinstance(source, str | Path) else source:
+            if isinstance(item, Dump):
+                parts.append(dump_counters(item))
+                continue
+            reader = iter_dumps(item)
+            found = [dump_counters(dump, file=item) for dump in reader]
+            cut = cut or (f"{item}: {reader.cut}" if reader.cut else None)
+            if not found:
+                raise AnalysisError(
+                    "no complete statistics in this file"
+                    + (f": {reader.cut}" if reader.cut else ", it is empty"),
+                    file=item,
+                    remedy="gem5 writes statistics when it ends by itself; see how the run ended",
+                )
+            parts += found
+    if not parts:
+        raise AnalysisError("no complete dump to count")
+    return combine(parts, release, cut)
+
+
+def combine(parts: Sequence[Counters], release: str | None = None, cut: str | None = None) -> Counters:
+    """The counters of a run from those of its dumps."""
+    values = {
+        counter.name: _together(counter, [part[counter.name] for part in parts]) for counter in COUNTERS
+    }
+    values["gpu_cycles"] = _cycles(values)
+    for name, releases in DEAD.items():
+        if release is not None and release.startswith(releases):
+            values[name] = NAN
+    return Counters(values, tuple(b for part in parts for b in part.broken), cut, len(parts))
+
+
+def dump_counters(dump: Dump, file: str | Path | None = None) -> Counters:
+    """The counters of one dump.
+
+    Raises:
+        AnalysisError: the dump has no GPU.
+    """
+    return from_snapshot(_snapshot(dump, file))
+
+
+def from_snapshot(dump: Snapshot) -> Counters:
+    """The counters of a dump, however it was read."""
+    values: dict[str, float] = {}
+    for counter in COUNTERS:
+        values[counter.name] = NAN
+        if counter.stats:
+            value = evaluate(counter.stats, dump, counter.optional)
+            values[counter.name] = value if math.isnan(value) else value * counter.scale
+    cycles = [unit["totalCycles"] for unit in dump.units if "totalCycles" in unit]
+    groups = [unit["completedWGs"] for unit in dump.units if "completedWGs" in unit]
+    values["gpu_cycles"] = _cycles(values)
+    values["compute_units"] = float(len(dump.units))
+    values["tcc_banks"] = float(len(elements("ruby.tcc_cntrl", dump.row))) or NAN
+    values["cu_cycles_max"] = max(cycles, default=NAN)
+    values["workgroups_max"] = max(groups, default=NAN)
+    values["slot_cycles"] = values["cu_cycles"] * dump.slots
+    classes = ("valu_insts", "salu_insts", "smem_insts", "vmem_insts", "flat_insts", "lds_insts")
+    values["other_insts"] = values["instructions"] - sum(values[name] for name in classes)
+    ordered = {name: values[name] for name in NAMES}
+    return Counters(ordered, check(ordered, dump))
+
+
+def _cycles(values: Mapping[str, float]) -> float:
+    ticks, period = values["gpu_active_ticks"], values["gpu_clock_ticks"]
+    return float(round(ticks / period)) if period > 0 and math.isfinite(ticks) else NAN
+
+
+def _together(counter: Counter, values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return NAN
+    if counter.aggregate == "sum":
+        return math.fsum(values)
+    return known[-1] if counter.aggregate == "last" else max(known)
+
+
+def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
+    rows = dump.rows()
+    shader = next((name[: -len(_ACTIVE)] for name in rows if name.endswith(_ACTIVE)), None)
+    if shader is None:
+        raise AnalysisError(
+            "no GPU in these statistics",
+            file=file,
+            key="*.shaderActiveTicks",
+            remedy="give those of apu_se.py",
+        )
+    unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
+    slot = re.compile(r"wavefronts\d*\.numInstrExecuted")
+    named: dict[str, dict[str, float]] = {}
+    for name, value in rows.items():
+        if match := unit.fullmatch(name):
+            named.setdefault(match[1], {})[match[2]] = value
+    units = list(named.values())
+    slots = sum(1 for name in units[0] if slot.fullmatch(name)) if units else 0
+    launched = next((value for name, value in rows.items() if name.endswith(_LAUNCHED)), None)
+    return Snapshot(shader, units, rows.get, launched, slots or NAN)

@@ -1,0 +1,123 @@
+"""Read what engines leave of a run: one row of raw values per point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
+from analysis.counter_table import NAMES as COUNTER_NAMES
+from analysis.counters import counters
+from analysis.errors import AnalysisError
+
+COMPLETED = "completed"
+_PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
+_MACHINE = tuple(column.name for column in MACHINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point as its engine reported it.
+
+    Attributes:
+        values: identity, machine, run and provenance columns.
+        axes: what the sweep varied, by column name, in the sweep's order.
+        counters: counter columns; empty unless the run completed.
+        findings: broken identities of the statistics, with numbers.
+    """
+
+    values: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    counters: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+
+
+def read_rows(path: str | Path) -> tuple[Row, ...]:
+    """The rows of a run directory, a preview batch's directory, or the ``run.json`` in either.
+
+    Raises:
+        AnalysisError: the record is missing, not JSON or lacks a key, or a completed run's statistics cannot
+            be read.
+    """
+    file = Path(path)
+    file = file if file.name.endswith(".json") else file / "run.json"
+    record = load_record(file)
+    batch = file.parent / "counters.parquet"
+    if batch.exists():
+        return _batch(record, batch)
+    return (_row(record, file),)
+
+
+def load_record(file: str | Path) -> dict[str, Any]:
+    """The content of a ``run.json``.
+
+    Raises:
+        AnalysisError: missing, not JSON, or without engine and workload.
+    """
+    try:
+        record = json.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AnalysisError(
+            f"no run record here: {error.strerror}", file=file, remedy="give a directory that a run has left"
+        ) from None
+    except ValueError as error:
+        raise AnalysisError(
+            f"the run record is not JSON: {error}",
+            file=file,
+            remedy="remove it and let the run be made again",
+        ) from None
+    missing = [key for key in ("engine", "workload") if not isinstance(record, dict) or key not in record]
+    if missing:
+        raise AnalysisError("the run record lacks a key", file=file, key=missing[0])
+    return dict(record)
+
+
+def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[Path, ...]:
+    """The statistics files that a record names, in the order of its launches."""
+    named = record.get("statistics") or ()
+    return tuple(Path(directory) / name for name in ([named] if isinstance(named, str) else named))
+
+
+def _row(record: Mapping[str, Any], file: Path) -> Row:
+    options = {axis_column(name): value for name, value in (record.get("options") or {}).items()}
+    provenance = record.get("provenance") or {}
+    values: dict[str, Any] = {column.name: record.get(column.name) for column in IDENTITY}
+    values |= {name: options.get(name) for name in _MACHINE}
+    values |= {"release": record.get("release"), "gfx": record.get("gfx", options.get("gfx_version"))}
+    values |= {name: record.get(name) for name in ("evidence", "bound", "wall_seconds", "peak_memory_bytes")}
+    values |= {name: provenance.get(name) for name in _PROVENANCE}
+    axes = {axis_column(name): value for name, value in (record.get("axes") or {}).items()}
+    if record.get("status") != COMPLETED:
+        return Row(values, axes)
+    files = statistics_files(record, file.parent)
+    if not files:
+        raise AnalysisError(
+            "a completed run without statistics", file=file, key="statistics", remedy="make the run again"
+        )
+    found = counters(files, release=record.get("release"))
+    return Row(values, axes, dict(found), tuple(str(broken) for broken in found.broken))
+
+
+def _batch(record: Mapping[str, Any], file: Path) -> tuple[Row, ...]:
+    frame = pd.read_parquet(file)
+    frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
+    known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
+    axes = [axis_column(name) for name in record.get("axes") or ()]
+    axes = axes or [name for name in frame.columns if name not in known]
+    absent = [name for name in ("point", "status", *axes) if name not in frame.columns]
+    if absent:
+        raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
+    shared = _row({**record, "status": None}, file).values
+    return tuple(_batch_row(cells, axes, shared) for cells in frame.to_dict("records"))
+
+
+def _batch_row(cells: Mapping[Any, Any], axes: Iterable[str], shared: Mapping[str, Any]) -> Row:
+    values = {name: cells.get(name, value) for name, value in shared.items()}
+    done = cells["status"] == COMPLETED
+    found = {name: cells[name] for name in COUNTER_NAMES if done and name in cells}
+    return Row(values, {name: cells[name] for name in axes}, found)
