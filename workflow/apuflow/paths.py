@@ -50,30 +50,26 @@ def preview_record(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
 
 
 # results -------------------------------------------------------------------------------------------------
-def results_dir(sweep: str = "{sweep}") -> str:
-    """The default sweep's results stand directly in ``results/``."""
-    return "results" if sweep == DEFAULT_SWEEP else f"results/{sweep}"
+# ``under`` is "" for the default sweep, whose results stand directly in results/, and "SWEEP/" for the others.
+def under(sweep: str) -> str:
+    return "" if sweep == DEFAULT_SWEEP else f"{sweep}/"
 
 
-def table(sweep: str = "{sweep}", workload: str = "{workload}", extension: str = "csv") -> str:
-    return f"{results_dir(sweep)}/{workload}.{extension}"
+def table(under: str = "{under}", workload: str = "{workload}", extension: str = "csv") -> str:
+    return f"results/{under}{workload}.{extension}"
 
 
-def table_columns(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
+def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
     """Units and meanings of a table's columns."""
-    return f"{results_dir(sweep)}/{workload}.columns.json"
+    return f"results/{under}{workload}.columns.json"
 
 
-def figure_dir(sweep: str = "{sweep}") -> str:
-    return f"{results_dir(sweep)}/figures"
+def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
+    return f"results/{under}figures/{name}.{extension}"
 
 
-def figure(sweep: str = "{sweep}", name: str = "{figure}", extension: str = "svg") -> str:
-    return f"{figure_dir(sweep)}/{name}.{extension}"
-
-
-def report(sweep: str = "{sweep}") -> str:
-    return f"{results_dir(sweep)}/report.html"
+def report(under: str = "{under}") -> str:
+    return f"results/{under}report.html"
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------

@@ -1,0 +1,183 @@
+"""What the rules ask: which files a target needs. Pure functions of configuration and wildcards."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from apuflow import paths
+from apuflow.config import Sweep, load_sweep, sweep_names, sweep_workloads
+from apuflow.errors import ApuflowError, ConfigError
+from apuflow.points import Point, points
+from apuflow.sweep import plan
+
+Wildcards = Mapping[str, str]
+
+
+@contextlib.contextmanager
+def message_and_exit() -> Iterator[None]:
+    """End the process with our error's message and status 2, where Snakemake would print our stack."""
+    try:
+        yield
+    except ApuflowError as error:
+        print(f"apuflow: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+_TARGET = re.compile(
+    r"results/(?P<under>(?!figures/)[^/]+/)?"
+    r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
+)
+
+
+class Campaign:
+    """The sweeps of one project directory, as the rules see them.
+
+    Args:
+        root: the project's directory; paths that come back are relative to it.
+    """
+
+    def __init__(self, root: Path = Path()) -> None:
+        self.root = root
+        self._load = cache(lambda name: load_sweep(name, root))
+        self._points = cache(lambda name, workload: tuple(points(self._load(name), workload, root)))
+
+    # sweeps and points -----------------------------------------------------------------------------------
+    def sweep(self, under: str) -> Sweep:
+        """The sweep whose results stand below ``results/<under>``."""
+        name = under.rstrip("/") or paths.DEFAULT_SWEEP
+        if under and name == paths.DEFAULT_SWEEP:
+            raise ConfigError(
+                "the default sweep's results stand directly in results/",
+                value=f"results/{under}",
+                remedy="leave 'default/' out of the target, as in results/softmax_fwd.csv",
+            )
+        return self._load(name)
+
+    def workloads(self, sweep: Sweep) -> list[str]:
+        return sweep_workloads(sweep, self.root)
+
+    def points(self, sweep: str, workload: str, engine: str | None = None) -> list[Point]:
+        """The points of a sweep's workload, in table order; of one engine when it is named.
+
+        Raises:
+            ConfigError: an unknown name, or a workload that the sweep does not run; the known ones are
+                listed.
+        """
+        loaded = self._load(sweep)
+        known = self.workloads(loaded)
+        if workload not in known:
+            raise ConfigError(
+                f"sweep {sweep} has no workload of this name",
+                file=paths.sweep_file(sweep),
+                key="workloads",
+                value=workload,
+                remedy=f"one of {', '.join(known)}",
+            )
+        return [p for p in self._points(sweep, workload) if engine in (None, p.engine)]
+
+    def point(self, engine: str, workload: str, identifier: str) -> Point:
+        """The point with this identifier, looked for in every sweep.
+
+        Raises:
+            ConfigError: no sweep asks for it (any more).
+        """
+        for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
+            with contextlib.suppress(ConfigError):
+                for point in self.points(name, workload, engine):
+                    if point.id == identifier:
+                        return point
+        raise ConfigError(
+            "no sweep asks for this point",
+            file="configs/sweeps",
+            key="point",
+            value=paths.run_dir(engine, workload, identifier),
+            remedy="name a results/ target; apuflow plan SWEEP lists the points",
+        )
+
+    def check_targets(self, arguments: Iterable[str]) -> None:
+        """Refuse a ``results/`` target that no sweep has, before anything is planned.
+
+        Args:
+            arguments: the command line; what is no such target is passed over.
+
+        Raises:
+            ConfigError: unknown sweep, workload or figure (the known ones are listed), or a mistake in
+                their files.
+        """
+        for argument in arguments:
+            match = _TARGET.fullmatch(argument)
+            if match is None:
+                continue
+            sweep = self.sweep(match["under"] or "")
+            if match["figure"]:
+                self.check_figure(match["figure"])
+            elif match["workload"]:
+                self.points(sweep.name, match["workload"])
+
+    def check_figure(self, name: str) -> None:
+        from analysis.figures import FIGURES
+
+        if name not in FIGURES:
+            raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
+
+    # input functions -------------------------------------------------------------------------------------
+    def table_records(self, wildcards: Wildcards) -> list[str]:
+        """Run records behind one table, in the order of its rows."""
+        sweep, workload = self.sweep(wildcards["under"]), wildcards["workload"]
+        records = [
+            paths.run_record(point.engine, workload, point.id)
+            for point in self.points(sweep.name, workload)
+            if point.engine != "preview"
+        ]
+        if "preview" in sweep.engines:
+            records.append(paths.preview_record(sweep.name, workload))
+        return records
+
+    def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
+        """Configuration files that decide which rows a table has."""
+        return [paths.sweep_file(sweep.name), *map(paths.workload_file, workloads)]
+
+    def table_configuration(self, wildcards: Wildcards) -> list[str]:
+        return self.configuration(self.sweep(wildcards["under"]), wildcards["workload"])
+
+    def preview_configuration(self, wildcards: Wildcards) -> list[str]:
+        sweep = self._load(wildcards["sweep"])
+        return [
+            *self.configuration(sweep, wildcards["workload"]),
+            paths.machine_file(sweep.machine),
+            paths.release_file(sweep.release),
+        ]
+
+    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
+        sweep = self.sweep(wildcards["under"])
+        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.workloads(sweep)]
+
+    def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
+        sweep = self.sweep(wildcards["under"])
+        return self.configuration(sweep, *self.workloads(sweep))
+
+    def sweep_figures(self, wildcards: Wildcards) -> list[str]:
+        """The figures that the sweep's axes and engines allow."""
+        from analysis.figures import planned
+
+        sweep = self.sweep(wildcards["under"])
+        axes = {
+            name
+            for workload in self.workloads(sweep)
+            for dimension in plan(sweep, workload, self.root).dimensions
+            for name in dict(dimension[0])
+            if len(dimension) > 1
+        }
+        return [paths.figure(wildcards["under"], name) for name in planned(axes, sweep.engines)]
+
+    # parameters ------------------------------------------------------------------------------------------
+    def sweep_name(self, wildcards: Wildcards) -> str:
+        return self.sweep(wildcards["under"]).name
+
+    def on_failure(self, wildcards: Wildcards) -> str:
+        return self.sweep(wildcards["under"]).on_failure

@@ -1,0 +1,76 @@
+"""A preview batch: the timing model's counters for all points of a sweep's workload, with their record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.columns import MACHINE
+from apuflow import preview
+from apuflow.errors import ConfigError
+from apuflow.files import atomic_write, write_text
+from apuflow.points import Point
+from apuflow.provenance import host_facts, now
+
+_OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
+
+
+def write_batch(points: Sequence[Point], counters: str | Path, record: str | Path) -> None:
+    """Run the timing model and write its counters, then the record that vouches for them.
+
+    Args:
+        points: points of one workload whose engine is preview.
+        counters: Parquet file, one row per point: point, status, axes, machine options, counters, bound.
+        record: its ``run.json``.
+
+    Raises:
+        ConfigError: there is no point.
+        NotModelled: the model refuses a layer or an option.
+    """
+    if not points:
+        raise ConfigError("the sweep leaves no preview point", remedy="exclude fewer combinations")
+    first, started = points[0], now()
+    frame = preview.run(points).drop(columns="point", errors="ignore")
+    axes = list(first.axes)
+    given = pd.DataFrame(
+        {
+            "point": [point.id for point in points],
+            "status": "completed",
+            **{axis: [point.axes[axis] for point in points] for axis in axes},
+            "release": [point.release for point in points],
+            "gfx": [point.gfx for point in points],
+            **{
+                column: [point.options.get(option) for point in points]
+                for column, option in _machine_options(first).items()
+                if option not in axes
+            },
+        }
+    )
+    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
+    batch = batch.loc[:, ~batch.columns.duplicated()]
+    with atomic_write(counters) as part:
+        batch.to_parquet(part, index=False)
+    document = {
+        "format": 1,
+        "engine": "preview",
+        "workload": first.workload,
+        "direction": first.direction,
+        "status": "completed",
+        "evidence": f"preview {preview.VERSION}: closed form, {len(points)} points",
+        "axes": axes,
+        "points": len(points),
+        "started": started,
+        "ended": now(),
+        "host": host_facts(),
+        "provenance": {"preview_version": preview.VERSION},
+    }
+    write_text(record, json.dumps(document, indent=1) + "\n")
+
+
+def _machine_options(point: Point) -> dict[str, str]:
+    """Table column to option name, for the options that a table shows."""
+    by_column = {option.replace("-", "_"): option for option in point.options}
+    return {column: by_column[column] for column in _OPTIONS if column in by_column}

@@ -1,0 +1,85 @@
+"""From proven runs to tables, figures and the report. Seconds; never starts a simulation again."""
+
+
+rule table:
+    """One workload's table: a row per point, from the run records and statistics of every engine of the sweep.
+
+    Columns, their units and meanings stand beside it. A point without a proven run stops it here, unless the sweep
+    says `on_failure: record`.
+    """
+    input:
+        records=campaign.table_records,
+        configuration=campaign.table_configuration,
+    output:
+        csv=paths.table(),
+        parquet=paths.table(extension="parquet"),
+        columns=paths.table_columns(),
+    log:
+        paths.log("tables", "{under}{workload}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        on_failure=campaign.on_failure,
+    message:
+        "table {output.csv}"
+    script:
+        "../scripts/table.py"
+
+
+rule figure:
+    """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
+    input:
+        tables=campaign.sweep_tables,
+    output:
+        svg=report(
+            paths.figure(),
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        png=paths.figure(extension="png"),
+        csv=paths.figure(extension="csv"),
+    log:
+        paths.log("figures", "{under}{figure}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "figure {output.svg}"
+    script:
+        "../scripts/figure.py"
+
+
+rule report:
+    """One self-contained page per sweep: what was asked, what ran, tables, figures, definitions."""
+    input:
+        tables=campaign.sweep_tables,
+        figures=campaign.sweep_figures,
+        configuration=campaign.sweep_configuration,
+    output:
+        report(
+            paths.report(),
+            caption="../report/report.rst",
+            category="Report",
+        ),
+    log:
+        paths.log("reports", "{under}report"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        sweep=campaign.sweep_name,
+    message:
+        "report {output}"
+    script:
+        "../scripts/report.py"
