@@ -42,25 +42,29 @@ class StatisticsProof:
     sha256: str | None = None
 
 
-def open_statistics(path: Path) -> BinaryIO:
+def open_statistics(path: Path, suffix: str) -> BinaryIO:
     """A statistics file as gem5 or apuflow writes it: plain, .gz, .zst or .xz."""
-    if path.suffix == ".gz":
+    if suffix == ".gz":
         return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".xz":
+    if suffix == ".xz":
         return cast(BinaryIO, lzma.open(path, "rb"))
-    if path.suffix == ".zst":
+    if suffix == ".zst":
         return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True))
     return path.open("rb")
 
 
-def scan(path: Path | None) -> StatisticsProof:
-    """Read a statistics file once. Never raises for what is in it: what is wrong is in ``problem``."""
+def scan(path: Path | None, suffix: str | None = None) -> StatisticsProof:
+    """Read a statistics file once. Never raises for what is in it: what is wrong is in ``problem``.
+
+    Args:
+        suffix: how it is compressed, where its name does not say.
+    """
     if path is None or not path.exists():
         return StatisticsProof("there is no statistics file")
     if path.stat().st_size == 0:
         return StatisticsProof(f"{path.name} is empty: gem5 did not end in a way that writes statistics")
     try:
-        with open_statistics(path) as stream:
+        with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
             return _scan(stream, path.name)
     except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
         return StatisticsProof(f"{path.name} cannot be read to its end: {error}")

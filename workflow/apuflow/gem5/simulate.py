@@ -1,0 +1,254 @@
+"""Run one point on gem5 and publish its record only when the run is proven."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from apuflow.containers import Exit, Job, Labels, Mount, Sample
+from apuflow.containers.identity import Owner
+from apuflow.errors import EngineError
+from apuflow.files import write_text
+from apuflow.gem5 import publish
+from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command
+from apuflow.gem5.guest_errors import last_words
+from apuflow.gem5.outcome import ExitFacts, Outcome, classify
+from apuflow.gem5.progress import Progress, guest_ticks, tail
+from apuflow.gem5.simulation import Process, RunFailed, Simulation
+from apuflow.provenance import RunRecord, Status, now, read_record
+
+_TEXT_LIMIT = 32 << 20
+_PROGRESS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a run: ``<run_dir>/attempts/<number>``."""
+
+    number: int
+    directory: Path
+    started: str
+
+    def process_dir(self, process: Process) -> Path:
+        return self.directory / process.name if process.name else self.directory
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended, with what it proved."""
+
+    process: Process
+    directory: Path
+    command: tuple[str, ...]
+    exit: Exit
+    outcome: Outcome
+    gem5_version: str | None
+
+
+def simulate(simulation: Simulation) -> RunRecord:
+    """Run all processes of one point; write ``run.json`` (strict: only for a proven run) and return it.
+
+    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
+    ``failure.json``.
+    A completed record that is already there is returned as it is.
+
+    Raises:
+        RunFailed: the run is not proven; always for an interrupted one, else only when ``on_failure`` is
+        strict.
+        EngineError: it could not be started, or another process is running this very point.
+    """
+    run_dir = simulation.run_dir
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with _alone(run_dir):
+        published = run_dir / "run.json"
+        if published.exists():
+            with contextlib.suppress(Exception):
+                record = read_record(published)
+                if record.status is Status.COMPLETED:
+                    return record
+        simulation.container.remove_leftovers(simulation.project)
+        attempt = _new_attempt(run_dir)
+        started = time.monotonic()
+        try:
+            ended = _run_all(simulation, attempt)
+        finally:
+            (run_dir / "progress.json").unlink(missing_ok=True)
+        record = publish.record(
+            simulation, attempt.number, attempt.started, ended, time.monotonic() - started
+        )
+        if record.status is Status.COMPLETED:
+            return publish.completed(simulation, attempt.directory, ended, record)
+        record.write(attempt.directory / "failure.json")
+        if simulation.on_failure == "strict" or not record.status.recordable:
+            raise RunFailed(record, attempt.directory)
+        record.write(published)
+        return record
+
+
+def _run_all(simulation: Simulation, attempt: Attempt) -> list[Ended]:
+    ended: list[Ended] = []
+    limits, left = simulation.limits, simulation.limits.wall_seconds
+    for process in simulation.processes:
+        one = replace(simulation, limits=replace(limits, wall_seconds=left))
+        ended.append(_run(one, attempt, process))
+        if not ended[-1].outcome.completed:
+            break
+        left = None if left is None else max(1.0, left - ended[-1].exit.seconds)
+    return ended
+
+
+def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
+    """One gem5 process, from an empty directory to its outcome."""
+    directory = attempt.process_dir(process)
+    command = prepare(simulation, process, directory)
+    outdir = directory / "m5out"
+    stdout, stderr = outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
+    report = _Reporter(simulation, attempt, process, (stderr, stdout))
+    report(Sample(0.0, None))
+    job = Job(
+        command=command,
+        image=simulation.image,
+        mounts=(*simulation.mounts, Mount(directory, writable=True)),
+        env={"PYTHONDONTWRITEBYTECODE": "1", "M5_OVERRIDE_PY_SOURCE": "false"},
+        cwd=directory,
+        home=directory / process.home,
+        log=directory / "log",
+        labels=Labels.here(simulation.project, simulation.asked.point),
+        limits=simulation.limits,
+        on_sample=report,
+        sample_seconds=_PROGRESS_SECONDS,
+    )
+    exit_ = simulation.container.run(job)
+    facts = ExitFacts(
+        exit_.code,
+        exit_.oom_killed,
+        exit_.stopped,
+        simulation.limits.memory_bytes,
+        simulation.limits.wall_seconds,
+    )
+    simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
+    outcome = _disk_full(directory, classify(facts, simout, simerr, outdir / STATISTICS, process.expectation))
+    return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout))
+
+
+def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:
+    """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / process.home).mkdir(parents=True, exist_ok=True)
+    environment = directory / "guest.env"
+    for name, text in {
+        **process.files,
+        environment.name: environment_file(process.guest.environment),
+    }.items():
+        target = _inside(directory, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    for name, source in process.copies.items():
+        target = _inside(directory, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    for name, source in process.links.items():
+        _inside(directory, name).symlink_to(source.resolve())
+    command = gem5_command(simulation.gem5, process.options, process.guest, directory / "m5out", environment)
+    asked = simulation.asked
+    note = f"{asked.engine} {asked.workload} {asked.point}; image: {simulation.image or 'none'}"
+    script = directory / "command.sh"
+    write_text(script, command_script(command, directory, note))
+    script.chmod(0o755)
+    return command
+
+
+def _inside(directory: Path, name: str) -> Path:
+    target = directory / name
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise EngineError("a run's file must lie in the run's directory", value=name)
+    return target
+
+
+class _Reporter:
+    """Writes the run's progress file at each sample."""
+
+    def __init__(
+        self, simulation: Simulation, attempt: Attempt, process: Process, texts: tuple[Path, ...]
+    ) -> None:
+        self.path = simulation.run_dir / "progress.json"
+        self.texts = texts
+        self.base = Progress(
+            point=simulation.asked.point,
+            attempt=attempt.number,
+            owner=str(Owner.current()),
+            started=attempt.started,
+            seconds=0.0,
+            process=process.name,
+            log=str(texts[0]),
+        )
+
+    def __call__(self, sample: Sample) -> None:
+        ends = [tail(path) for path in self.texts]
+        line = last_words(*(end.decode(errors="replace") for end in reversed(ends))) or ""
+        update = {
+            "seconds": round(sample.seconds, 1),
+            "memory_bytes": sample.memory_bytes,
+            "ticks": guest_ticks(ends[0]),
+            "line": line[:200],
+        }
+        with contextlib.suppress(OSError):  # progress must never end a run
+            self.base.model_copy(update=update).write(self.path)
+
+
+@contextlib.contextmanager
+def _alone(run_dir: Path) -> Iterator[None]:
+    """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do."""
+    handle = os.open(run_dir / ".lock", os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EngineError(
+                "another process is running this point",
+                file=run_dir,
+                remedy="wait for it (`apuflow status`), or end it; two workflows must not share a directory",
+            ) from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _new_attempt(run_dir: Path) -> Attempt:
+    attempts = run_dir / "attempts"
+    attempts.mkdir(exist_ok=True)
+    numbers = [int(entry.name) for entry in attempts.iterdir() if entry.name.isdigit()]
+    number = max(numbers, default=0) + 1
+    directory = (attempts / str(number)).resolve()
+    directory.mkdir()
+    return Attempt(number, directory, now())
+
+
+def _text(path: Path) -> str:
+    """A log's text; of a very long one the beginning and the end."""
+    try:
+        if path.stat().st_size <= _TEXT_LIMIT:
+            return path.read_text(encoding="utf-8", errors="replace")
+        with path.open("rb") as stream:
+            head = stream.read(_TEXT_LIMIT // 4)
+        return (head + b"\n[...]\n" + tail(path, _TEXT_LIMIT // 4 * 3)).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
+    """Statistics that are cut because the disk is full say nothing about the point: it has to run again."""
+    suspicious = (Status.NO_STATISTICS, Status.GEM5_CRASH, Status.GEM5_PANIC, Status.GEM5_FATAL)
+    if outcome.status not in suspicious or shutil.disk_usage(directory).free > 1 << 20:
+        return outcome
+    evidence = f"the disk is full ({outcome.evidence})"
+    remedy = "free some space and run again"
+    return replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)
