@@ -1,10 +1,10 @@
-"""Shared fixtures, and the gate's rule: with APUFLOW_REQUIRE_ALL=1 a test may not be skipped for a missing tool."""
+"""Shared fixtures, and the gate's rule: with APUFLOW_REQUIRE_ALL=1 nothing is skipped for a missing tool."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -30,11 +30,10 @@ def data() -> Path:
     return DATA
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A copy of the project's own files (no results, no environment) to run the workflow in."""
-    directory = tmp_path / "project"
-    directory.mkdir()
+def copy_project(directory: Path) -> Path:
+    """A copy of the project's own files below ``directory`` (no results, no environment)."""
+    target = directory / "project"
+    target.mkdir()
     for name in (
         "Snakefile",
         "workflow",
@@ -46,9 +45,20 @@ def project(tmp_path: Path) -> Path:
     ):
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(
-                source, directory / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-            )
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
-            shutil.copy(source, directory / name)
-    return directory
+            shutil.copy(source, target / name)
+    (target / "configs/site.yaml").unlink(missing_ok=True)
+    return target
+
+
+@pytest.fixture(scope="session")
+def new_project() -> Callable[[Path], Path]:
+    """Makes fresh copies of the project, for fixtures that outlive a test."""
+    return copy_project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A fresh copy of the project to run the workflow in."""
+    return copy_project(tmp_path)

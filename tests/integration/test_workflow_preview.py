@@ -1,0 +1,132 @@
+"""The workflow as a user runs it, on the preview engine, in a fresh copy of the project."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+SOFTMAX = "results/quickstart/softmax_fwd.csv"
+
+
+def run(project: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(SNAKEMAKE), "--cores", "2", *arguments],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, new_project: Callable[[Path], Path]) -> Path:
+    """A project in which the quickstart's softmax table and one figure were made."""
+    project = new_project(tmp_path_factory.mktemp("finished"))
+    done = run(project, SOFTMAX, "results/quickstart/figures/speedup.svg")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+def test_table_has_a_row_per_compute_unit_count_and_names_its_engine(finished: Path) -> None:
+    frame = pd.read_csv(finished / SOFTMAX)
+    assert frame["num_compute_units"].tolist() == [1, 2, 4, 8, 16, 32, 64]
+    assert set(frame["engine"]) == {"preview"}
+    assert set(frame["status"]) == {"completed"}
+    # MIOpen's NUM_BATCH=1: a workgroup of 256 work-items, four wavefronts, for each of the 100 rows
+    assert set(frame["workgroups"]) == {100}
+    assert set(frame["wavefronts"]) == {400}
+    assert frame["gpu_cycles"].is_monotonic_decreasing
+
+
+def test_csv_and_parquet_hold_the_same_and_columns_are_described(finished: Path) -> None:
+    frame = pd.read_csv(finished / SOFTMAX)
+    parquet = pd.read_parquet(finished / SOFTMAX.replace(".csv", ".parquet"))
+    assert list(frame.columns) == list(parquet.columns)
+    described = pd.read_json(finished / SOFTMAX.replace(".csv", ".columns.json"))
+    text = (finished / SOFTMAX.replace(".csv", ".columns.json")).read_text()
+    assert len(described) and all(f'"{column}"' in text for column in frame.columns)
+
+
+def test_figure_stands_beside_its_numbers(finished: Path) -> None:
+    stem = finished / "results/quickstart/figures/speedup"
+    assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    assert "preview" in stem.with_suffix(".svg").read_text()
+    assert not pd.read_csv(stem.with_suffix(".csv")).empty
+
+
+def test_a_second_call_has_nothing_to_do(finished: Path) -> None:
+    done = run(finished, SOFTMAX)
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_touching_code_or_cloning_again_repeats_nothing(finished: Path) -> None:
+    for file in (finished / "workflow").rglob("*.py"):
+        file.touch()
+    assert "Nothing to be done" in (done := run(finished, SOFTMAX)).stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("results/quickstart/softmx_fwd.csv", ["no workload of this name", "softmax_fwd"]),
+        ("results/nosuchsweep/softmax_fwd.csv", ["unknown sweep", "quickstart"]),
+        ("results/quickstart/figures/nosuch.svg", ["no such figure", "speedup"]),
+        ("results/default/softmax_fwd.csv", ["directly in results/", "leave 'default/' out"]),
+        ("results/../softmax_fwd.csv", ["unknown sweep"]),
+    ],
+)
+def test_an_unknown_target_is_refused_with_what_is_known(
+    project: Path, target: str, expected: list[str]
+) -> None:
+    done = run(project, target)
+    assert done.returncode != 0
+    for text in expected:
+        assert text in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (project / "results").exists()
+
+
+def test_a_mistake_in_a_sweep_stops_before_anything_runs(project: Path) -> None:
+    sweep = project / "configs/sweeps/quickstart.yaml"
+    sweep.write_text(sweep.read_text() + "\noptions: {num-tccs: 3}\n")
+    done = run(project, SOFTMAX)
+    assert done.returncode != 0
+    assert "num-tccs" in done.stderr and "quickstart.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (project / "runs").exists()
+
+
+def test_a_killed_workflow_is_finished_by_a_plain_rerun(project: Path) -> None:
+    process = subprocess.Popen(
+        [str(SNAKEMAKE), "--cores", "1", "--nolock", SOFTMAX, "results/quickstart/pool_fwd.csv"],
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (project / "runs").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = run(project, SOFTMAX, "results/quickstart/pool_fwd.csv")
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(project / SOFTMAX)) == 7
+
+
+def test_results_that_cannot_be_written_end_in_an_error_not_in_half_a_table(project: Path) -> None:
+    (project / "results").write_text("a file stands where the directory should be")
+    done = run(project, SOFTMAX)
+    assert done.returncode != 0
+    assert (project / "results").read_text() == "a file stands where the directory should be"
