@@ -53,8 +53,12 @@ def code_object(
     return bytes(image) + bytes(64) + dynsym + dynstr
 
 
-def run(program: Path, *arguments: str | Path, trace: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    program: Path, *arguments: str | Path, trace: Path | None = None, idle: bool = False
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **({"FAKE_TRACE": str(trace)} if trace else {})}
+    if idle:
+        environment["FAKE_IDLE"] = "1"
     return subprocess.run(
         [str(program), *map(str, arguments)],
         capture_output=True,

@@ -2,7 +2,8 @@
  *
  * The "GPU" appends what it was given to the file $FAKE_TRACE, per dispatch: the 64-byte packet, 256 bytes from the
  * kernel object, 256 bytes of the queue's amd_queue_t, and the kernel arguments (their size is in the descriptor).
- * Then it plays a kernel: y[i] = 2 * x[i] for every work-item, x and y being the first two arguments.
+ * Then it plays a kernel: y[i] = 2 * x[i] for every work-item, x and y being the first two arguments; none if
+ * $FAKE_IDLE is set.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +40,7 @@ static void run_packet(const uint8_t *packet)
     fwrite((void *)kernarg, bytes, 1, trace);
     fflush(trace);
     float **pointers = (float **)kernarg;
-    for (uint32_t i = 0; i < grid; i++)
+    for (uint32_t i = 0; i < grid && !getenv("FAKE_IDLE"); i++)
         pointers[1][i] = 2.0F * pointers[0][i];
     __atomic_store_n((uint64_t *)(signal + 8), 0, __ATOMIC_SEQ_CST);
 }

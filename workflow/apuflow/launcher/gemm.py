@@ -1,0 +1,51 @@
+"""The tiled SGEMM kernel that stands in for rocBLAS: source, geometry, arguments.
+
+rocBLAS of the gcn-gpu image picks one of Tensile's assembly kernels at run time; which one, and
+its geometry, cannot be derived from the call. Tables name this kernel as a stand-in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apuflow.errors import ConfigError
+from apuflow.launcher.dispatch import Argument
+from apuflow.miopen.launch import Extent, Gemm, Launch
+
+PROGRAM = Path(__file__).with_name("gemm.cl")
+KERNEL = "sgemm"
+TILE = 16
+FLOAT_BYTES = 4
+
+
+def compile_arguments(gemm: Gemm) -> str:
+    """Compile arguments, in the form of MIOpen's (a leading space): only the transposes matter."""
+    return f" -DTRANSPOSE_A={int(gemm.transpose_a)} -DTRANSPOSE_B={int(gemm.transpose_b)} -DTILE={TILE}"
+
+
+def geometry(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
+    """(grid, workgroup) in work-items: whole tiles over m and n, one layer of tiles per product.
+
+    Raises:
+        ConfigError: an empty product, which no launch computes.
+    """
+    if min(m, n, batch) < 1:
+        raise ConfigError("a matrix product of size 0", value=f"m={m}, n={n}, batch={batch}")
+    return (-(-m // TILE) * TILE, -(-n // TILE) * TILE, batch), (TILE, TILE, 1)
+
+
+def arguments(launch: Launch) -> tuple[Argument, ...]:
+    """Kernel arguments of a rocBLAS launch: A, B and C are its first three buffers."""
+    gemm = launch.gemm
+    assert gemm is not None
+    offsets = (gemm.offset_a, gemm.offset_b, gemm.offset_c)
+    buffers = (
+        Argument("buffer", str(arg.value), FLOAT_BYTES * offset)
+        for arg, offset in zip(launch.args[:3], offsets, strict=True)
+    )
+    return (
+        *buffers,
+        *(Argument("int", value) for value in (gemm.m, gemm.n, gemm.k, gemm.lda, gemm.ldb, gemm.ldc)),
+        *(Argument("long", value) for value in (gemm.stride_a, gemm.stride_b, gemm.stride_c)),
+        *(Argument("float", value) for value in (gemm.alpha, gemm.beta)),
+    )

@@ -1,0 +1,60 @@
+"""What a guest run must leave in memory, by NumPy in double precision, against what it has left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apuflow.launcher.plan import GuestRun, initial_contents
+from apuflow.launcher.reference_kernels import Array, Memory, execute
+
+TOLERANCE = 1e-4
+"""Largest difference from the reference, relative to the largest element of the buffer."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One output buffer; ``error``: largest difference over the reference's largest element."""
+
+    buffer: str
+    elements: int
+    error: float
+
+    @property
+    def agrees(self) -> bool:
+        return bool(self.error <= TOLERANCE)
+
+
+def expected_outputs(run: GuestRun, data: Array | None = None) -> Memory:
+    """Every buffer of a guest run after its last dispatch. ``data``: bytes of the data file."""
+    memory: Memory = {}
+    for name, buffer in initial_contents(run).items():
+        values = buffer.contents.values(buffer.size, data)
+        memory[name] = values if buffer.contents.kind == "modulo" else values.view(np.float32)
+    for launch in run.launches:
+        execute(launch, memory)
+    return memory
+
+
+def compare(run: GuestRun, data: Array | None = None) -> tuple[Comparison, ...]:
+    """The dumped outputs of a finished run against NumPy."""
+    expected = expected_outputs(run, data)
+    return tuple(
+        difference(output.buffer, _read(output.path, output.elements), expected[output.buffer])
+        for output in run.outputs
+    )
+
+
+def _read(path: Path, elements: int) -> Array:
+    return np.fromfile(path, np.float32, elements)
+
+
+def difference(name: str, found: Array, expected: Array) -> Comparison:
+    """Compare two buffers; elements that are not finite on one side only count as infinitely wrong."""
+    want = np.asarray(expected, np.float64)[: found.size]
+    if found.size != expected.size or not np.isfinite(found).all():
+        return Comparison(name, found.size, float("inf"))
+    scale = float(np.abs(want).max(initial=0.0)) or 1.0
+    return Comparison(name, found.size, float(np.abs(found - want).max(initial=0.0)) / scale)
