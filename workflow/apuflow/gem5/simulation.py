@@ -94,6 +94,6 @@ class RunFailed(EngineError):
             f"  evidence: {record.evidence}",
             file=directory,
             remedy=record.remedy
-            or "see m5out/, log and command.sh there; with `on_failure: record` the table shows failed points",
+            or "see m5out/, log and command.sh there; `on_failure: record` shows failed points in tables",
         )
         self.record = record

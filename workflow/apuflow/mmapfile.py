@@ -1,0 +1,103 @@
+"""The file that DNNMark's ``-mmap`` reads its data from: finite floats, as large as needed, at disk speed.
+
+DNNMark maps chunk after chunk of it and starts again at its beginning when a chunk would run past the end
+(core/include/data_png.h), so it has to be as large as the largest chunk, not their sum. Upstream's
+generate_rand_data.cpp always writes 2 GiB, one rand() at a time.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import numpy as np
+
+from apuflow.errors import ApuflowError
+from apuflow.files import atomic_write
+
+PAGE = 4096
+UPSTREAM_BYTES = 2 << 30
+"""The fixed size of upstream's file."""
+_BLOCK_FLOATS = 1 << 20
+_SEED = 1
+
+
+def file_bytes(needed: int, *, upstream_size: bool = False) -> int:
+    """Size of the file for a largest chunk of ``needed`` bytes: whole pages, at least one.
+
+    Raises:
+        ApuflowError: upstream's fixed size was asked for and is too small.
+    """
+    if upstream_size and needed > UPSTREAM_BYTES:
+        raise ApuflowError(
+            "upstream's 2 GiB data file is smaller than the largest chunk that this workload fills",
+            key="mmap",
+            value=needed,
+            remedy="leave the size to apuflow",
+        )
+    return UPSTREAM_BYTES if upstream_size else max(PAGE, -(-needed // PAGE) * PAGE)
+
+
+def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """One block of the file: uniform in [0, 1), little-endian, never NaN, infinite or denormal.
+
+    Bits are drawn into the mantissa of numbers in [1, 2), so the smallest non-zero value is 2^-23.
+    """
+    bits = np.random.default_rng(_SEED).integers(0, 1 << 23, _BLOCK_FLOATS, dtype=np.uint32)
+    values: np.ndarray[tuple[int], np.dtype[np.float32]] = (bits | np.uint32(0x3F800000)).view(
+        "<f4"
+    ) - np.float32(1)
+    return values
+
+
+def write_mmap(path: Path, size: int) -> None:
+    """Write the file, whole or not at all; the same bytes for the same size on every machine.
+
+    The block repeats: kernels of DNN primitives do the same work whatever the values are, and DNNMark itself
+    reuses the file from its beginning.
+
+    Raises:
+        ApuflowError: the disk is full, or what was written is not what was meant.
+    """
+    if size <= 0 or size % PAGE:
+        raise ApuflowError("the data file's size must be whole pages", value=size, remedy="see file_bytes()")
+    content = memoryview(block().tobytes())
+    try:
+        with atomic_write(path) as part:
+            with part.open("wb", buffering=0) as stream:
+                left = size
+                while left > 0:
+                    left -= stream.write(content[: min(left, len(content))])
+            problem = check_mmap(part, size)
+            if problem is not None:
+                raise ApuflowError(f"the data file is wrong: {problem}", file=path, remedy="check the disk")
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise ApuflowError(
+            f"no space for the data file of {size:,} bytes",
+            file=path,
+            remedy="free some, or name a scratch directory",
+        ) from error
+
+
+def check_mmap(path: Path, needed: int) -> str | None:
+    """Why a data file does not do for a largest chunk of ``needed`` bytes, or None when it does.
+
+    Looks at its size and at samples from beginning to end; a file of one's own may hold any finite floats.
+    """
+    try:
+        size = path.stat().st_size
+        if size < needed:
+            return f"{size:,} bytes, but a chunk of {needed:,} is filled from it"
+        if size % 4:
+            return f"{size:,} bytes are not whole floats"
+        with path.open("rb") as stream:
+            for offset in np.linspace(0, max(0, size - PAGE), 64).astype(np.int64):
+                stream.seek(int(offset) // 4 * 4)
+                values = np.frombuffer(stream.read(PAGE), "<f4")
+                if not np.isfinite(values).all():
+                    return f"a value near byte {int(offset):,} is not finite"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

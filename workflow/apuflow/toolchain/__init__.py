@@ -1,0 +1,25 @@
+"""What runs need and what is made once: sources, images, gem5, DNNMark; each with a record of what it is."""
+
+from __future__ import annotations
+
+from apuflow.toolchain.dnnmark import DnnmarkRecord, build_dnnmark, existing_dnnmark
+from apuflow.toolchain.gem5 import Gem5Record, build_gem5, existing_gem5
+from apuflow.toolchain.images import ImageRecord, resolve_image
+from apuflow.toolchain.records import read_record, write_record
+from apuflow.toolchain.sources import SourceRecord, fetch_source, use_checkout
+
+__all__ = [
+    "DnnmarkRecord",
+    "Gem5Record",
+    "ImageRecord",
+    "SourceRecord",
+    "build_dnnmark",
+    "build_gem5",
+    "existing_dnnmark",
+    "existing_gem5",
+    "fetch_source",
+    "read_record",
+    "resolve_image",
+    "use_checkout",
+    "write_record",
+]
