@@ -1,0 +1,225 @@
+"""What a report says: what was asked, what ran, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from analysis.figures.registry import FIGURES
+from analysis.records import COMPLETED, load_record, statistics_files
+
+_PROVENANCE = {
+    "gem5_commit": "gem5 commit",
+    "gem5_binary_sha256": "gem5 binary (SHA-256)",
+    "image_digest": "container image",
+    "dnnmark_commit": "DNNMark commit",
+    "kernel_db_sha256": "kernel database (SHA-256)",
+    "model_version": "model version",
+}
+_MOST_VALUES = 6
+
+
+@dataclass(frozen=True)
+class SweepDescription:
+    """What a sweep asks for.
+
+    Attributes:
+        name, description: as in its file.
+        engines, workloads: names.
+        axes: what varies: name to values; lists that advance together are joined with `` + ``.
+        fixed: what is set: name to value.
+        on_failure: ``strict`` or ``record``.
+        sources: configuration files as they are: path to text.
+        accuracy: the preview's measured error, as a sentence; empty where the preview has no part.
+    """
+
+    name: str
+    description: str = ""
+    engines: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    on_failure: str = "strict"
+    sources: Mapping[str, str] = field(default_factory=dict)
+    accuracy: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        sweep: Mapping[str, Any],
+        workloads: Sequence[str],
+        sources: Mapping[str, str] | None = None,
+        accuracy: str = "",
+    ) -> SweepDescription:
+        """From the content of a sweep file with its defaults filled in.
+
+        Args:
+            sweep: keys ``name description engines release machine axes zip options layer on_failure``.
+            workloads: the names that its patterns stand for.
+            sources: configuration files as they are: path to text.
+            accuracy: the preview's measured error.
+        """
+        axes = {str(name): _texts(values) for name, values in (sweep.get("axes") or {}).items()}
+        for group in sweep.get("zip") or ():
+            rows = zip(*group.values(), strict=True)
+            axes[" + ".join(group)] = tuple(" + ".join(_texts(row)) for row in rows)
+        fixed = {name: str(sweep[name]) for name in ("release", "machine") if sweep.get(name)}
+        fixed |= {str(name): str(value) for name, value in (sweep.get("options") or {}).items()}
+        fixed |= {f"layer.{name}": str(value) for name, value in (sweep.get("layer") or {}).items()}
+        return cls(
+            str(sweep["name"]),
+            str(sweep.get("description") or ""),
+            _texts(sweep.get("engines") or ()),
+            tuple(workloads),
+            axes,
+            fixed,
+            str(sweep.get("on_failure") or "strict"),
+            dict(sources or {}),
+            accuracy,
+        )
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A drawn figure: its image and where its files are, relative to the report."""
+
+    name: str
+    title: str
+    caption: str
+    svg: bytes
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run record: who it is, how it ended, and its files relative to the report."""
+
+    engine: str
+    workload: str
+    point: str
+    status: str
+    evidence: str
+    started: str
+    wall_seconds: float | None
+    files: Mapping[str, str]
+    provenance: Mapping[str, str]
+
+    @property
+    def failed(self) -> bool:
+        return self.status not in (COMPLETED, "")
+
+
+@dataclass(frozen=True)
+class EngineSummary:
+    """All runs of one engine together."""
+
+    engine: str
+    points: int
+    completed: int
+    runs: int
+    seconds: float
+    provenance: Mapping[str, tuple[str, ...]]
+
+
+def load_figures(paths: Iterable[str | Path], out: str | Path) -> tuple[ReportFigure, ...]:
+    """Figures from their SVG files; title and caption from the registry, by name.
+
+    Raises:
+        OSError: a file is missing.
+    """
+    figures = []
+    for path in map(Path, paths):
+        spec = FIGURES.get(path.stem)
+        files = {
+            suffix: href(path.with_suffix(f".{suffix}"), out)
+            for suffix in ("svg", "png", "csv")
+            if path.with_suffix(f".{suffix}").exists()
+        }
+        title = spec.title if spec else path.stem
+        figures.append(ReportFigure(path.stem, title, spec.caption if spec else "", path.read_bytes(), files))
+    order = {name: index for index, name in enumerate(FIGURES)}
+    return tuple(sorted(figures, key=lambda figure: (order.get(figure.name, len(order)), figure.name)))
+
+
+def load_runs(records: Iterable[str | Path], out: str | Path) -> tuple[Run, ...]:
+    """Run records (``run.json`` or its directory) as the report shows them.
+
+    Raises:
+        AnalysisError: a record cannot be read.
+    """
+    runs = []
+    for path in map(Path, records):
+        file = path if path.name.endswith(".json") else path / "run.json"
+        record = load_record(file)
+        directory = file.parent
+        files = {"record": href(file, out), "directory": href(directory, out) + "/"}
+        found = [one for one in statistics_files(record, directory) if one.exists()]
+        if found:
+            files["statistics"] = href(found[0], out)
+        runs.append(
+            Run(
+                str(record["engine"]),
+                str(record["workload"]),
+                str(record.get("point") or ""),
+                str(record.get("status") or ""),
+                str(record.get("evidence") or ""),
+                str(record.get("started") or ""),
+                _seconds(record.get("wall_seconds")),
+                files,
+                {key: _short(value) for key, value in (record.get("provenance") or {}).items() if value},
+            )
+        )
+    return tuple(sorted(runs, key=lambda run: (run.engine, run.workload, run.point)))
+
+
+def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, ...]:
+    """Per engine: points, those completed, time spent, and every distinct version that took part."""
+    summaries = []
+    for engine in sorted(set(map(str, frame["engine"])) | {run.engine for run in runs}):
+        rows = frame[frame["engine"] == engine]
+        own = [run for run in runs if run.engine == engine]
+        provenance = {}
+        for key, text in _PROVENANCE.items():
+            values = list(dict.fromkeys(run.provenance[key] for run in own if key in run.provenance))
+            if len(values) > _MOST_VALUES:
+                values = [*values[:_MOST_VALUES], f"and {len(values) - _MOST_VALUES} more"]
+            if values:
+                provenance[text] = tuple(values)
+        done = int((rows["status"] == COMPLETED).sum())
+        seconds = sum(run.wall_seconds or 0.0 for run in own)
+        summaries.append(EngineSummary(engine, len(rows), done, len(own), seconds, provenance))
+    return tuple(summaries)
+
+
+def href(path: str | Path, out: str | Path) -> str:
+    """A link from the report ``out`` to a file, as a relative and quoted path."""
+    return quote(Path(os.path.relpath(path, Path(out).parent)).as_posix(), safe="/")
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as a person says them."""
+    if seconds is None or seconds != seconds:
+        return ""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)

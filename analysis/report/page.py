@@ -1,0 +1,123 @@
+"""Render a sweep's report: one page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from analysis.atomic import write_files
+from analysis.errors import AnalysisError
+from analysis.figures.selection import ENGINES, combine, label
+from analysis.metrics import METRICS
+from analysis.report.data import MANY_ROWS, embed, page_data
+from analysis.report.describe import (
+    SweepDescription,
+    duration,
+    href,
+    load_figures,
+    load_runs,
+    summarise,
+)
+from analysis.tables import columns
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_SCRIPTS = ("format.js", "table.js", "chart.js", "page.js")
+_MOST_FLAGGED = 200
+
+
+def render(
+    sweep: SweepDescription,
+    frames: Mapping[str, pd.DataFrame],
+    records: Iterable[str | Path],
+    figures: Iterable[str | Path],
+    out: str | Path,
+) -> None:
+    """Write a sweep's report.
+
+    Args:
+        sweep: what was asked.
+        frames: result tables by the path of their CSV file, to which the page links.
+        records: run records, to which the page links; their directories may be given instead.
+        figures: SVG files; PNG and CSV beside them are linked.
+        out: the page to write; links are relative to its directory.
+
+    Raises:
+        AnalysisError: no table, or a record or figure cannot be read.
+    """
+    if not frames:
+        raise AnalysisError("a report needs a table", key=sweep.name, remedy="give the sweep a workload")
+    try:
+        pictures = load_figures(figures, out)
+    except OSError as error:
+        raise AnalysisError(f"cannot read a figure: {error.strerror}", file=error.filename) from None
+    frame = combine(list(frames.values()))
+    runs = load_runs(records, out)
+    failed = frame[frame["status"] != "completed"]
+    flagged = frame[frame["flags"].fillna("") != ""]
+    script = "\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            sweep=sweep,
+            engines=[(engine, ENGINES.get(engine, engine)) for engine in sorted(set(frame["engine"]))],
+            summaries=summarise(frame, runs),
+            points=len(frame),
+            failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
+            flagged=_rows(flagged.head(_MOST_FLAGGED), ("engine", "workload", "point", "flags")),
+            flagged_count=len(flagged),
+            runs=runs,
+            figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
+            tables=[(Path(path).stem, _siblings(path, out), len(one)) for path, one in frames.items()],
+            metrics=METRICS,
+            counters=[column for column in columns(frame) if column.kind == "counter"],
+            many=len(frame) > MANY_ROWS,
+            data=embed(page_data(frame, runs)),
+            style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+    )
+    write_files({out: page.encode("utf-8")})
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["duration"] = duration
+    environment.filters["axis"] = lambda name: label(str(name).replace("-", "_"))
+    return environment
+
+
+def _rows(frame: pd.DataFrame, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    present = frame.reindex(columns=list(names)).astype(object)
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in present.where(present.notna(), "").to_dict("records")
+    ]
+
+
+def _siblings(path: str | Path, out: str | Path) -> dict[str, str]:
+    base = Path(path)
+    files = {
+        "CSV": base,
+        "Parquet": base.with_suffix(".parquet"),
+        "columns": base.with_suffix(".columns.json"),
+    }
+    return {name: href(file, out) for name, file in files.items() if name == "CSV" or file.exists()}
+
+
+def _data_uri(svg: bytes) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()

@@ -1,0 +1,225 @@
+// The chart: any quantity over any axis, one line per workload; hover or arrow keys read values, buttons hide lines.
+
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7a7a7a"];
+const DASHES = ["", "6 3", "2 2.5", "8 3 2 3"];
+const FIRST_LINES = 8;
+const SPEEDUP = "speedup";
+const BOX = { width: 860, height: 430, left: 76, right: 18, top: 14, bottom: 52 };
+
+function buildChart(root, data) {
+  const numbers = data.columns.filter((column) => column.numeric && (column.kind === "metric" || column.kind === "counter"));
+  const axes = data.columns.filter((column) => column.axis && !("constant" in column));
+  const byName = new Map(data.columns.map((column) => [column.name, column]));
+  if (!numbers.length || !axes.length) {
+    root.append(element("p", {}, axes.length ? "No point has numbers to draw." : "Nothing varies in this sweep; the table has its numbers."));
+    return;
+  }
+  const time = byName.get("gpu_time") || byName.get("gpu_cycles");
+  const state = {
+    x: (axes.find((column) => column.name === "num_compute_units") || axes[0]).name,
+    y: time ? SPEEDUP : numbers[0].name, logX: true, logY: true, hidden: null, at: null,
+  };
+  const plot = element("div", { class: "plot" });
+  const tip = element("div", { class: "tip", hidden: true });
+  const spoken = element("p", { class: "hidden", role: "status" });
+  const toggles = element("div", { class: "toggles", role: "group", "aria-label": "Lines" });
+  let places = [];
+
+  function lines() {
+    const x = byName.get(state.x);
+    const keys = ["engine", "workload", ...axes.map((column) => column.name)].filter((name) => name !== state.x);
+    const telling = keys.map((name) => byName.get(name)).filter((column) => column && !("constant" in column));
+    const dependent = new Set(telling.filter((column) => follows(column, x)).map((column) => column.name));
+    const used = telling.filter((column) => !dependent.has(column.name));
+    const found = new Map();
+    for (const row of indices(data.rows)) {
+      if (valueAt(byName.get("status"), row) !== "completed") continue;
+      const name = used.map((column) => (column.axis ? column.label + " " : "") + format(valueAt(column, row))).join(", ") || "all points";
+      if (!found.has(name)) found.set(name, []);
+      found.get(name).push(row);
+    }
+    return [...found.entries()].map(([name, rows], index) => {
+      rows.sort((a, b) => compare(sizeAt(x, a), sizeAt(x, b)));
+      const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(rows, row) }));
+      return { name: name, points: points.filter((point) => point.x !== null && point.y !== null), colour: COLOURS[index % 8], dash: DASHES[Math.floor(index / 8) % 4] };
+    }).filter((line) => line.points.length);
+  }
+
+  // An axis that advances together with the one across does not tell lines apart.
+  function follows(column, x) {
+    if (!column.axis) return false;
+    const seen = new Map();
+    return indices(data.rows).every((row) => {
+      const key = JSON.stringify(valueAt(x, row)), value = valueAt(column, row);
+      if (!seen.has(key)) seen.set(key, value);
+      return seen.get(key) === value;
+    });
+  }
+
+  function place(x, row) {
+    if (x.numeric || (x.sizes && x.sizes.every((size) => size !== null))) return sizeAt(x, row);
+    const texts = unique(x.values.map(String)).sort(compare);
+    return texts.indexOf(String(valueAt(x, row)));
+  }
+
+  function height(rows, row) {
+    if (state.y !== SPEEDUP) return valueAt(byName.get(state.y), row) ?? null;
+    const first = valueAt(time, rows[0]), own = valueAt(time, row);
+    return first > 0 && own > 0 ? first / own : null;
+  }
+
+  function scale(values, logarithmic, from, to, zero) {
+    let low = Math.min(...values), high = Math.max(...values);
+    if (!logarithmic && zero && low > 0) low = 0;
+    if (low === high) { low = logarithmic ? low / 2 : low - 1; high = logarithmic ? high * 2 : high + 1; }
+    const map = logarithmic ? Math.log : (value) => value;
+    const reach = map(high) - map(low);
+    return { low: low, high: high, logarithmic: logarithmic, at: (value) => from + ((map(value) - map(low)) / reach) * (to - from) };
+  }
+
+  function ticks(axis, wanted) {
+    if (axis.logarithmic) {
+      const base = axis.high / axis.low > 300 ? 10 : 2, found = [];
+      for (let power = Math.ceil(Math.log(axis.low) / Math.log(base) - 1e-9); base ** power <= axis.high * 1.0000001; power += 1) found.push(base ** power);
+      if (found.length >= 2) return found.filter((_, index) => index % Math.ceil(found.length / 9) === 0);
+    }
+    const rough = (axis.high - axis.low) / wanted, unit = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((factor) => factor * unit).find((one) => one >= rough), found = [];
+    for (let value = Math.ceil(axis.low / step - 1e-9) * step; value <= axis.high + step * 1e-6; value += step) found.push(Number(value.toPrecision(10)));
+    return found;
+  }
+
+  function yText() {
+    if (state.y === SPEEDUP) return "Speedup (first point of the line = 1)";
+    const column = byName.get(state.y);
+    return column.label + (column.unit ? " (" + column.unit + ")" : "");
+  }
+
+  function draw() {
+    const all = lines();
+    if (state.hidden === null) state.hidden = new Set(all.slice(FIRST_LINES).map((line) => line.name));
+    const kept = all.filter((line) => !state.hidden.has(line.name));
+    const points = kept.flatMap((line) => line.points);
+    const picture = drawn("svg", { viewBox: "0 0 " + BOX.width + " " + BOX.height, role: "img", tabindex: "0", "aria-label": yText() + " over " + byName.get(state.x).label + ". Arrow keys read values.", keydown: key, blur: () => point(null), pointermove: hover, pointerdown: hover, pointerleave: () => point(null) });
+    places = [];
+    state.at = null;
+    if (points.length) paint(picture, kept, points);
+    else picture.append(drawn("text", { x: BOX.width / 2, y: BOX.height / 2, "text-anchor": "middle" }, "No line is switched on."));
+    plot.replaceChildren(picture, tip);
+    tip.hidden = true;
+    toggles.replaceChildren(...all.map(toggle));
+  }
+
+  function paint(picture, kept, points) {
+    const x = byName.get(state.x);
+    const xs = points.map((one) => one.x), ys = points.map((one) => one.y);
+    const across = scale(xs, state.logX && Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) >= 4, BOX.left + 14, BOX.width - BOX.right - 14, false);
+    const up = scale(ys, state.logY && Math.min(...ys) > 0, BOX.height - BOX.bottom - 6, BOX.top + 8, true);
+    const floor = BOX.height - BOX.bottom, edge = BOX.width - BOX.right;
+    for (const value of ticks(up, 6)) {
+      picture.append(drawn("line", { class: "gridline", x1: BOX.left, x2: edge, y1: up.at(value), y2: up.at(value) }));
+      picture.append(drawn("text", { x: BOX.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, format(value)));
+    }
+    let last = -Infinity;
+    for (const one of [...points].sort((a, b) => a.x - b.x)) {
+      if (across.at(one.x) - last < Math.max(26, 8 * one.text.length)) continue;
+      last = across.at(one.x);
+      picture.append(drawn("line", { class: "frame", x1: last, x2: last, y1: floor, y2: floor + 4 }));
+      picture.append(drawn("text", { x: last, y: floor + 18, "text-anchor": "middle" }, one.text));
+    }
+    picture.append(drawn("path", { class: "frame", d: "M" + BOX.left + " " + BOX.top + "V" + floor + "H" + edge }));
+    picture.append(drawn("text", { x: (BOX.left + edge) / 2, y: BOX.height - 10, "text-anchor": "middle" }, x.label));
+    picture.append(drawn("text", { transform: "translate(16 " + (BOX.top + floor) / 2 + ") rotate(-90)", "text-anchor": "middle" }, yText()));
+    for (const line of kept) {
+      const path = line.points.map((one, index) => (index ? "L" : "M") + across.at(one.x).toFixed(1) + " " + up.at(one.y).toFixed(1)).join("");
+      const group = drawn("g", { class: "series" }, drawn("path", { d: path, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }));
+      for (const one of line.points) {
+        const mark = drawn("circle", { cx: across.at(one.x), cy: up.at(one.y), r: 3.6, fill: line.colour });
+        group.append(mark);
+        places.push({ x: across.at(one.x), y: up.at(one.y), line: line, point: one, mark: mark, group: group });
+      }
+      picture.append(group);
+    }
+  }
+
+  function hover(event) {
+    const box = plot.firstChild.getBoundingClientRect(), factor = BOX.width / box.width;
+    const x = (event.clientX - box.left) * factor, y = (event.clientY - box.top) * factor;
+    let best = null, nearest = 60 ** 2;
+    for (const one of places) {
+      const distance = (one.x - x) ** 2 + (one.y - y) ** 2;
+      if (distance < nearest) [best, nearest] = [one, distance];
+    }
+    point(best);
+  }
+
+  function key(event) {
+    const steps = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+    if (event.key === "Escape") { point(null); return; }
+    if (!(event.key in steps) || !places.length) return;
+    event.preventDefault();
+    if (!state.at) { point(places[0], true); return; }
+    const [along, between] = steps[event.key];
+    if (along) {
+      const own = places.filter((one) => one.line === state.at.line), index = own.indexOf(state.at) + along;
+      point(own[Math.max(0, Math.min(own.length - 1, index))], true);
+    } else {
+      const shown = unique(places.map((one) => one.line)), index = (shown.indexOf(state.at.line) + between + shown.length) % shown.length;
+      const own = places.filter((one) => one.line === shown[index]);
+      point(own.reduce((best, one) => (Math.abs(one.x - state.at.x) < Math.abs(best.x - state.at.x) ? one : best)), true);
+    }
+  }
+
+  function point(chosen, aloud) {
+    if (state.at === chosen) return;
+    state.at = chosen;
+    for (const one of places) {
+      one.mark.setAttribute("r", one === chosen ? 6 : 3.6);
+      one.group.classList.toggle("dimmed", chosen !== null && one.line !== chosen.line);
+    }
+    tip.hidden = chosen === null;
+    if (chosen === null) return;
+    const x = byName.get(state.x), y = state.y === SPEEDUP ? "speedup" : state.y;
+    const unit = state.y === SPEEDUP ? "" : byName.get(state.y).unit;
+    const rows = [chosen.line.name, x.label + ": " + chosen.point.text, y + ": " + format(chosen.point.y) + (unit ? " " + unit : "")];
+    if (state.y === SPEEDUP) rows.push(time.name + ": " + format(valueAt(time, chosen.point.row)) + " " + time.unit);
+    tip.replaceChildren(...rows.map((text, index) => element(index ? "div" : "strong", {}, text)));
+    const box = plot.firstChild.getBoundingClientRect(), factor = box.width / BOX.width;
+    const left = chosen.x * factor, room = box.width - tip.offsetWidth;
+    tip.style.left = Math.max(0, Math.min(room, left + (left > box.width / 2 ? -tip.offsetWidth - 12 : 12))) + "px";
+    tip.style.top = Math.max(0, chosen.y * factor - tip.offsetHeight - 10) + "px";
+    if (aloud) spoken.textContent = rows.join(", ");
+  }
+
+  function toggle(line) {
+    const on = !state.hidden.has(line.name);
+    const sample = drawn("svg", { viewBox: "0 0 26 12", "aria-hidden": "true" }, drawn("line", { x1: 1, x2: 25, y1: 6, y2: 6, stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }), drawn("circle", { cx: 13, cy: 6, r: 3.4, fill: line.colour }));
+    return element("button", { type: "button", "aria-pressed": String(on), "data-line": line.name, click: () => {
+      if (on) state.hidden.add(line.name); else state.hidden.delete(line.name);
+      draw();
+      toggles.querySelector("button[data-line=" + CSS.escape(line.name) + "]")?.focus();
+    } }, sample, line.name);
+  }
+
+  function every(on) {
+    state.hidden = on ? new Set() : new Set(lines().map((line) => line.name));
+    draw();
+  }
+
+  function check(text, name) {
+    const box = element("input", { type: "checkbox", checked: state[name], change: () => { state[name] = box.checked; draw(); } });
+    return element("label", { class: "check" }, box, text);
+  }
+
+  const quantities = [...(time ? [[SPEEDUP, "speedup"]] : []), ...numbers.map((column) => [column.name, column.label])];
+  root.append(
+    element("div", { class: "controls" },
+      labelled("Up", selectOf(quantities, state.y, (value) => { state.y = value; draw(); })),
+      labelled("Across", selectOf(axes.map((column) => [column.name, column.label]), state.x, (value) => { state.x = value; state.hidden = null; draw(); })),
+      check("logarithmic across", "logX"), check("logarithmic up", "logY"),
+      element("button", { type: "button", click: () => every(true) }, "All lines"),
+      element("button", { type: "button", click: () => every(false) }, "No line")),
+    plot, spoken, toggles,
+    element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off."));
+  draw();
+}
