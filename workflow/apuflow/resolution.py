@@ -21,6 +21,7 @@ from apuflow.config.sweep import DEFAULT_RELEASE
 from apuflow.errors import ConfigError
 from apuflow.options import Value
 from apuflow.origin import engine_content
+from apuflow.placement import Room, misfits
 from apuflow.sweep import PLACES, Assignment, Plan, line_of
 
 RUNTIME_BYTES = 512 * 1024**2
@@ -53,7 +54,6 @@ class Network:
     parsed: dnnmark.Network | None
     device_bytes: int
     mmap_bytes: int
-    workgroup_waves: int
     label: tuple[str, ...]
 
 
@@ -72,7 +72,8 @@ class Resolved:
 class _Machine:
     base: Base
     changed: Mapping[str, Value]
-    slots: int
+    cus: int
+    room: Room
     label: tuple[str, ...]
 
 
@@ -120,7 +121,7 @@ class Resolver:
         if machine is None or network is None:
             return None
         changed = dict(machine.changed)
-        if not self._fits(machine, network, changed):
+        if not (self._remembers(machine, network, changed) and self._places(machine, network)):
             return None
         label = "_".join((*machine.label, *network.label))[:100].rstrip("_-.")
         content = self._content(engine, machine.base, network, changed)
@@ -159,8 +160,14 @@ class Resolver:
             )
             return None
         changed = {n: v for n, v in full.items() if base.defaults.get(n) != v or n not in base.defaults}
-        slots = int(full["simds-per-cu"]) * int(full["wfs-per-simd"])
-        return _Machine(base, changed, slots, _label(base, changed, full))
+        room = Room(
+            simds=int(full["simds-per-cu"]),
+            slots_per_simd=int(full["wfs-per-simd"]),
+            registers_per_simd=int(full["vreg-file-size"]),
+            register_block=int(full["vreg-min-alloc"]),
+            lds_bytes=int(full["lds-size"]),
+        )
+        return _Machine(base, changed, cus, room, _label(base, changed, full))
 
     def _base(self, release: str, machine: str) -> Base | None:
         key = (release, machine)
@@ -201,7 +208,7 @@ class Resolver:
                 self._note("a command has no layers", f"layer.{name}", layer[name], "leave layer out for it")
                 return None
             memory = 0 if workload.command is None else options.size_bytes(workload.command.memory) or 0
-            return Network(None, None, memory, 0, 0, ())
+            return Network(None, None, memory, 0, ())
         text = self._network_text(layer)
         parsed = dnnmark.parse(text or "", workload.config_file)
         errors = [
@@ -220,8 +227,7 @@ class Resolver:
             parsed,
             dnnmark.device_bytes(parsed, workload.direction),
             dnnmark.mmap_bytes(parsed, workload.direction),
-            0,
-            tuple(part for name in sorted(layer) if (part := self._layer_part(name, layer[name]))),
+            self._layer_label(layer, text),
         )
 
     def _network_text(self, layer: Mapping[str, Value]) -> str | None:
@@ -230,17 +236,20 @@ class Resolver:
             return text
         return dnnmark.with_layer_values(text, layer, self._workload.config_file)
 
-    def _layer_part(self, name: str, value: Value) -> str:
-        """``n10``; nothing when the workload has that value as shipped."""
-        key = (name, value)
-        if key not in self._layer_parts:
-            same = self._network_text({name: value}) == self._shipped
-            self._layer_parts[key] = "" if same else f"{name}{_safe(value)}"
-        return self._layer_parts[key]
+    def _layer_label(self, layer: Mapping[str, Value], text: str | None) -> tuple[str, ...]:
+        """``n10``, for each key whose value is not the workload's as shipped."""
+        parts = []
+        for name in sorted(layer):
+            key = (name, layer[name])
+            if key not in self._layer_parts:
+                alone = text if len(layer) == 1 else self._network_text({name: layer[name]})
+                self._layer_parts[key] = "" if alone == self._shipped else f"{name}{_safe(layer[name])}"
+            parts.append(self._layer_parts[key])
+        return tuple(part for part in parts if part)
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _fits(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> bool:
+    def _remembers(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> bool:
         """Give the point the memory it needs, or note that what it was given is too small."""
         need = network.device_bytes + network.mmap_bytes + (RUNTIME_BYTES if network.parsed else 0)
         given = {**machine.base.given, **self._plan.options, **changed}.get("mem-size")
@@ -257,6 +266,22 @@ class Resolver:
             )
             return False
         return True
+
+    def _places(self, machine: _Machine, network: Network) -> bool:
+        """Whether every workgroup fits into a compute unit."""
+        direction = self._workload.direction
+        if machine.room.ample or network.text is None or direction is None:
+            return True
+        problems = misfits(network.text, direction, machine.cus, machine.room)
+        for problem in problems:
+            value = {"wfs-per-simd": machine.room.slots_per_simd, "lds-size": machine.room.lds_bytes}
+            self._note(
+                problem.message,
+                problem.option,
+                value.get(problem.option, machine.room.registers_per_simd),
+                f"at least {problem.needed}",
+            )
+        return not problems
 
     def _content(
         self, engine: EngineName, base: Base, network: Network, changed: Mapping[str, Value]

@@ -1,0 +1,27 @@
+"""``apuflow plan SWEEP``: the points of a sweep, what is already there, and what the rest will cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def plan(
+        sweep: str = typer.Argument(help="a file of configs/sweeps"),
+        workload: str = typer.Argument("", help="only this workload, with every point"),
+        as_json: bool = typer.Option(False, "--json", help="print JSON"),
+    ) -> None:
+        """Show a sweep's points, what is already there, and an estimate of time and memory."""
+        from apuflow.planning import plan_sweep
+
+        result = plan_sweep(sweep, workload or None, Path())
+        if as_json:
+            typer.echo(json.dumps(result.as_json(), indent=2))
+        else:
+            from apuflow.planning_text import show
+
+            show(result, every_point=bool(workload))

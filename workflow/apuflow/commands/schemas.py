@@ -1,0 +1,21 @@
+"""``apuflow schemas``: write the JSON schemas that editors check configuration files with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def schemas(
+        directory: Path = typer.Option(Path("workflow/schemas"), help="where to write them"),
+    ) -> None:
+        """Write the JSON schemas of all configuration files, from the typed models."""
+        from apuflow.config.schemas import schema_texts
+        from apuflow.files import write_text
+
+        for name, text in schema_texts().items():
+            write_text(directory / name, text)
+            typer.echo(directory / name)

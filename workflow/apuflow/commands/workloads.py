@@ -1,0 +1,64 @@
+"""``apuflow workloads``: what can be run, what it needs, and whether gem5 can run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def workloads(
+        name: str = typer.Argument("", help="say everything about one workload"),
+    ) -> None:
+        """List the workloads: what each needs, and which engines can run it."""
+        from rich.console import Console
+        from rich.table import Table
+
+        from apuflow.config import ENGINES, load_workload, workload_names
+
+        root = Path()
+        console = Console(soft_wrap=True)
+        if name:
+            console.print(details(name, root), highlight=False, markup=False)
+            return
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("workload", *ENGINES, "needs", "what"):
+            table.add_column(heading, no_wrap=heading != "what")
+        for each in workload_names(root):
+            workload = load_workload(each, root)
+            states = [workload.runs_on(engine).state for engine in ENGINES]
+            table.add_row(each, *states, " ".join(workload.needs) or "-", workload.description)
+        console.print(table)
+        console.print(
+            "\nyes: tested upstream or nothing against it   unproven: nothing known for or against   "
+            "no: fails.  apuflow workloads NAME says why.",
+            highlight=False,
+        )
+
+
+def details(name: str, root: Path) -> str:
+    """Everything about one workload, as text."""
+    from apuflow import dnnmark
+    from apuflow.config import ENGINES, load_workload
+
+    workload = load_workload(name, root)
+    lines = [f"{name}: {workload.description}", f"program: {workload.program}"]
+    for engine in ENGINES:
+        runs = workload.runs_on(engine)
+        lines.append(f"{engine}: {runs.state} ({runs.reason})")
+    if workload.notes:
+        lines.append(f"note: {workload.notes}")
+    if workload.config_text is None or workload.direction is None:
+        return "\n".join(lines)
+    network = dnnmark.parse(workload.config_text, workload.config_file)
+    lines.append(f"needs: {', '.join(workload.needs) or 'nothing'}")
+    lines.append(f"device memory: {dnnmark.device_bytes(network, workload.direction) / 1e6:,.1f} MB")
+    lines.append(f"mmap file: {dnnmark.mmap_bytes(network, workload.direction) / 1e6:,.1f} MB")
+    lines.append(f"network ({workload.config_file}):")
+    for layer in network.layers:
+        lines.append(f"  {layer.kind} {layer.name}: {layer.input} -> {layer.output}")
+    for problem in dnnmark.check(network, workload.direction, workload.handles):
+        lines.append(f"{problem.level}: {problem.layer}: {problem.message}")
+    return "\n".join(lines)

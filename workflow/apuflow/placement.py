@@ -1,0 +1,116 @@
+"""Can a compute unit hold the largest workgroup that a network launches? Else gem5 never ends, or panics.
+
+Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for ever, without
+a message; 565-572: too many registers is a panic), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is
+what the preview knows of the compiled kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from apuflow import dnnmark, miopen
+
+LARGEST_WAVES = 16
+"""Wavefronts of the largest workgroup that OpenCL kernels of MIOpen use (1024 work-items)."""
+LARGEST_LDS = 65536
+LARGEST_REGISTERS = 256
+"""Vector registers that a GCN3 wavefront can name."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one workgroup of a kernel takes."""
+
+    kernel: str
+    waves: int
+    lds_bytes: int
+    vector_registers: int
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a compute unit has: SIMD units, wavefront slots and vector registers of each, LDS bytes."""
+
+    simds: int
+    slots_per_simd: int
+    registers_per_simd: int
+    register_block: int
+    lds_bytes: int
+
+    @property
+    def ample(self) -> bool:
+        """Whether every workgroup that a kernel can have fits, so that none needs to be looked at."""
+        per_simd = -(-LARGEST_WAVES // self.simds)
+        return (
+            self.slots_per_simd >= per_simd
+            and self.registers_per_simd >= per_simd * LARGEST_REGISTERS
+            and self.lds_bytes >= LARGEST_LDS
+        )
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A workgroup that does not fit, and the option that is too small for it."""
+
+    option: str
+    message: str
+    needed: int
+
+
+def misfits(config_text: str, direction: dnnmark.Direction, cus: int, room: Room) -> tuple[Misfit, ...]:
+    """The workgroups of a network that the compute unit can never hold, one per option."""
+    found: dict[str, Misfit] = {}
+    for need in _needs(config_text, direction, cus):
+        for misfit in _misfits(need, room):
+            known = found.get(misfit.option)
+            if known is None or misfit.needed > known.needed:
+                found[misfit.option] = misfit
+    return tuple(found.values())
+
+
+def _misfits(need: Need, room: Room) -> Iterator[Misfit]:
+    waves_per_simd = -(-need.waves // room.simds)
+    if waves_per_simd > room.slots_per_simd:
+        yield Misfit(
+            "wfs-per-simd",
+            f"a workgroup of {need.kernel} has {need.waves} wavefronts and can never be placed: "
+            "gem5 would run for ever without a message",
+            waves_per_simd,
+        )
+    block = room.register_block
+    registers = waves_per_simd * (-(-need.vector_registers // block) * block)
+    if registers > room.registers_per_simd:
+        yield Misfit(
+            "vreg-file-size",
+            f"a workgroup of {need.kernel} ({need.waves} wavefronts of {need.vector_registers} registers) "
+            "does not fit: gem5 would panic",
+            registers,
+        )
+    if need.lds_bytes > room.lds_bytes:
+        yield Misfit(
+            "lds-size",
+            f"a workgroup of {need.kernel} uses {need.lds_bytes} bytes of LDS and can never be placed: "
+            "gem5 would run for ever without a message",
+            -(-need.lds_bytes // 1024) * 1024,
+        )
+
+
+@lru_cache(maxsize=4096)
+def _needs(config_text: str, direction: dnnmark.Direction, cus: int) -> tuple[Need, ...]:
+    from apuflow.errors import ApuflowError
+    from apuflow.preview.kernels.facts import facts_of
+    from apuflow.preview.kernels.registry import profile
+
+    needs: dict[Need, None] = {}
+    for launch in miopen.launches(dnnmark.parse(config_text), direction, cus):
+        size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
+        try:
+            known = profile(facts_of(launch))
+        except ApuflowError:  # a kernel that the preview does not know: its geometry still counts
+            needs[Need(launch.kernel, -(-size // 64), 0, 0)] = None
+            continue
+        needs[Need(launch.kernel, -(-size // 64), known.lds_bytes, known.vgprs)] = None
+    return tuple(needs)
