@@ -11,10 +11,11 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
     """Give a path beside ``path`` to write to; on success flush it to disk and rename it to ``path``.
 
-    On any exception the partial file is removed and ``path`` keeps what it held before.
+    On any exception the partial file is removed and ``path`` keeps what it held before. ``flush=False`` is for
+    large files that can be made again and are checked before use.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -23,8 +24,9 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        with part.open("rb+") as written:
-            os.fsync(written.fileno())
+        if flush:
+            with part.open("rb+") as written:
+                os.fsync(written.fileno())
         umask = os.umask(0)
         os.umask(umask)
         part.chmod(0o666 & ~umask)

@@ -63,7 +63,7 @@ def write_mmap(path: Path, size: int) -> None:
         raise ApuflowError("the data file's size must be whole pages", value=size, remedy="see file_bytes()")
     content = memoryview(block().tobytes())
     try:
-        with atomic_write(path) as part:
+        with atomic_write(path, flush=False) as part:
             with part.open("wb", buffering=0) as stream:
                 left = size
                 while left > 0:
