@@ -1,0 +1,100 @@
+"""The machine, the queueing network and the score of the preview."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from apuflow.errors import ConfigError, NotModelled
+from apuflow.preview.machine import clock_ns, machine, size_bytes
+from apuflow.preview.model import STATIONS, solve
+from apuflow.preview.score import rank_correlation, read_runs, report, score
+
+RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
+
+
+def test_clocks_and_sizes() -> None:
+    assert clock_ns("1GHz", "gpu-clock") == 1.0
+    assert clock_ns("500MHz", "gpu-clock") == 2.0
+    assert size_bytes("16kB", "tcp-size") == 16384
+    assert size_bytes("1MB", "tcc-size") == 1 << 20
+    with pytest.raises(ConfigError, match="gpu-clock"):
+        clock_ns("fast", "gpu-clock")
+
+
+def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:
+    plain = machine({"num-compute-units": 8, "tcc-size": "256kB"})
+    wide = machine({"num-compute-units": 8, "bw-scalor": 1, "tcc-size": "256kB"})
+    assert (plain.link_bytes, plain.tcc_bytes) == (8, 256 * 1024)
+    assert (wide.link_bytes, wide.tcc_bytes) == (128, 8 * 128 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("dgpu", True), ("WB_L2", True), ("mem-type", "HBM_1000_4H_1x64")]
+)
+def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None:
+    with pytest.raises(NotModelled, match=key):
+        machine({key: value})  # type: ignore[dict-item]
+
+
+def _solve(demand: float, station: str, delay: float, customers: float, copies: float) -> float:
+    demands = np.zeros((1, len(STATIONS)))
+    demands[0, STATIONS.index(station)] = demand
+    rate, _, _ = solve(demands, np.array([delay]), np.array([customers]), np.array([copies]))
+    return float(rate[0])
+
+
+def test_one_wavefront_only_sees_latency() -> None:
+    assert _solve(100.0, "salu", 300.0, 1.0, 1.0) == pytest.approx(1 / 400.0, rel=1e-6)
+
+
+def test_many_wavefronts_are_bound_by_the_station() -> None:
+    assert _solve(100.0, "salu", 300.0, 40.0, 1.0) == pytest.approx(1 / 100.0, rel=0.01)
+
+
+def test_a_station_of_the_compute_unit_scales_and_a_shared_one_does_not() -> None:
+    assert _solve(100.0, "salu", 0.0, 16.0, 8.0) == pytest.approx(8 / 100.0, rel=0.01)
+    assert _solve(100.0, "dram", 0.0, 16.0, 8.0) == pytest.approx(1 / 100.0, rel=0.01)
+
+
+def test_score_reports_every_primitive() -> None:
+    found = report(score(read_runs(RUNS)))
+    assert set(found) == {"median_error", "p90_error", "rank_correlation", "runs", "primitives"}
+    assert found["runs"] == 137
+    assert set(found["primitives"]["softmax_fwd"]) == {
+        "median_error",
+        "p90_error",
+        "rank_correlation",
+        "runs",
+    }
+    assert sum(part["runs"] for part in found["primitives"].values()) == 137
+
+
+def test_unknown_primitives_are_listed_as_refused(tmp_path: Path) -> None:
+    frame = pd.read_csv(RUNS, dtype=str)
+    frame.loc[0, ["primitive", "kernel"]] = ["winograd_fwd", "Winograd"]
+    file = tmp_path / "runs.csv"
+    frame.to_csv(file, index=False)
+    scored = score(read_runs(file))
+    assert len(scored.frame) == 136
+    assert [name.split(":")[0] for name in scored.refused] == ["winograd_fwd"]
+
+
+def test_a_table_without_columns_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError, match="gpu_cycles"):
+        read_runs(file)
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_runs(tmp_path / "absent.csv")
+
+
+def test_rank_correlation_follows_cu_sweeps_only() -> None:
+    rows = [("a", 1, 400, 500), ("a", 4, 200, 300), ("a", 16, 100, 150), ("b", 4, 10, 99)]
+    frame = pd.DataFrame(rows, columns=["kernel", "num_compute_units", "gpu_cycles", "predicted"])
+    assert rank_correlation(frame) == pytest.approx(1.0)
+    frame.loc[1, "predicted"] = 600
+    assert rank_correlation(frame) == pytest.approx(0.5)

@@ -1,0 +1,54 @@
+"""``apuflow score``: the preview's error against runs of real gem5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``score``."""
+
+    @app.command()
+    def score(
+        runs: Annotated[
+            Path, typer.Argument(help="table of runs: CSV (or Parquet) with kernel and shape columns")
+        ],
+        json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
+        rows: Annotated[bool, typer.Option("--rows", help="print every run as well")] = False,
+    ) -> None:
+        """Score the preview against measured runs: median and 90th percentile of |error| of the GPU
+        cycles, and rank correlation along CU sweeps, in all and per primitive."""
+        import json as js
+        import sys
+
+        from apuflow.preview.score import read_runs, report
+        from apuflow.preview.score import score as predict
+
+        scored = predict(read_runs(runs))
+        found = report(scored)
+        for reason, number in scored.refused.items():
+            print(f"refused: {reason} ({number} runs)", file=sys.stderr)
+        if json:
+            print(js.dumps(found, indent=1))
+            return
+        if rows:
+            for row in scored.frame.itertuples():
+                print(
+                    f"{row.primitive:14} {row.num_compute_units:>3} CUs"
+                    f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
+                    f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
+                )
+        print(f"{'primitive':16} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7}")
+        for name, part in [*found["primitives"].items(), ("all", found)]:
+            cells = [
+                ("-" if part[key] is None else form.format(part[key]))
+                for key, form in (
+                    ("median_error", "{:.1%}"),
+                    ("p90_error", "{:.1%}"),
+                    ("rank_correlation", "{:.3f}"),
+                )
+            ]
+            print(f"{name:16} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}")

@@ -1,0 +1,123 @@
+"""Counters of modelled launches, under the names that every engine uses (``analysis.counter_table``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.counter_table import NAMES
+from apuflow.preview.machine import Machine
+from apuflow.preview.profile import Profile
+from apuflow.preview.timing import Times
+
+TICKS_PER_NS = 1000.0
+_COUNTS = (
+    "valu",
+    "salu",
+    "smem",
+    "loads",
+    "stores",
+    "lds_reads",
+    "lds_writes",
+    "lanes",
+    "scalar_issues",
+    "instructions",
+)
+_MACHINE = ("gpu_ns", "ruby_ns", "compute_units", "tccs", "issue_period", "slots", "simds", "directories")
+_TRAFFIC = (
+    "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_writes", "l3_hits", "dram_reads",
+    "dram_writes", "cold_pages", "l1_tlb_misses",
+)  # fmt: skip
+
+
+def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.ndarray]:
+    return {name: np.array([float(getattr(item, name)) for item in objects]) for name in names}
+
+
+def counter_frame(profiles: Sequence[Profile], machines: Sequence[Machine], result: Times) -> pd.DataFrame:
+    """One row per launch: all counters of ``analysis.counter_table`` (NaN where the model has none) and
+    ``bound``."""
+    n = _columns([p.counts for p in profiles], _COUNTS)
+    m = _columns(machines, _MACHINE)
+    t = _columns(result.traffic, _TRAFFIC)
+    groups = np.array([float(p.workgroups) for p in profiles])
+    waves = np.array([float(p.wavefronts) for p in profiles])
+    peak = np.array([machine.dram.peak_bytes_per_ns * 1e9 for machine in machines])
+    used = result.used
+    cycles = np.rint(result.ns / m["gpu_ns"])
+    busiest = np.ceil(groups / np.maximum(used, 1.0))
+    awake = result.start_ns + (result.ns - result.start_ns) * groups / np.maximum(used * busiest, 1.0)
+    cu_cycles = np.rint(awake / m["gpu_ns"] * used)
+    slot_cycles = cu_cycles * m["slots"]
+    resident = np.minimum(
+        waves * result.residence_ns / m["gpu_ns"] + used * result.start_ns / m["gpu_ns"], slot_cycles
+    )
+    ready, waiting = result.ready_share * resident, (1.0 - result.ready_share) * resident
+    fetch = np.minimum(waiting, used * result.fetch_ns / m["gpu_ns"])
+    lds = n["lds_reads"] + n["lds_writes"]
+    vector_memory = n["loads"] + n["stores"]
+    issued = n["instructions"]
+    conflicts = np.array([p.lds_conflicts for p in profiles]) * lds
+    values: dict[str, np.ndarray] = {
+        "gpu_active_ticks": result.ns * TICKS_PER_NS,
+        "gpu_clock_ticks": m["gpu_ns"] * TICKS_PER_NS,
+        "gpu_cycles": cycles,
+        "sim_ticks": result.ns * TICKS_PER_NS,
+        "sim_freq": np.full(len(waves), 1e12),
+        "ruby_clock_ticks": m["ruby_ns"] * TICKS_PER_NS,
+        "kernels_launched": np.ones(len(waves)),
+        "workgroups": groups,
+        "wavefronts": waves,
+        "compute_units": m["compute_units"],
+        "tcc_banks": m["tccs"],
+        "workgroups_max": busiest,
+        "cu_cycles_max": cycles,
+        "cu_cycles": cu_cycles,
+        "slot_cycles": slot_cycles,
+        "instructions": issued,
+        "valu_insts": n["valu"],
+        "salu_insts": n["salu"],
+        "smem_insts": n["smem"],
+        "vmem_insts": np.zeros(len(waves)),
+        "flat_insts": vector_memory,
+        "lds_insts": lds,
+        "other_insts": n["scalar_issues"] - n["salu"],
+        "vector_memory_insts": vector_memory,
+        "global_reads": n["loads"],
+        "global_writes": n["stores"],
+        "group_reads": n["lds_reads"],
+        "group_writes": n["lds_writes"],
+        "valu_thread_cycles": n["lanes"],
+        "flops": np.array([p.flops for p in profiles]),
+        "stall_wfstop": slot_cycles - resident,
+        "stall_ibempty": fetch,
+        "stall_waitcnt": waiting - fetch,
+        "stall_barrier": np.zeros(len(waves)),
+        "stall_ready": ready,
+        "valu_issue_cycles": n["valu"],
+        "salu_issue_cycles": n["scalar_issues"],
+        "vmem_issue_cycles": vector_memory,
+        "tcp_load_events": t["tcp_loads"],
+        "tcp_store_events": t["tcp_stores"],
+        "tcp_load_hits": t["tcp_hits"],
+        "tcp_load_misses": t["tcp_loads"] - t["tcp_hits"],
+        "tcc_demand_hits": t["tcc_hits"],
+        "tcc_demand_misses": t["tcc_reads"] - t["tcc_hits"] + t["tcc_writes"],
+        "tcc_reads": t["tcc_reads"],
+        "tcc_read_misses": t["tcc_reads"] - t["tcc_hits"],
+        "tcc_writes": t["tcc_writes"],
+        "l3_hits": t["l3_hits"],
+        "l1_tlb_misses": t["l1_tlb_misses"],
+        "page_walks": t["cold_pages"],
+        "dram_bytes_read": t["dram_reads"] * 64,
+        "dram_bytes_written": t["dram_writes"] * 64,
+        "dram_bursts": t["dram_reads"] + t["dram_writes"],
+        "dram_peak_bandwidth": peak * m["directories"],
+        "lds_accesses": lds,
+        "lds_bank_conflicts": conflicts,
+    }
+    frame = pd.DataFrame(values).reindex(columns=list(NAMES))
+    frame["bound"] = result.bound
+    return frame

@@ -1,0 +1,57 @@
+"""DRAM timing of ``--mem-type``.
+
+Source: gem5 v23.0.1.0 ``src/mem/DRAMInterface.py`` (timing parameters of each interface).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apuflow.errors import NotModelled
+
+
+@dataclass(frozen=True, slots=True)
+class Dram:
+    """One channel. Times in ns; ``burst_ns`` moves 64 bytes."""
+
+    burst_ns: float
+    rcd_ns: float
+    cl_ns: float
+    rp_ns: float
+    row_bytes: int
+    banks: int
+    refresh_ns: float
+    refresh_interval_ns: float
+    write_to_read_ns: float
+    read_to_write_ns: float
+
+    @property
+    def peak_bytes_per_ns(self) -> float:
+        return 64.0 / self.burst_ns
+
+    @property
+    def closed_access_ns(self) -> float:
+        """A read of an idle bank: activate, column access, transfer."""
+        return self.rcd_ns + self.cl_ns + self.burst_ns
+
+
+_TYPES = {
+    "DDR3_1600_8x8": Dram(5.0, 13.75, 13.75, 13.75, 8192, 16, 260.0, 7800.0, 7.5, 2.5),
+    "DDR3_2133_8x8": Dram(3.752, 13.09, 13.09, 13.09, 8192, 16, 260.0, 7800.0, 7.5, 1.876),
+}
+
+
+def dram(name: str) -> Dram:
+    """Timing of a gem5 memory type.
+
+    Raises:
+        NotModelled: the type has another burst length, channel width or row policy than those known here.
+    """
+    if name not in _TYPES:
+        raise NotModelled(
+            "the preview does not model this memory type",
+            key="mem-type",
+            value=name,
+            remedy=f"use {', '.join(_TYPES)}, or the gem5 or gem5-kernels engine",
+        )
+    return _TYPES[name]

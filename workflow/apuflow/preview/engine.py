@@ -1,0 +1,192 @@
+"""From points to counters: distinct launches are modelled once, then added up per point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from apuflow.dnnmark import Direction, parse
+from apuflow.errors import NotModelled
+from apuflow.miopen import Launch, launches
+from apuflow.preview.counters import counter_frame
+from apuflow.preview.kernels.facts import facts_of
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.machine import Machine, Value, machine
+from apuflow.preview.profile import Profile
+from apuflow.preview.timing import times
+
+
+class PointLike(Protocol):
+    """What the engine reads of a point."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def config_text(self) -> str | None: ...
+    @property
+    def direction(self) -> Direction | None: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Launches of many points: per launch the point's number and how often it runs; distinct pairs
+    modelled once."""
+
+    points: list[str]
+    owner: np.ndarray[Any, np.dtype[np.int64]]
+    pair: np.ndarray[Any, np.dtype[np.int64]]
+    times: np.ndarray[Any, np.dtype[np.float64]]
+    launches: list[Launch]
+    profiles: list[Profile]
+    machines: list[Machine]
+
+
+@lru_cache(maxsize=65536)
+def _launches(text: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
+    return launches(parse(text), direction, cus)
+
+
+def barrier_slots(release: str | None) -> int:
+    """``num_barrier_slots`` of a gem5 release: 4, and 16 from v23.1 on."""
+    digits = [int(part) for part in (release or "").lstrip("v").split(".")[:2] if part.isdigit()]
+    return 16 if digits >= [23, 1] else 4
+
+
+def collect(points: Sequence[PointLike]) -> Batch:
+    """Launches and machines of the points.
+
+    Raises:
+        NotModelled: a point is no DNNMark workload, or the model refuses a kernel or an option of it.
+        NotDerivable: MIOpen refuses a layer.
+    """
+    owner: list[int] = []
+    pair: list[int] = []
+    counts: list[int] = []
+    known: dict[tuple[int, int], int] = {}
+    flat: list[Launch] = []
+    profiles: list[Profile] = []
+    machines: list[Machine] = []
+    options_seen: dict[int, Machine] = {}
+    for number, point in enumerate(points):
+        if point.config_text is None or point.direction is None:
+            raise NotModelled(
+                "the preview models DNNMark networks only",
+                key="workload",
+                value=point.id,
+                remedy="use engine gem5",
+            )
+        options: Mapping[str, Value] = point.options
+        built = options_seen.get(id(options))
+        if built is None:
+            built = machine(options, barrier_slots=barrier_slots(getattr(point, "release", None)))
+            options_seen[id(options)] = built
+        for launch in _launches(point.config_text, point.direction, built.compute_units):
+            key = (id(launch), id(built))
+            index = known.get(key)
+            if index is None:
+                index = known[key] = len(flat)
+                flat.append(launch)
+                profiles.append(profile(facts_of(launch)))
+                machines.append(built)
+            owner.append(number)
+            pair.append(index)
+            counts.append(launch.count)
+    return Batch(
+        [point.id for point in points],
+        np.array(owner, dtype=np.int64),
+        np.array(pair, dtype=np.int64),
+        np.array(counts, dtype=np.float64),
+        flat,
+        profiles,
+        machines,
+    )
+
+
+def kernels_frame(points: Sequence[PointLike]) -> pd.DataFrame:
+    """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
+    bound."""
+    batch = collect(points)
+    frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)
+    chosen = [batch.launches[k] for k in batch.pair]
+    head = pd.DataFrame(
+        {
+            "point": [batch.points[k] for k in batch.owner],
+            "layer": [launch.layer for launch in chosen],
+            "direction": [launch.direction for launch in chosen],
+            "kernel": [launch.kernel for launch in chosen],
+            "grid": ["x".join(map(str, launch.grid)) for launch in chosen],
+            "workgroup": ["x".join(map(str, launch.workgroup)) for launch in chosen],
+            "count": batch.times.astype(np.int64),
+            "note": [launch.note for launch in chosen],
+        }
+    )
+    return pd.concat([head, frame], axis=1)
+
+
+def _modelled(batch: Batch) -> pd.DataFrame:
+    if not batch.launches:
+        return counter_frame([], [], times([], []))
+    return counter_frame(batch.profiles, batch.machines, times(batch.profiles, batch.machines))
+
+
+RATES = (
+    "gpu_clock_ticks",
+    "sim_freq",
+    "ruby_clock_ticks",
+    "compute_units",
+    "tcc_banks",
+    "dram_peak_bandwidth",
+)
+"""Counters that describe the machine: not added up over launches."""
+
+
+def run(points: Sequence[PointLike]) -> pd.DataFrame:
+    """Counters of each point: sums over its launches, the launches one after the other.
+
+    Args:
+        points: objects with id, config_text, direction and options (resolved ``apu_se.py`` options).
+
+    Returns:
+        one row per point: point, counters, bound (of the launches that take the most time), launches.
+
+    Raises:
+        NotModelled: by name, what the model does not have.
+    """
+    batch = collect(points)
+    each = _modelled(batch)
+    numbers = [column for column in each.columns if column != "bound"]
+    size = len(batch.points)
+    out: dict[str, Any] = {"point": batch.points}
+    for column in numbers:
+        values = each[column].to_numpy(dtype=np.float64)[batch.pair] if len(batch.pair) else np.zeros(0)
+        if column in RATES or column == "workgroups_max":
+            total = np.full(size, np.nan)
+            np.fmax.at(total, batch.owner, values)
+        else:
+            total = np.zeros(size)
+            np.add.at(total, batch.owner, values * batch.times)
+        out[column] = total
+    frame = pd.DataFrame(out)
+    frame["kernels_launched"] = np.bincount(batch.owner, weights=batch.times, minlength=size)
+    frame["bound"] = _main_bound(batch, each, size)
+    idle = frame["kernels_launched"] == 0
+    frame["bound"] = frame["bound"].where(~idle, "no kernel")
+    return frame
+
+
+def _main_bound(batch: Batch, each: pd.DataFrame, size: int) -> list[str]:
+    """The bound under which a point spends most of its time."""
+    if not len(batch.pair):
+        return ["no kernel"] * size
+    names, code = np.unique(each["bound"].to_numpy(dtype=str), return_inverse=True)
+    spent = np.zeros((size, len(names)))
+    weight = each["gpu_cycles"].to_numpy()[batch.pair] * batch.times
+    np.add.at(spent, (batch.owner, code[batch.pair]), weight)
+    return [str(name) for name in names[spent.argmax(axis=1)]]

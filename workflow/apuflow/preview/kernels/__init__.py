@@ -1,0 +1,1 @@
+"""Profiles of the kernels that DNNMark's layers launch, one module per MIOpen program."""

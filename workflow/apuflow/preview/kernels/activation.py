@@ -1,0 +1,85 @@
+"""MIOpenNeuron.cl: MIOpenActiveFwdLite and MIOpenActiveBwdLite, all modes (bypass is mode 0).
+
+Counts: blocks of the kernels compiled by clang-15 -O3 for gfx801. Straight-line code but for tanh and soft
+ReLU,
+whose branches split lanes by value: both sides run for inputs of both signs, which is what uniform inputs
+in (0, 1) do not have; tanh takes the small-argument side below 0.625 and so usually both.
+"""
+
+from __future__ import annotations
+
+from apuflow.errors import NotModelled
+from apuflow.preview.counts import Counts, block
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+
+MODES = {0: "bypass", 1: "sigmoid", 2: "tanh", 3: "relu", 4: "softrelu"}
+
+_FORWARD: dict[tuple[int, int], tuple[str, int]] = {
+    (0, 4): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),
+    (0, 2): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),
+    (0, 1): ("sm4 v9 wt2 s9 ld1 st1 en1", 140),
+    (1, 4): ("sm4 v110 wt2 s16 ld1 st1 en1", 796),
+    (1, 2): ("sm4 v60 wt2 s14 ld1 st1 en1", 480),
+    (1, 1): ("sm4 v34 wt2 s13 ld1 st1 en1", 330),
+    (2, 4): ("sm5 wt2 s54 v127 ld1 br8 st1 en1", 1220),
+    (2, 2): ("sm5 wt2 s34 v69 ld1 br4 st1 en1", 660),
+    (2, 1): ("sm5 wt2 s18 v38 ld1 st1 en1", 390),
+    (3, 4): ("sm4 v22 wt2 s9 ld1 st1 en1", 208),
+    (3, 2): ("sm4 v16 wt2 s9 ld1 st1 en1", 176),
+    (3, 1): ("sm4 v12 wt2 s9 ld1 st1 en1", 156),
+    (4, 4): ("sm4 v135 wt2 s57 ld1 br8 st1 en1", 2072),
+    (4, 2): ("sm4 v71 wt2 s33 ld1 br4 st1 en1", 1080),
+    (4, 1): ("sm4 v67 wt2 s21 ld1 st1 en1", 560),
+}
+_BACKWARD: dict[tuple[int, int], tuple[str, int]] = {
+    (0, 4): ("sm4 wt2 s9 v10 ld1 st1 en1", 144),
+    (0, 2): ("sm4 wt2 s9 v10 ld1 st1 en1", 144),
+    (0, 1): ("sm4 wt2 s9 v9 ld1 st1 en1", 140),
+    (1, 4): ("sm6 wt2 s12 v25 ld2 st1 en1", 240),
+    (1, 2): ("sm6 wt2 s12 v19 ld2 st1 en1", 212),
+    (1, 1): ("sm6 wt2 s12 v15 ld2 st1 en1", 196),
+    (2, 4): ("sm7 wt6 s16 v82 br4 ld2 st1 en1", 392),
+    (2, 2): ("sm7 wt5 s14 v48 br2 ld2 st1 en1", 330),
+    (2, 1): ("sm7 wt4 s12 v30 ld2 st1 en1", 300),
+    (3, 4): ("sm6 wt3 s12 v25 ld2 st1 en1", 260),
+    (3, 2): ("sm6 wt3 s12 v19 ld2 st1 en1", 228),
+    (3, 1): ("sm6 wt3 s12 v15 ld2 st1 en1", 208),
+    (4, 4): ("sm6 wt3 s18 v117 ld2 st1 en1", 880),
+    (4, 2): ("sm6 wt3 s16 v65 ld2 st1 en1", 560),
+    (4, 1): ("sm6 wt3 s15 v38 ld2 st1 en1", 380),
+}
+"""(mode, read unit) -> instructions of a wavefront, code bytes."""
+
+_FLOPS = {0: 0, 1: 6, 2: 20, 3: 1, 4: 20}
+
+
+def activation(facts: Facts) -> Profile:
+    """One work-item handles ``MIOPEN_READ_UNIT`` elements; the grid covers the tensor exactly once."""
+    mode, unit = facts.define("MIOPEN_NRN_OP_ID"), facts.define("MIOPEN_READ_UNIT")
+    forward = facts.kernel == "MIOpenActiveFwdLite"
+    table = _FORWARD if forward else _BACKWARD
+    if (mode, unit) not in table:
+        raise NotModelled("activation mode is not modelled", key="MIOPEN_NRN_OP_ID", value=mode)
+    text, code = table[mode, unit]
+    items = facts.grid[0]
+    waves = -(-items // 64)
+    counts: Counts = block(text, items / waves) * waves
+    elements = items * unit
+    lines, pages = lines_of(elements), pages_of(elements)
+    inputs = int(counts.loads / waves)
+    group = min(4.0, max(1.0, waves / pages))
+    streams = [Stream("load", float(waves), lines, lines, pages, "none", 0.0, group)] * inputs
+    streams.append(Stream("store", float(waves), lines, lines, pages, "none", 0.0, group, 1.0, False))
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=tuple(streams),
+        code_bytes=code,
+        rounds=1.0,
+        vgprs=16,
+        sgprs=24,
+        flops=float(_FLOPS[mode] * elements),
+        scalar_rounds=2.0,
+    )

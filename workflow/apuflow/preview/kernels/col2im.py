@@ -1,0 +1,117 @@
+"""MIOpenCol2Im2d.cl: Col2Im2d, one image.
+
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. One work-item sums the columns that
+hold one
+pixel: ``start_h .. end_h`` times ``start_w .. end_w`` loads, so a wavefront makes as many trips as its
+busiest lane.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.preview.counts import Counts, block
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+
+_SAMPLE = 48
+
+Ints = NDArray[np.int64]
+
+
+def _range(position: Ints, kernel: int, stride: int, limit: int) -> tuple[Ints, Ints]:
+    start = np.where(position < kernel, 0, (position - kernel) // stride + 1)
+    return start, np.maximum(0, np.minimum(limit, position // stride + 1) - start)
+
+
+def _mixed(low: NDArray[np.bool_], live: NDArray[np.bool_], text_low: str, text_high: str) -> Counts:
+    """Both sides of a branch, each in the wavefronts that have a lane on it."""
+    counts = Counts()
+    for side, text in ((low & live, text_low), (~low & live, text_high)):
+        lanes = side.sum(axis=1)
+        waves = int((lanes > 0).sum())
+        if waves:
+            counts += block(text, float(lanes.sum()) / waves) * waves
+    return counts
+
+
+def col2im(facts: Facts) -> Profile:
+    """Values of the kernel's arguments give the geometry; 256 work-items a group, one a pixel."""
+    oh, ow, kh, kw = (facts.integer(name) for name in ("column_h", "column_w", "kernel_h", "kernel_w"))
+    ph, pw, sh, sw = (facts.integer(name) for name in ("pad_h", "pad_w", "stride_h", "stride_w"))
+    h, w = facts.integer("image_h"), facts.integer("image_w")
+    pixels = facts.grid[0]
+    waves = -(-pixels // 64)
+    plane = h * w
+    # Channels are alike where a plane is whole wavefronts: one stands for all.
+    repeat = pixels // plane if plane % 64 == 0 else 1
+    gid = np.arange(-(-pixels // (64 * repeat)) * 64, dtype=np.int64).reshape(-1, 64)
+    live = gid < pixels
+    channel, rest = gid // plane, gid % plane
+    row, column = rest // w + ph, rest % w + pw
+    start_h, count_h = _range(row, kh, sh, oh)
+    start_w, count_w = _range(column, kw, sw, ow)
+    size = len(gid)
+    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < kh, live, "s4 v8", "s5 v29")
+    counts += block("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1") * size
+    counts += _mixed(column < kw, live, "s4 v8", "s5 v29") + block("s5 sm1 v5 wt1 st1 en1") * size
+    outer = live & (count_h > 0)
+    entered = outer.any(axis=1)
+    counts += block("v34 sm1 s4 wt1 br1 s1", float(outer.sum()) / max(1, entered.sum())) * int(entered.sum())
+    accesses = loads = 0.0
+    step = max(1, size // _SAMPLE)
+    for i in range(int(count_h.max())):
+        rows = live & (count_h > i)
+        busy = int(rows.any(axis=1).sum())
+        share = float(rows.sum()) / max(1, busy)
+        counts += block("s1 br1 s5 s1 s3 br1 br1") * busy + block("v32 v2", share) * busy
+        for j in range(int(count_w.max())):
+            lanes = rows & (count_w > j)
+            hits = lanes.sum(axis=1)
+            trips = int((hits > 0).sum())
+            if not trips:
+                continue
+            counts += (
+                block("s1 br1 s5 v27 br1 v10 ld1 wt1 br1 s1 s3 v3 br1", float(hits.sum()) / trips) * trips
+            )
+            loads += trips
+            some = lanes[::step]
+            cy, cx = start_h[::step] + i, start_w[::step] + j
+            plane_y, plane_x = row[::step] - cy * sh, column[::step] - cx * sw
+            index = ((channel[::step] * kh + plane_y) * kw + plane_x) * (oh * ow) + cy * ow + cx
+            line = np.where(some, index // 16, -1)
+            line.sort(axis=1)
+            fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
+            seen = int((some.any(axis=1)).sum())
+            accesses += trips * float(fresh.sum()) / max(1, seen)
+    counts = counts * repeat
+    loads, accesses = loads * repeat, accesses * repeat
+    channels = max(1, pixels // plane)
+    elements = channels * kh * kw * oh * ow
+    streams = (
+        Stream("load", loads, accesses, lines_of(elements), pages_of(elements), "group", 64.0 * kw * 64, 2.0),
+        Stream(
+            "store",
+            float(waves),
+            lines_of(pixels),
+            lines_of(pixels),
+            pages_of(pixels),
+            "none",
+            0.0,
+            4.0,
+            1.0,
+            False,
+        ),
+    )
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=streams,
+        code_bytes=1900.0,
+        rounds=loads / waves,
+        vgprs=32,
+        sgprs=48,
+        flops=float(elements),
+    )

@@ -1,0 +1,70 @@
+"""What a kernel model may ask of a launch: its definitions, arguments, grid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+
+from apuflow.errors import NotModelled
+from apuflow.miopen import Launch
+
+
+@lru_cache(maxsize=65536)
+def definitions(arguments: str) -> Mapping[str, str]:
+    """``-D`` names and values of MIOpen's compile arguments."""
+    return {name: value or "1" for name, value in re.findall(r"-D([A-Za-z0-9_]+)(?:=(\S+))?", arguments)}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One launch as the kernel models see it.
+
+    Attributes:
+        kernel: function name. grid, workgroup: work-items. arguments: MIOpen's compile arguments.
+        values: scalar kernel arguments by name.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    arguments: str
+    values: tuple[tuple[str, float], ...] = field(default=())
+
+    @property
+    def workgroups(self) -> int:
+        return prod(-(-g // w) for g, w in zip(self.grid, self.workgroup, strict=True))
+
+    @property
+    def waves_per_group(self) -> int:
+        return -(-prod(self.workgroup) // 64)
+
+    def define(self, name: str, default: int | None = None) -> int:
+        """Integer value of a compile-time definition."""
+        text = definitions(self.arguments).get(name)
+        if text is None:
+            if default is None:
+                raise NotModelled("a compile argument is missing", key=name, value=self.arguments)
+            return default
+        return int(text)
+
+    def integer(self, name: str) -> int:
+        """Integer value of a kernel argument."""
+        for key, value in self.values:
+            if key == name:
+                return int(value)
+        raise NotModelled("a kernel argument is missing", key=name, value=self.kernel)
+
+
+@lru_cache(maxsize=65536)
+def facts_of(launch: Launch) -> Facts:
+    """The launch as the kernel models see it: scalar arguments by name, a matrix product by its
+    dimensions."""
+    values = [(arg.name, float(arg.value)) for arg in launch.args if not isinstance(arg.value, str)]
+    if launch.gemm is not None:
+        gemm = launch.gemm
+        values += [("m", gemm.m), ("n", gemm.n), ("k", gemm.k), ("batch", gemm.batch)]
+        values += [("transpose_a", float(gemm.transpose_a)), ("transpose_b", float(gemm.transpose_b))]
+    return Facts(launch.kernel, launch.grid, launch.workgroup, launch.arguments or "", tuple(values))

@@ -1,0 +1,148 @@
+"""MIOpenPooling.cl: mloPoolingG, maximum and average.
+
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. A work-item computes
+``MLO_POOLING_N_VERT_OUT_PIX`` outputs of a column from a window of rows; each row tests its visibility,
+then each column, and skips what no lane sees.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.preview.counts import NOTHING, Counts, block
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+
+Lanes = NDArray[np.bool_]
+
+
+def _where(lanes: Lanes, text: str) -> Counts:
+    """A block in the wavefronts that have an active lane."""
+    active = lanes.sum(axis=1)
+    waves = int((active > 0).sum())
+    return block(text, float(active.sum()) / waves) * waves if waves else NOTHING
+
+
+def distinct_lines(index: NDArray[np.int64], lanes: Lanes) -> float:
+    """(wavefront, line) pairs under element indices of active lanes."""
+    line = np.where(lanes, index // 16, -1)
+    line.sort(axis=1)
+    return float(((np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)).sum())
+
+
+def pooling_forward(facts: Facts) -> Profile:
+    """Geometry from the compile arguments and the kernel's arguments; all (image, channel) planes are
+    alike."""
+    kh, kw = facts.define("MLO_POOLING_KERNEL_SZ1"), facts.define("MLO_POOLING_KERNEL_SZ0")
+    sh, sw = facts.define("MLO_POOLING_STRIDE1"), facts.define("MLO_POOLING_STRIDE0")
+    tall, maximum = facts.define("MLO_POOLING_N_VERT_OUT_PIX"), facts.define("MLO_POOLING_OP_ID") == 1
+    g0, g1 = facts.define("MLO_POOLING_GROUP_SZ0"), facts.define("MLO_POOLING_GROUP_SZ1")
+    ph, pw = facts.integer("pad_h"), facts.integer("pad_w")
+    h, w = facts.integer("bottom_h"), facts.integer("bottom_w")
+    oh, ow = facts.integer("top_h"), facts.integer("top_w")
+    planes = facts.grid[2]
+    across, down = -(-facts.grid[0] // g0), -(-facts.grid[1] // g1)
+    waves = facts.waves_per_group
+    local = np.arange(waves * 64)
+    real = (local < g0 * g1).reshape(waves, 64)
+    x = np.concatenate(
+        [(local % g0 + gx * g0).reshape(waves, 64) for gx in range(across) for _ in range(down)]
+    )
+    y = np.concatenate(
+        [(local // g0 + gy * g1).reshape(waves, 64) for _ in range(across) for gy in range(down)]
+    )
+    real = np.tile(real, (across * down, 1))
+    size = len(x)
+    top = y * tall
+    share = float(real.sum()) / size
+    height = (tall - 1) * sh + kh
+    head = 34 if tall == 1 else 35 if sh > 1 else 33
+    counts = block(f"sm5 v{head} s8 wt2 br1 en1", share) * size
+    loads = lines = 0.0
+    for j in range(height):
+        run_y = top * sh + j - ph
+        rows = real & (run_y >= 0) & (run_y < h)
+        last = j == height - 1
+        if j:
+            counts += block("s3 v5 br1", share) * size
+        some = rows.any(axis=1)
+        if last:
+            counts += block("s2 sm1 v1 br1", share) * size + block("s2 v1 br1", share) * (
+                size * max(0, kw - 2)
+            )
+        else:
+            idle = size - int(some.sum())
+            counts += (block("s2 v1 br1", share) * (kw - 1) + block("br1")) * idle
+        for i in range(kw):
+            run_x = x * sw + i - pw
+            lanes = rows & (run_x >= 0) & (run_x < w)
+            first = i == 0
+            if not first and not last:
+                counts += _where(rows, "s3 v1 br1")
+            counts += _where(rows, "v3 s2 br1" if first else "v4 s2 br1") + _where(lanes, "v6 ld1")
+            if last or i == kw - 1:
+                counts += block("s1") * int(some.sum())
+            loads += float(lanes.any(axis=1).sum())
+            lines += distinct_lines(run_y * w + run_x, lanes)
+    middle = 6 + (kh * kw + 1) // 2 - (kh * kw + 1) % 2 if maximum else 22 + kh * kw - (3 if sh == 1 else 0)
+    stores = store_lines = 0.0
+    for k in range(tall):
+        test = (
+            "s3 v6 br1"
+            if k == 0 and tall > 1
+            else "s3 v2 br1"
+            if k == tall - 1
+            else "s3 v4 br1"
+            if k == 1
+            else "s3 v3 br1"
+        )
+        counts += block(test, share) * size
+        if k == 1:
+            counts += block("wt2") * size
+        lanes = real & (top + k < oh) & (x < ow)
+        if tall == 1:
+            work = middle + (6 if maximum else 7)
+        else:
+            work = middle + (2 if maximum else -1) * (k == 0) + (k == tall - 1)
+        counts += _where(lanes, f"v{work} st1" + (" wt2" if k == 0 else ""))
+        stores += float(lanes.any(axis=1).sum())
+        store_lines += distinct_lines((top + k) * ow + x, lanes)
+    counts = counts * planes
+    out = planes * oh * ow
+    group = max(1.0, min(8.0, 4096 / (h * w * 4) * waves))
+    streams = (
+        Stream(
+            "load",
+            loads * planes,
+            lines * planes,
+            lines_of(planes * h * w),
+            pages_of(planes * h * w),
+            "group",
+            float(g0 * sw * (height + sh * (g1 - 1) * tall) * 4),
+            group,
+        ),
+        Stream(
+            "store",
+            stores * planes,
+            store_lines * planes,
+            lines_of(out),
+            pages_of(out),
+            "none",
+            0.0,
+            group,
+            1.0,
+            False,
+        ),
+    )
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=waves,
+        counts=counts,
+        streams=streams,
+        code_bytes=sum((60.0 + 64.0 * kw) for _ in range(height)) + tall * (80.0 + 4.0 * kh * kw),
+        rounds=1.0,
+        vgprs=48,
+        sgprs=48,
+        flops=float(out * kh * kw),
+    )

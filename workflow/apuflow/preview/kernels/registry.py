@@ -1,0 +1,53 @@
+"""Which model answers for which kernel, and the names of the kernels' scalar arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from apuflow.errors import NotModelled
+from apuflow.preview.kernels.activation import activation
+from apuflow.preview.kernels.batchnorm import per_activation_backward
+from apuflow.preview.kernels.col2im import col2im
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.gemm import sgemm
+from apuflow.preview.kernels.im2col import im2col
+from apuflow.preview.kernels.lrn import lrn_forward
+from apuflow.preview.kernels.pooling import pooling_forward
+from apuflow.preview.kernels.softmax import softmax
+from apuflow.preview.kernels.tensor import set_tensor
+from apuflow.preview.profile import Profile
+
+Model = Callable[[Facts], Profile]
+
+MODELS: dict[str, Model] = {
+    "SoftmaxForward": softmax,
+    "SoftmaxBackward": softmax,
+    "MIOpenActiveFwdLite": activation,
+    "MIOpenActiveBwdLite": activation,
+    "MIOpenBatchNormBwdPerActivationSaved": per_activation_backward,
+    "mloPoolingG": pooling_forward,
+    "MIOpenLRNAcrossChannels4": lrn_forward,
+    "Im2d2Col": im2col,
+    "Col2Im2d": col2im,
+    "SubTensorOpWithScalar1d": set_tensor,
+    "sgemm": sgemm,
+}
+
+
+@lru_cache(maxsize=262144)
+def profile(facts: Facts) -> Profile:
+    """Profile of a launch.
+
+    Raises:
+        NotModelled: no model for the kernel or for this variant of it.
+    """
+    model = MODELS.get(facts.kernel)
+    if model is None:
+        raise NotModelled(
+            "the preview does not model this kernel",
+            key="kernel",
+            value=facts.kernel,
+            remedy="run the point with the gem5 or gem5-kernels engine",
+        )
+    return model(facts)

@@ -1,0 +1,211 @@
+"""MIOpenSoftmax.cl: SoftmaxForward and SoftmaxBackward, channel mode, accurate.
+
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1
+is the
+CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
+kept in registers). A reduction step runs its body only in wavefronts with an active lane.
+"""
+
+from __future__ import annotations
+
+from apuflow.preview.counts import NOTHING, Counts, block
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+
+WAVES = 4
+GROUP = 256
+
+
+def _iterations(length: int, step: int, first: int, lanes: int = 64) -> tuple[int, float]:
+    """Trips of ``for (i = lane; i < length; i += step)`` of a wavefront whose first lane is ``first``, and
+    mean active lanes per trip."""
+    trips, active = 0, 0
+    start = first
+    while start < length:
+        trips += 1
+        active += min(lanes, length - start)
+        start += step
+    return trips, active / trips if trips else 0.0
+
+
+def _tree(size: int) -> list[int]:
+    steps = []
+    half = size // 2
+    while half:
+        steps.append(half)
+        half //= 2
+    return steps
+
+
+def _reduce(step: str, test: str, body: str) -> Counts:
+    """Tree reduction over 256 lanes by four wavefronts: loop overhead in each, the body where lanes are
+    active."""
+    total = NOTHING
+    for half in _tree(GROUP):
+        for wave in range(WAVES):
+            lanes = min(64, half - 64 * wave)
+            total += block(step) + block(test)
+            if lanes > 0:
+                total += block(body, lanes)
+    return total
+
+
+def _vector_forward(c: int) -> Counts:
+    total = NOTHING
+    for wave in range(WAVES):
+        trips, lanes = _iterations(c, GROUP, 64 * wave)
+        total += block("sm1 wt1 s1 br1") + block("sm4 s28 v27 wt1 br1") + block("s10 v12 br1")
+        if trips:
+            entry = min(64, c - 64 * wave)
+            total += block("s4 v7", entry) + block("v11 ld1 s2 wt1 br1", lanes) * trips + block("s1")
+            total += block("s4 v7", entry) + block("v23 ld1 s2 wt1 br1", lanes) * trips + block("s1")
+            total += block("s3 v6 lr1", entry) + block("v40 ld1 wt2 s2 st1 br1", lanes) * trips + block("br1")
+        total += block("s3 lw1 wt2 ba1 br1") + block("lr1 v1 s1 br1")
+        total += block("s3 lw1 wt2 ba1 br1") + block("s1 br1") + block("s5 br1") + block("en1")
+    total += _reduce("s4 wt2 ba1 br1", "v1 s1 br1", "s1 v4 lr2 lw1 wt2 br1")
+    return total + _reduce("s4 wt2 ba1 br1", "v1 s1 br1", "s1 v2 lr2 lw1 wt1 br1")
+
+
+def _vector_backward(c: int) -> Counts:
+    total = NOTHING
+    for wave in range(WAVES):
+        trips, lanes = _iterations(c, GROUP, 64 * wave)
+        total += block("sm1 wt1 s1 br1") + block("sm5 s23 wt2 v26 br1") + block("s5 v15 br1")
+        if trips:
+            entry = min(64, c - 64 * wave)
+            total += block("v9 s1", entry) + block("v16 ld2 s2 wt1 br1", lanes) * trips + block("s1")
+            total += block("v8 s1 lr1", entry) + block("v23 ld2 s2 wt2 st1 br1", lanes) * trips + block("br1")
+        total += block("s3 lw1 wt2 ba1 br1") + block("s1 br1") + block("s5 br1") + block("en1")
+    return total + _reduce("s3 wt2 ba1 br1", "s2 v1 br1", "s1 v2 lr2 lw1 wt1 br1")
+
+
+def _active(c: int, size: int, rows: int, wave: int, step: int) -> tuple[int, int]:
+    """Lanes of wavefront ``wave`` with an element in trip ``step``; and those whose row exists."""
+    inside = valid = 0
+    for lane in range(64 * wave, 64 * wave + 64):
+        if lane % size + step * size < c:
+            inside += 1
+            valid += lane // size < rows
+    return inside, valid
+
+
+def _stream_tree(size: int, wave: int, body: str) -> Counts:
+    """Bodies of the reduction inside batches of ``size`` lanes."""
+    total = NOTHING
+    for half in _tree(size):
+        lanes = sum(1 for lane in range(64 * wave, 64 * wave + 64) if lane % size < half)
+        if lanes:
+            total += block(body, lanes)
+    return total
+
+
+def _stream_group(c: int, batch: int, rows: int, forward: bool) -> Counts:
+    """One workgroup of the CSR-stream variant that holds ``rows`` existing rows."""
+    size = GROUP // batch
+    unit = c > size  # U_BATCH_SIZE > 1 indexes registers with s_set_gpr / v_movrel
+    total = NOTHING
+    for wave in range(WAVES):
+        steps = [_active(c, size, rows, wave, step) for step in range(-(-c // size))]
+        steps = [step for step in steps if step[0]]
+        head = "sm3 v31 s10 wt1 br1" if unit else "sm3 v30 wt1 s7 br1"
+        back = "sm4 v33 s9 wt1 br1" if unit else "sm4 v31 wt1 s7 br1"
+        total += block(head if forward else back)
+        if steps:
+            first = steps[0][0]
+            entry = (
+                ("v9 s2 br1" if unit else "v8 s2 br1") if forward else ("v11 s2 br1" if unit else "v9 s2 br1")
+            )
+            total += block(entry, first) + block("s1")
+            for inside, valid in steps:
+                total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
+                if valid:
+                    body = "v11 ld1 s4 wt1 br1" if forward else "v17 wt3 ld2 s4 br1"
+                    plain = "v9 ld1 wt1 br1" if forward else "v13 ld2 wt1 br1"
+                    total += block(body if unit else plain, valid)
+        total += block("s3 v2 lw1 wt2 ba1 br1")
+        body = "lr1 lw1 wt1 v3" if forward else "lr1 lw1 wt1 v1"
+        total += _stream_tree(size, wave, body) + block("s2 v1 wt2 ba1 br1") * (len(_tree(size)) - 1)
+        if forward:
+            total += block("s2 v3 wt4 ba2 lr1 br1")
+            if steps:
+                total += block("s6 v3" if unit else "s5 v3", steps[0][0]) + block("s1")
+                for inside, _ in steps:
+                    total += block("s7 v20 br1" if unit else "v17 s2 br1", inside)
+            total += block("s2 lw1 wt2 ba1 br1")
+            total += _stream_tree(size, wave, "lr1 lw1 wt1 v1") + block("s2 wt2 ba1 br1") * len(_tree(size))
+        else:
+            total += block("s2 wt2 ba1 br1")
+        if steps:
+            total += block("v5 lr1 br1" if forward else "v7 lr1 br1", steps[0][0])
+            total += block("s3" if unit else "s2")
+            for inside, valid in steps:
+                total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
+                if valid:
+                    body = "s4 v20 wt1 st1 br1" if forward else "v12 s4 wt1 st1 br1"
+                    plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
+                    total += block(body if unit else plain, valid)
+        total += block("en1")
+    return total
+
+
+def _stream_span(c: int, size: int) -> float:
+    """Mean lines of a CSR-stream access: several whole rows of a wavefront, or 64 lanes of a longer row."""
+    if size < 64:
+        across = 64 // size
+        return span_lines(4 * c * across, 4 * c * across)
+    pieces = [min(64, c - first) for first in range(0, min(c, size), 64)]
+    return sum(span_lines(4 * piece, 4 * c) for piece in pieces) / len(pieces)
+
+
+def softmax(facts: Facts) -> Profile:
+    """Forward and backward. ``facts.integer("vector_size")`` channels, ``grid_size`` rows (n*h*w)."""
+    c, rows = facts.integer("vector_size"), facts.integer("grid_size")
+    batch, forward = facts.define("NUM_BATCH"), facts.kernel == "SoftmaxForward"
+    groups = facts.workgroups
+    inputs = 1 if forward else 2
+    if batch == 1:
+        trips = sum(_iterations(c, GROUP, 64 * w)[0] for w in range(WAVES))
+        counts = (_vector_forward(c) if forward else _vector_backward(c)) * rows
+        passes = 3 if forward else 2
+        whole, rest = divmod(c, 64)
+        row = whole * span_lines(256, 4 * c) + (span_lines(4 * rest, 4 * c) if rest else 0.0)
+        reads = [(float(trips * passes * rows), row * passes * rows)] * inputs
+        writes = (float(trips * rows), row * rows)
+        rounds = passes * trips / WAVES
+        window = c * 4.0 * inputs
+        code = 1428 if forward else 900
+    else:
+        full, last = divmod(rows, batch)
+        counts = _stream_group(c, batch, batch, forward) * full
+        if last:
+            counts += _stream_group(c, batch, last, forward)
+        share = counts.loads / inputs
+        size = GROUP // batch
+        span = _stream_span(c, size)
+        reads = [(share, share * span)] * inputs
+        writes = (counts.stores, counts.stores * span)
+        rounds = max(1.0, share / (groups * WAVES))
+        window = 0.0
+        code = 1500 if forward else 1000
+    pages = pages_of(c * rows)
+    per_page = max(1.0, min(8.0, writes[0] / pages))
+    streams = [
+        Stream("load", i, a, lines_of(c * rows), pages, "group" if batch == 1 else "none", window, per_page)
+        for i, a in reads
+    ]
+    streams.append(
+        Stream("store", writes[0], writes[1], lines_of(c * rows), pages, "none", 0.0, per_page, 1.0, False)
+    )
+    return Profile(
+        workgroups=groups,
+        waves_per_group=WAVES,
+        counts=counts,
+        streams=tuple(streams),
+        code_bytes=code,
+        rounds=rounds,
+        lds_bytes=1024,
+        vgprs=16,
+        sgprs=36,
+        lds_conflicts=3.0,
+        flops=float((5 if forward else 4) * c * rows),
+    )

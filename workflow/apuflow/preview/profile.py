@@ -1,0 +1,97 @@
+"""What one kernel launch does, apart from any machine: instructions, memory streams, occupancy needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal
+
+from apuflow.preview.counts import Counts
+
+LINE = 64
+PAGE = 4096
+Reuse = Literal["none", "group", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The accesses of a launch to one buffer.
+
+    Attributes:
+        kind: ``"load"`` or ``"store"``.
+        instructions: wavefront instructions that access the buffer.
+        accesses: (wavefront instruction, 64-byte line) pairs: what reaches the TCP.
+        lines: distinct lines.
+        pages: distinct 4 KiB pages.
+        reuse: where repeated accesses come from: nowhere, the same workgroup (window_bytes between two
+        uses of a
+            line by the workgroup), or other workgroups.
+        window_bytes: bytes a workgroup touches between two uses of a line.
+        page_group: wavefront instructions of one compute unit that touch a new page at about the same time.
+        spread: distinct pages that one wavefront instruction touches.
+        resident: the CPU wrote the buffer before the launch (inputs), so the CPU's L2 and the L3 hold it.
+    """
+
+    kind: Literal["load", "store"]
+    instructions: float
+    accesses: float
+    lines: float
+    pages: float
+    reuse: Reuse = "none"
+    window_bytes: float = 0.0
+    page_group: float = 4.0
+    spread: float = 1.0
+    resident: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One launch.
+
+    Attributes:
+        workgroups, waves_per_group: of the grid.
+        counts: totals over all wavefronts.
+        streams: one per buffer and direction.
+        code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
+        rounds: times a wavefront waits for vector loads, one after the other.
+        tail_stores: stores of a wavefront that nothing waits for before its end.
+        lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
+        lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
+        flops: floating point operations.
+    """
+
+    workgroups: int
+    waves_per_group: int
+    counts: Counts
+    streams: tuple[Stream, ...]
+    code_bytes: float
+    rounds: float
+    lds_bytes: int = 0
+    vgprs: int = 32
+    sgprs: int = 32
+    lds_conflicts: float = 0.0
+    flops: float = 0.0
+    scalar_rounds: float = 2.0
+
+    @property
+    def wavefronts(self) -> int:
+        return self.workgroups * self.waves_per_group
+
+
+def lines_of(elements: float) -> float:
+    """Lines of a packed float32 buffer that starts on a line."""
+    return float(-(-elements * 4 // LINE))
+
+
+def pages_of(elements: float) -> float:
+    """Pages of a packed float32 buffer that starts on a page."""
+    return float(-(-elements * 4 // PAGE))
+
+
+def span_lines(size: float, stride: int) -> float:
+    """Mean lines under a span of ``size`` bytes that starts at multiples of ``stride`` bytes."""
+    period = LINE // gcd(stride, LINE) if stride else 1
+    total = 0
+    for k in range(period):
+        total += int((k * stride % LINE + max(4, int(size)) - 1) // LINE) + 1
+    return total / period

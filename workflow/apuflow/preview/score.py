@@ -1,0 +1,145 @@
+"""The preview's error against runs of real gem5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from apuflow.errors import ApuflowError, ConfigError, NotModelled
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.machine import Machine
+from apuflow.preview.profile import Profile
+from apuflow.preview.rows import KEYS, row_facts, row_machine, text
+from apuflow.preview.timing import times
+
+REQUIRED = ("kernel", "n", "c", "h", "w", "grid_x", "workgroup_x", "num_compute_units", "gpu_cycles")
+SHAPE = ("primitive", "kernel", "n", "c", "h", "w", "kernel_size", "pad", "stride")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Runs with the preview's cycles beside gem5's.
+
+    Attributes:
+        frame: the scored rows, with ``predicted`` (GPU cycles), ``error`` (predicted / measured - 1),
+        ``bound``. refused: reasons with the primitives and the number of rows that they concern.
+    """
+
+    frame: pd.DataFrame
+    refused: Mapping[str, int]
+
+
+def read_runs(path: str | Path) -> pd.DataFrame:
+    """A table of runs, CSV or Parquet; rows of other engines or without completed cycles are left out.
+
+    Raises:
+        ConfigError: the file is missing, is no table, or lacks a column.
+    """
+    file = Path(path)
+    try:
+        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, dtype=str)
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            "cannot read the table of runs",
+            file=file,
+            value=str(error).splitlines()[0],
+            remedy="give a CSV file like tests/data/gem5_runs/runs.csv",
+        ) from error
+    missing = [column for column in REQUIRED if column not in frame.columns]
+    if missing:
+        raise ConfigError(
+            "the table of runs lacks columns",
+            file=file,
+            key=", ".join(missing),
+            remedy=f"it needs {', '.join(REQUIRED)}",
+        )
+    if "engine" in frame.columns:
+        frame = frame[frame["engine"] != "preview"]
+    cycles = pd.to_numeric(frame["gpu_cycles"], errors="coerce")
+    return frame[cycles > 0].reset_index(drop=True)
+
+
+def score(frame: pd.DataFrame) -> Scored:
+    """Predict every run; runs that the preview refuses are listed, not scored."""
+    profiles: list[Profile] = []
+    machines: list[Machine] = []
+    kept: list[int] = []
+    refused: dict[str, int] = {}
+    for number, row in enumerate(frame.to_dict("records")):
+        cells: dict[str, Any] = {str(key): value for key, value in row.items()}
+        try:
+            one, box = profile(row_facts(cells)), row_machine(cells)
+        except NotModelled as error:
+            name = f"{text(cells, 'primitive') or text(cells, 'kernel')}: {error.message}"
+            refused[name] = refused.get(name, 0) + 1
+            continue
+        except ApuflowError as error:
+            raise ConfigError(
+                f"run {number + 1}: {error.message}", key=error.key, value=text(cells, "id")
+            ) from error
+        profiles.append(one)
+        machines.append(box)
+        kept.append(number)
+    out = frame.iloc[kept].reset_index(drop=True).copy()
+    measured = pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float)
+    result = times(profiles, machines)
+    period = np.array([machine.gpu_ns for machine in machines])
+    out["predicted"] = result.ns / period if kept else np.zeros(0)
+    out["error"] = out["predicted"] / measured - 1.0
+    out["bound"] = result.bound
+    if "primitive" not in out.columns:
+        out["primitive"] = out["kernel"]
+    return Scored(out, refused)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    return pd.Series(values).rank().to_numpy()
+
+
+def rank_correlation(frame: pd.DataFrame) -> float | None:
+    """Mean Spearman correlation along CU sweeps: rows equal but for the number of compute units, three or
+    more, weighted by their number. Measured or predicted times that are all equal count as correlated only
+    together."""
+    keys = [
+        column
+        for column in frame.columns
+        if column in SHAPE or (column in KEYS and column != "num_compute_units")
+    ]
+    total = weight = 0.0
+    for _, group in frame.fillna("").astype(str).groupby(keys, sort=False):
+        rows = frame.loc[group.index]
+        if rows["num_compute_units"].astype(float).nunique() < 3:
+            continue
+        measured = _ranks(pd.to_numeric(rows["gpu_cycles"]).to_numpy())
+        predicted = _ranks(rows["predicted"].to_numpy())
+        flat = [bool(np.ptp(ranks) == 0) for ranks in (measured, predicted)]
+        value = float(all(flat)) if any(flat) else float(np.corrcoef(measured, predicted)[0, 1])
+        total += value * len(rows)
+        weight += len(rows)
+    return total / weight if weight else None
+
+
+def summary(frame: pd.DataFrame) -> dict[str, Any]:
+    """``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, ``runs`` of scored rows."""
+    if frame.empty:
+        return {"median_error": None, "p90_error": None, "rank_correlation": None, "runs": 0}
+    error = frame["error"].abs()
+    return {
+        "median_error": float(error.median()),
+        "p90_error": float(error.quantile(0.9)),
+        "rank_correlation": rank_correlation(frame),
+        "runs": len(frame),
+    }
+
+
+def report(scored: Scored) -> dict[str, Any]:
+    """The summary of all runs, with one per primitive under ``primitives``."""
+    groups: Sequence[tuple[Any, pd.DataFrame]] = (
+        list(scored.frame.groupby("primitive")) if len(scored.frame) else []
+    )
+    return {**summary(scored.frame), "primitives": {str(name): summary(rows) for name, rows in groups}}
