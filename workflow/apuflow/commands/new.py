@@ -15,15 +15,15 @@ STUDY = """\
 #   snakemake --cores all results/{name}/report.html            # everything on one page
 description: What {name} asks
 
-# Who computes it: preview (a timing model: seconds, anywhere), gem5-kernels (the layers' kernels on gem5: minutes per
-# point), gem5 (the whole DNNMark program on gem5: hours per point). Several make rows that can be compared.
+# Who computes it: preview (a timing model: seconds, anywhere), gem5-kernels (the layers' kernels on gem5:
+# minutes per point), gem5 (the whole DNNMark program on gem5: hours per point). Several make rows to compare.
 engines: [preview]
 
 release: v22.1         # gem5 release: a file of configs/gem5
 machine: apu-gfx801    # a file of configs/machines
 
-# Names or patterns of configs/workloads (apuflow workloads lists them); all: every one that the engines can run;
-# - before a name leaves it out.
+# Names or patterns of configs/workloads (apuflow workloads lists them); all: every one that the engines can
+# run; - before a name leaves it out.
 workloads: [softmax_fwd, pool_*]
 
 # apu_se.py options at a fixed value, without their dashes. docs/configuration.md lists them all.

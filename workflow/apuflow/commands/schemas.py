@@ -10,12 +10,12 @@ import typer
 def register(app: typer.Typer) -> None:
     @app.command()
     def schemas(
-        directory: Path = typer.Option(Path("workflow/schemas"), help="where to write them"),
+        directory: str = typer.Option("workflow/schemas", help="where to write them"),
     ) -> None:
         """Write the JSON schemas of all configuration files, from the typed models."""
         from apuflow.config.schemas import schema_texts
         from apuflow.files import write_text
 
         for name, text in schema_texts().items():
-            write_text(directory / name, text)
-            typer.echo(directory / name)
+            write_text(Path(directory) / name, text)
+            typer.echo(Path(directory) / name)
