@@ -1,9 +1,10 @@
 """What a run will cost the host, before it runs: seconds and bytes, with where the numbers come from.
 
-Host time was measured on 137 single-kernel runs of gem5 v23.0.1.0 (two runs side by side on two cores): a fit of
-``SETUP + PER_INSTRUCTION * wavefront instructions + PER_CYCLE * cycles summed over CUs`` is 30 % off in the
-median and 60 % at the 90th percentile. On gem5 with the ROCm runtime the simulated CPUs come on top: a 100x1000
-softmax kernel took three times as long as without it, and a whole DNNMark program fills its tensors first.
+Host time was measured on 137 single-kernel runs of gem5 v23.0.1.0 (two runs side by side on two cores): a
+fit of ``SETUP + PER_INSTRUCTION * wavefront instructions + PER_CYCLE * cycles summed over CUs`` is 30 % off
+in the median and 60 % at the 90th percentile. On gem5 with the ROCm runtime the simulated CPUs come on top: a
+100x1000 softmax kernel took three times as long as without it, and a whole DNNMark program fills its tensors
+first.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def from_preview(points: Sequence[Point]) -> list[Duration]:
 _BASIS = {
     "preview": "",
     "gem5-kernels": "the preview's counts at the host speed of 137 recorded runs",
-    "gem5": "GPU part alone, from the preview's counts at the host speed of 137 recorded runs; the simulated CPUs "
-    "come on top",
+    "gem5": "GPU part alone, from the preview's counts at the host speed of 137 recorded runs; the simulated "
+    "CPUs come on top",
 }
 
 

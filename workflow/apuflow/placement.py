@@ -1,8 +1,8 @@
 """Can a compute unit hold the largest workgroup that a network launches? Else gem5 never ends, or panics.
 
-Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for ever, without
-a message; 565-572: too many registers is a panic), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is
-what the preview knows of the compiled kernels.
+Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for
+ever, without a message; 565-572: too many registers is a panic), ``src/gpu-compute/lds_state.hh``
+(canReserve). What kernels need is what the preview knows of the compiled kernels.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from apuflow import terminal
 from apuflow.planning import PlannedWorkload, SweepPlan
 
 MAX_ROWS = 200
@@ -13,7 +14,7 @@ MAX_ROWS = 200
 
 def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> None:
     """Print the plan; ``every_point``: also each point with its axes and status."""
-    out = console or Console(soft_wrap=True)
+    out = console or terminal.console()
     out.print(f"{plan.sweep}: {plan.description}", highlight=False, markup=False)
     out.print(f"machine {plan.machine}, gem5 {plan.release}", highlight=False)
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -81,9 +82,8 @@ def _totals(plan: SweepPlan, out: Console) -> None:
 
 def _points(each: PlannedWorkload, out: Console) -> None:
     names = list(dict.fromkeys(name for point in each.points for name in point.axes))
-    table = Table(
-        box=None, header_style="bold", title=f"{each.workload} on {each.engine}", title_justify="left"
-    )
+    title = f"{each.workload} on {each.engine}"
+    table = Table(box=None, header_style="bold", title=title, title_justify="left", pad_edge=False)
     for heading in ("point", *names, "status"):
         table.add_column(heading, overflow="fold")
     for point in each.points[:MAX_ROWS]:

@@ -13,13 +13,13 @@ def register(app: typer.Typer) -> None:
         name: str = typer.Argument("", help="say everything about one workload"),
     ) -> None:
         """List the workloads: what each needs, and which engines can run it."""
-        from rich.console import Console
         from rich.table import Table
 
+        from apuflow import terminal
         from apuflow.config import ENGINES, load_workload, workload_names
 
         root = Path()
-        console = Console(soft_wrap=True)
+        console = terminal.console()
         if name:
             console.print(details(name, root), highlight=False, markup=False)
             return

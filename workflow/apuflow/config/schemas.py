@@ -32,9 +32,8 @@ def schema_texts() -> dict[str, str]:
         "site": Site,
         "workload": WorkloadFile,
     }
-    return {
-        f"{name}.schema.json": _text(name, TypeAdapter(kind).json_schema()) for name, kind in kinds.items()
-    }
+    schemas = {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
+    return {f"{name}.schema.json": _text(name, schema) for name, schema in schemas.items()}
 
 
 def _text(name: str, schema: dict[str, Any]) -> str:
@@ -112,7 +111,6 @@ def _value(option: Option) -> dict[str, Any]:
     if option.default is not None:
         result["default"] = option.default
     if option.type == "int":
-        result |= {
-            key: bound for key in ("minimum", "maximum") if (bound := getattr(option, key)) is not None
-        }
+        bounds = {"minimum": option.minimum, "maximum": option.maximum}
+        result |= {key: bound for key, bound in bounds.items() if bound is not None}
     return result
