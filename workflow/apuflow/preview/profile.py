@@ -72,10 +72,12 @@ class Profile:
     lds_conflicts: float = 0.0
     flops: float = 0.0
     scalar_rounds: float = 2.0
+    waves: int = 0
 
     @property
     def wavefronts(self) -> int:
-        return self.workgroups * self.waves_per_group
+        """Of the launch; fewer than groups times waves where the last workgroup is partial."""
+        return self.waves or self.workgroups * self.waves_per_group
 
 
 def lines_of(elements: float) -> float:

@@ -76,6 +76,7 @@ def activation(facts: Facts) -> Profile:
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=tuple(streams),
+        waves=waves,
         code_bytes=code,
         rounds=1.0,
         vgprs=16,

@@ -109,6 +109,7 @@ def col2im(facts: Facts) -> Profile:
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=streams,
+        waves=waves,
         code_bytes=1900.0,
         rounds=loads / waves,
         vgprs=32,

@@ -79,7 +79,7 @@ def pooling_forward(facts: Facts) -> Profile:
             lanes = rows & (run_x >= 0) & (run_x < w)
             first = i == 0
             if not first and not last:
-                counts += _where(rows, "s3 v1 br1")
+                counts += block("s3 v1 br1", share) * int(some.sum())
             counts += _where(rows, "v3 s2 br1" if first else "v4 s2 br1") + _where(lanes, "v6 ld1")
             if last or i == kw - 1:
                 counts += block("s1") * int(some.sum())
