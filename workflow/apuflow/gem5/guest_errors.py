@@ -46,10 +46,8 @@ class MissingKernel:
 
     @property
     def remedy(self) -> str:
-        return (
-            "add this row to the kernel database and run again: "
-            f"apuflow kernels --add {shlex.quote(self.program)} {shlex.quote(self.arguments)}"
-        )
+        row = shlex.quote(f"{self.program},{self.arguments}")
+        return f"add it to the kernel database, then run again: apuflow kernels --add {row}"
 
 
 def missing_kernel(text: str) -> MissingKernel | None:

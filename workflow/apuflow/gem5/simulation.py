@@ -44,6 +44,8 @@ class Process:
         copies: files to copy there; the guest may write to them (MIOpen opens its database for writing).
         links: files to show there without copying (the mmap file).
         home: HOME of the guest, relative to the working directory.
+        rocm: the guest needs ROCm: it gets apu_se.py's own default environment (HOME as above) under the
+            program's. False: the program's environment is all it gets.
     """
 
     guest: Guest
@@ -54,6 +56,7 @@ class Process:
     copies: Mapping[str, Path] = field(default_factory=dict)
     links: Mapping[str, Path] = field(default_factory=dict)
     home: str = "home"
+    rocm: bool = False
 
 
 @dataclass(frozen=True)
