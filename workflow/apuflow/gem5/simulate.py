@@ -16,7 +16,7 @@ from apuflow.containers.identity import Owner
 from apuflow.errors import EngineError
 from apuflow.files import write_text
 from apuflow.gem5 import publish
-from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command
+from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
 from apuflow.gem5.guest_errors import last_words
 from apuflow.gem5.outcome import ExitFacts, Outcome, classify
 from apuflow.gem5.progress import Progress, guest_ticks, tail
@@ -142,10 +142,10 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
     directory.mkdir(parents=True, exist_ok=True)
     (directory / process.home).mkdir(parents=True, exist_ok=True)
     environment = directory / "guest.env"
-    for name, text in {
-        **process.files,
-        environment.name: environment_file(process.guest.environment),
-    }.items():
+    variables = process.guest.environment
+    if process.rocm:
+        variables = rocm_environment(directory / process.home, variables)
+    for name, text in {**process.files, environment.name: environment_file(variables)}.items():
         target = _inside(directory, name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
