@@ -43,6 +43,7 @@ def test_paths_that_gem5_would_redirect() -> None:
     """apu_se.py maps /tmp, /sys and /proc, by the text of the path, into its output directory."""
     assert guest_path("/tmp/run/list") == "//tmp/run/list"
     assert guest_path("/home/me/list") == "/home/me/list"
+    assert guest_path("out/b0.bin") == "out/b0.bin"
     with pytest.raises(ConfigError, match="white space"):
         guest_path("/home/my project/list")
 

@@ -14,8 +14,8 @@ from launcher_tools import build_with_fake_device, code_object, compiler, run
 from apuflow.dnnmark import parse
 from apuflow.errors import ConfigError, EngineError
 from apuflow.launcher import build_launcher, gemm
-from apuflow.launcher.plan import GuestRun, KernelSource, guest_runs, kernel_source, kernel_sources
-from apuflow.miopen import Launch, launches
+from apuflow.launcher.plan import GuestRun, guest_runs, kernel_source, kernel_sources
+from apuflow.miopen import Launch, Row, launches
 
 DEVICE_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 
@@ -87,10 +87,7 @@ def test_gemm_arguments() -> None:
         "arg u32 0x3f800000",
         "arg u32 0x0",
     ]
-    assert kernel_source(launch) == KernelSource(
-        str(gemm.PROGRAM), " -DTRANSPOSE_A=1 -DTRANSPOSE_B=0 -DTILE=16"
-    )
-    assert kernel_source(launch).ours
+    assert kernel_source(launch) == Row("gemm.cl", " -DTRANSPOSE_A=1 -DTRANSPOSE_B=0 -DTILE=16")
 
 
 def test_apart_runs_each_distinct_launch_once(tmp_path: Path) -> None:
@@ -235,7 +232,7 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
                 f"--rocm-device-lib-path={DEVICE_LIBRARIES}",
                 *source.arguments.split(),
             ]
-            command = [clang, *flags, source.program, "-o", str(objects[source])]
+            command = [clang, *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
             subprocess.run(command, check=True)
         for planned in guest_runs(
             found, device="gfx801", launcher=launcher, objects=objects, directory=tmp_path / name

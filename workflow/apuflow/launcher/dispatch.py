@@ -32,21 +32,22 @@ SCALARS = {
 
 
 def guest_path(path: str | Path) -> str:
-    """``path`` as the guest opens it: absolute, and doubly rooted where apu_se.py would redirect it.
+    """``path`` as the guest opens it; relative means to its working directory.
 
-    gem5 compares the beginning of the path as text, so ``//tmp/x`` is the host's ``/tmp/x``.
+    An absolute path is doubly rooted where apu_se.py would redirect it: gem5 compares
+    the beginning of the path as text, so ``//tmp/x`` is the host's ``/tmp/x``.
 
     Raises:
         ConfigError: white space in the path (neither the list nor apu_se.py's ``--options`` can carry it).
     """
-    absolute = str(Path(path).absolute())
-    if any(character.isspace() for character in absolute):
+    text = str(path)
+    if any(character.isspace() for character in text):
         raise ConfigError(
             "a path with white space cannot be given to the guest program",
-            value=absolute,
+            value=text,
             remedy="move the project to a directory without white space in its name",
         )
-    return "/" + absolute if absolute.startswith(REDIRECTED) else absolute
+    return "/" + text if text.startswith(REDIRECTED) else text
 
 
 @dataclass(frozen=True)

@@ -29,23 +29,11 @@ from apuflow.launcher.dispatch import (
     Dump,
     guest_path,
 )
-from apuflow.miopen.launch import Arg, Launch, expand
+from apuflow.miopen.launch import Arg, Launch, Row, expand
 
 PAGE = 4096
 FIXED_BYTES = 64 << 20
 """Memory of the guest beside its buffers: program, stack, code, queue, and what gem5 keeps for its own."""
-
-
-@dataclass(frozen=True)
-class KernelSource:
-    """A program to compile: one of MIOpen's (by file name) or the stand-in for rocBLAS (by path)."""
-
-    program: str
-    arguments: str
-
-    @property
-    def ours(self) -> bool:
-        return self.program == str(gemm.PROGRAM)
 
 
 @dataclass(frozen=True)
@@ -129,15 +117,15 @@ class GuestRun:
             )
 
 
-def kernel_source(launch: Launch) -> KernelSource:
-    """What has to be compiled for a launch."""
+def kernel_source(launch: Launch) -> Row:
+    """What has to be compiled for a launch: a program of MIOpen's, or ours where rocBLAS would be called."""
     if launch.gemm is not None:
-        return KernelSource(str(gemm.PROGRAM), gemm.compile_arguments(launch.gemm))
+        return Row(gemm.PROGRAM.name, gemm.compile_arguments(launch.gemm))
     assert launch.program is not None and launch.arguments is not None
-    return KernelSource(launch.program, launch.arguments)
+    return Row(launch.program, launch.arguments)
 
 
-def kernel_sources(launches: Iterable[Launch]) -> tuple[KernelSource, ...]:
+def kernel_sources(launches: Iterable[Launch]) -> tuple[Row, ...]:
     """Everything that has to be compiled, once each, in launch order."""
     return tuple(dict.fromkeys(kernel_source(launch) for launch in launches))
 
@@ -147,13 +135,14 @@ def guest_runs(
     *,
     device: str,
     launcher: Path,
-    objects: Mapping[KernelSource, Path],
+    objects: Mapping[Row, Path],
     directory: Path,
     data: Path | None = None,
     data_bytes: int = 0,
     together: bool = False,
     outputs: bool = False,
     poll: bool = False,
+    guest_statistics: bool = True,
 ) -> tuple[GuestRun, ...]:
     """The guest processes of a layer or network; nothing is written yet.
 
@@ -168,6 +157,7 @@ def guest_runs(
         together: one process for all launches.
         outputs: have every buffer that a kernel writes dumped at the end.
         poll: see :class:`DispatchList`.
+        guest_statistics: together, have the guest write a block of statistics per dispatch.
 
     Raises:
         ConfigError: no launches (a layer without GPU kernels), or a data file smaller than a buffer.
@@ -197,7 +187,7 @@ def guest_runs(
             tuple(Buffer(names[original], size, fill) for original, (size, fill) in buffers.items()),
             tuple(steps),
             poll=poll,
-            per_dispatch_statistics=together,
+            per_dispatch_statistics=together and guest_statistics,
             data=data,
         )
         list_file = directory / name / "dispatch.list"
@@ -215,7 +205,7 @@ def _memory(launch: Launch) -> tuple[Arg, ...]:
     return tuple(arg for arg in launch.args if arg.kind == "buffer")
 
 
-def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[KernelSource, Path]) -> Dispatch:
+def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[Row, Path]) -> Dispatch:
     given = (
         gemm.arguments(launch)
         if launch.gemm is not None

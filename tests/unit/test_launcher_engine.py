@@ -1,0 +1,141 @@
+"""Engine gem5-kernels: objects, processes and proof of a point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from launcher_layers import HEAD, LAYERS
+from launcher_tools import build_with_fake_device, code_object, run
+
+from apuflow.errors import ConfigError, EngineError
+from apuflow.launcher import VERSION
+from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run, point_launches
+from apuflow.launcher.plan import kernel_sources
+from apuflow.miopen.compiler import Compiler
+from apuflow.origin import engine_version
+
+OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
+
+
+def test_version_is_part_of_a_points_identity() -> None:
+    assert engine_version("gem5-kernels") == VERSION
+
+
+def test_command_workloads_are_refused() -> None:
+    with pytest.raises(ConfigError, match="not commands"):
+        point_launches(None, None, OPTIONS)
+
+
+def test_dropout_is_refused() -> None:
+    text = f"{HEAD}[Dropout]\nname=d\nn=1\nc=4\nh=1\nw=1\nprevious_layer=null\ndropout_probability=.5\n"
+    with pytest.raises(ConfigError, match="launches no GPU kernel"):
+        point_launches(text, "fwd", OPTIONS)
+
+
+def test_process_of_a_convolution(tmp_path: Path) -> None:
+    """2 images, im2col and product for each: one process, a block of statistics per launch and a last one."""
+    found = point_launches(LAYERS["conv"], "fwd", OPTIONS)
+    compiler = Compiler("test", ("false",), (), "compiler 1")
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    (kernels / "MIOpenIm2d2Col.cl").write_text("kernel")
+    objects = {
+        row: item.path(tmp_path) for row, item in kernel_objects(found, "gfx801", compiler, kernels).items()
+    }
+    assert [row.program for row in objects] == ["MIOpenIm2d2Col.cl", "gemm.cl"]
+    data = tmp_path / "mmap.bin"
+    data.write_bytes(bytes(1 << 16))
+    made = kernel_run(
+        found,
+        gfx="gfx801",
+        options=OPTIONS,
+        launcher=tmp_path / "bin" / "launcher",
+        objects=objects,
+        data=data,
+    )
+    [process] = made.processes
+    assert [launch.kernel for launch in made.launches] == ["Im2d2Col", "sgemm"] * 2
+    assert made.launches[1].grid == (32, 16, 1)
+    assert process.expectation.blocks == 5
+    assert process.expectation.kernels == 4
+    assert process.expectation.end_marker == "apuflow-launcher: 4 of 4 dispatches done"
+    assert process.guest.directory == tmp_path / "bin"
+    assert process.guest.arguments == ("all/dispatch.list",)
+    text = process.files["all/dispatch.list"].splitlines()
+    assert "statistics dispatch" in text
+    assert "data data.bin" in text
+    assert [line for line in text if line.startswith("object")] == ["object kernel0.o", "object kernel1.o"]
+    assert process.links == dict(zip(("kernel0.o", "kernel1.o"), objects.values(), strict=True)) | {
+        "data.bin": data
+    }
+    assert set(made.inputs) == {tmp_path / "bin" / "launcher", data, *objects.values()}
+
+
+def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
+    found = point_launches(LAYERS["softmax"], "bwd", OPTIONS)
+    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    made = kernel_run(
+        found,
+        gfx="gfx801",
+        options=OPTIONS,
+        launcher=tmp_path / "launcher",
+        objects=objects,
+        release_dumps=True,
+    )
+    [process] = made.processes
+    assert "statistics run" in process.files["all/dispatch.list"]
+    assert process.expectation.blocks is None
+
+
+def test_unknown_gpu(tmp_path: Path) -> None:
+    found = point_launches(LAYERS["softmax"], "fwd", OPTIONS)
+    with pytest.raises(ConfigError, match="does not know this GPU"):
+        kernel_run(found, gfx="gfx90a", options=OPTIONS, launcher=tmp_path, objects={})
+
+
+def test_objects_depend_on_sources_and_compiler(tmp_path: Path) -> None:
+    found = point_launches(LAYERS["fc"], "bwd", OPTIONS)
+    first, second = (Compiler("test", ("false",), (), identity) for identity in ("1", "2"))
+    names = {item.name for item in kernel_objects(found, "gfx801", first, tmp_path).values()}
+    assert len(names) == 2  # the two transposes of backward
+    assert names.isdisjoint(item.name for item in kernel_objects(found, "gfx801", second, tmp_path).values())
+
+
+def test_failing_compiler_names_every_object(tmp_path: Path) -> None:
+    found = point_launches(LAYERS["fc"], "bwd", OPTIONS)
+    compiler = Compiler("broken compiler", ("false",), (), "1")
+    objects = kernel_objects(found, "gfx801", compiler, tmp_path)
+    with pytest.raises(EngineError, match=r"2 of 2 kernel objects failed") as caught:
+        build_kernel_objects(objects.values(), compiler, tmp_path, tmp_path)
+    assert "gemm.cl does not compile for layer layer" in str(caught.value)
+
+
+def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists name files as the process's directory shows them, so a run can be moved and repeated."""
+    played = tmp_path / "bin" / "launcher"
+    played.parent.mkdir()
+    build_with_fake_device(played)
+    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    source = tmp_path / "object.o"
+    source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
+    made = kernel_run(
+        found,
+        gfx="gfx801",
+        options=OPTIONS,
+        launcher=played,
+        objects=dict.fromkeys(kernel_sources(found), source),
+        outputs=True,
+    )
+    [process] = made.processes
+    work = tmp_path / "work"
+    for name, text in process.files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+    for name, target in process.links.items():
+        (work / name).symlink_to(target)
+    monkeypatch.chdir(work)
+    done = run(played, *process.guest.arguments, trace=tmp_path / "trace", idle=True)
+    assert done.returncode == 0, done.stderr
+    assert process.expectation.end_marker in done.stdout
+    assert (work / "all" / "out0.bin").stat().st_size == 4 * 30
