@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.dnnmark import parse
-from apuflow.errors import ConfigError, NotDerivable
+from apuflow.errors import NotDerivable
 from apuflow.miopen import Launch, expand, kernel_rows, launches
 
 DATA = Path(__file__).parents[1] / "data"
@@ -342,5 +342,6 @@ def test_layers_that_miopen_refuses_have_no_key(text: str, direction: str, remed
 
 
 def test_an_unknown_set_of_formulas_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"rocm-4\.0\.1"):
+    with pytest.raises(NotDerivable, match=r"rocm-4\.0\.1") as caught:
         kernel_rows(COMPOSED, "fwd", 4, formulas="rocm-9")
+    assert caught.value.remedy is not None and "MIOPEN_LOG_LEVEL=6" in caught.value.remedy

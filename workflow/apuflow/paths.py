@@ -72,6 +72,11 @@ def report(under: str = "{under}") -> str:
     return f"results/{under}report.html"
 
 
+def extra_kernels() -> str:
+    """Kernel rows that are written down instead of derived, in the format of upstream's cachefiles.csv."""
+    return "configs/kernels.csv"
+
+
 # made here: toolchain, inputs ----------------------------------------------------------------------------
 def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
     return f"cachefiles/objects/{gfx}/{name}.o"

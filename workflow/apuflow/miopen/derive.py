@@ -9,9 +9,10 @@ from typing import Final, Literal
 
 from apuflow.dnnmark.model import FIRST, Direction, Layer, Network
 from apuflow.dnnmark.parser import parse
-from apuflow.errors import ConfigError
+from apuflow.errors import NotDerivable
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row
+from apuflow.miopen.missing import HOW_TO_FIND
 
 DEFAULT_FORMULAS: Final = "rocm-4.0.1"
 FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
@@ -31,15 +32,14 @@ def launches(
         formulas: name of the formula set.
 
     Raises:
-        NotDerivable: a layer that MIOpen refuses.
-        ConfigError: an unknown formula set.
+        NotDerivable: a layer that MIOpen refuses, or an unknown formula set.
     """
     if formulas not in FORMULAS:
-        raise ConfigError(
-            "unknown set of MIOpen formulas",
+        raise NotDerivable(
+            f"kernel keys of this MIOpen are not known; known are those of {', '.join(FORMULAS)}",
             key="miopen.formulas",
             value=formulas,
-            remedy=f"known: {', '.join(FORMULAS)}; another release needs a package of its own beside them",
+            remedy=HOW_TO_FIND,
         )
     builders = FORMULAS[formulas]
     found: list[Launch] = []

@@ -1,0 +1,264 @@
+"""Compile kernel objects, each distinct one once."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from apuflow import paths
+from apuflow.errors import ApuflowError, ConfigError, EngineError
+from apuflow.files import atomic_write
+from apuflow.miopen.codeobject import BrokenObject, CodeObject, read_code_object
+from apuflow.miopen.compiler import Compiler, Runner, digest, run_on_host
+from apuflow.miopen.launch import Row
+
+_INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class KernelObject:
+    """One object to compile: what decides its content, and its name.
+
+    Args:
+        row: source file and compile arguments.
+        gfx: GPU architecture.
+        name: file name without extension: the program and a hash over arguments, gfx, compiler and sources.
+    """
+
+    row: Row
+    gfx: str
+    name: str
+
+    def path(self, root: Path = Path()) -> Path:
+        """Where it is kept."""
+        return root / paths.kernel_object(self.gfx, self.name)
+
+
+def kernel_object(row: Row, gfx: str, compiler: str, sources: str) -> KernelObject:
+    """The object of a row.
+
+    Args:
+        compiler: the compiler's identity.
+        sources: identity of MIOpen's sources: a commit, or ``sources_identity`` of a directory.
+    """
+    stem = Path(row.program).stem
+    name = f"{stem}-{digest(row.program, row.arguments.strip(), gfx, compiler, sources)}"
+    return KernelObject(row, gfx, name)
+
+
+@lru_cache(maxsize=256)
+def sources_identity(kernels: Path, program: str) -> str:
+    """Hash over a kernel source and everything of its directory that it includes.
+
+    Args:
+        kernels: MIOpen's ``src/kernels``.
+
+    Raises:
+        ConfigError: the source is not there.
+    """
+    waiting, seen = [program], dict[str, bytes]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        if name == program:
+            seen[name] = kernel_source(kernels, program).read_bytes()
+        elif (kernels / name).is_file():
+            seen[name] = (kernels / name).read_bytes()
+        else:
+            continue
+        waiting += (match.decode("utf-8", "replace") for match in _INCLUDE.findall(seen[name]))
+    return digest(*(f"{name}\0{seen[name].hex()}" for name in sorted(seen)))
+
+
+def kernel_source(kernels: Path, program: str) -> Path:
+    """The source file of a program name.
+
+    Raises:
+        ConfigError: no such file, or not an OpenCL source of that directory.
+    """
+    source = kernels / program
+    if Path(program).name != program or not program.endswith(".cl") or not source.is_file():
+        raise ConfigError(
+            "no such OpenCL source among MIOpen's kernels",
+            file=kernels,
+            key="program",
+            value=program,
+            remedy="point to src/kernels of MIOpen at the release's tag, and name one of its .cl files",
+        )
+    return source
+
+
+def split_arguments(arguments: str) -> list[str]:
+    """Compile arguments as a shell splits them.
+
+    Raises:
+        ConfigError: a quotation mark is not closed.
+    """
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise ConfigError(
+            f"compile arguments cannot be split: {error}",
+            key="arguments",
+            value=arguments,
+            remedy="close the quotation mark",
+        ) from None
+
+
+def compile_object(
+    row: Row,
+    gfx: str,
+    compiler: Compiler,
+    kernels: Path,
+    out: Path,
+    *,
+    run: Runner = run_on_host,
+    expect: Collection[str] = (),
+) -> CodeObject:
+    """Compile one kernel object to ``out``; it appears there only when it is whole.
+
+    The compiler's messages stand in ``<out>.log``, also when it fails.
+
+    Args:
+        row: source file and compile arguments (its layer is named in errors).
+        kernels: MIOpen's ``src/kernels``.
+        run: how commands are started (on the host, in a container).
+        expect: kernels that the object must hold.
+
+    Raises:
+        EngineError: the compiler fails or leaves something that is no object; with the layer that wants it.
+        ConfigError: no such source, or arguments that cannot be split.
+    """
+    source = kernel_source(kernels, row.program).resolve()
+    arguments = split_arguments(row.arguments)
+    log = out.with_suffix(".log")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".work-") as work:
+            directory = Path(work).resolve()
+            made, messages = directory / "kernel.o", directory / "messages"
+            messages.touch()
+            command = compiler.command_line(arguments, gfx, source, made)
+            status = run(command, directory, messages)
+            messages.replace(log)
+            found, data = _checked(made, status, gfx, expect, (row, compiler, log, command))
+        with atomic_write(out) as part:
+            part.write_bytes(data)
+    except OSError as error:
+        raise EngineError(
+            f"cannot write the kernel object: {error.strerror}",
+            file=out,
+            remedy="make the directory writable",
+        ) from None
+    return found
+
+
+def _checked(
+    made: Path,
+    status: int,
+    gfx: str,
+    expect: Collection[str],
+    context: tuple[Row, Compiler, Path, list[str]],
+) -> tuple[CodeObject, bytes]:
+    """What the compiler left, if that is the object that was asked for."""
+    if status != 0:
+        raise _failure(f"exit status {status}", gfx, *context)
+    if not made.is_file():
+        raise _failure("it says success, but wrote no object", gfx, *context)
+    data = made.read_bytes()
+    try:
+        found = read_code_object(data)
+    except BrokenObject as error:
+        raise _failure(error.message, gfx, *context) from None
+    if found.gfx != gfx or not set(expect) <= set(found.kernels):
+        raise _failure(f"it wrote an object for {found.gfx} with {', '.join(found.kernels)}", gfx, *context)
+    return found, data
+
+
+def _failure(
+    reason: str, gfx: str, row: Row, compiler: Compiler, log: Path, command: list[str]
+) -> EngineError:
+    messages = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    first = next((line for line in messages if "error" in line.lower()), messages[0] if messages else "")
+    wanted = f" for layer {row.layer}" if row.layer else ""
+    return EngineError(
+        f"{row.program} does not compile{wanted} on {gfx}: {reason}" + (f"\n  {first}" if first else ""),
+        file=log,
+        key="command",
+        value=shlex.join(command),
+        remedy=f"read the log; the compiler is {compiler.name}",
+    )
+
+
+@dataclass(frozen=True)
+class Built:
+    """What became of a set of objects.
+
+    Args:
+        made: compiled now.
+        kept: were there already.
+        failed: the rest, each with its error.
+    """
+
+    made: tuple[KernelObject, ...]
+    kept: tuple[KernelObject, ...]
+    failed: tuple[tuple[KernelObject, ApuflowError], ...]
+
+    def check(self) -> None:
+        """Raise one error that names every object that failed."""
+        if not self.failed:
+            return
+        details = "\n".join(str(error) for _, error in self.failed)
+        raise EngineError(
+            f"{len(self.failed)} of {len(self.made) + len(self.kept) + len(self.failed)} kernel objects "
+            f"failed:\n{details}",
+            remedy="mend these; the others are done and stay",
+        )
+
+
+def build_objects(
+    objects: Iterable[KernelObject],
+    compiler: Compiler,
+    kernels: Path,
+    *,
+    root: Path = Path(),
+    jobs: int = 1,
+    run: Runner = run_on_host,
+) -> Built:
+    """Compile those objects that are not there yet, ``jobs`` at a time; one failure leaves the others alone.
+
+    An object that is there but broken (an old crash, a full disk) is compiled again.
+    """
+    wanted = {item.name + item.gfx: item for item in objects}.values()
+    kept = [item for item in wanted if _is_whole(item.path(root))]
+    missing = [item for item in wanted if item not in kept]
+
+    def make(item: KernelObject) -> ApuflowError | None:
+        try:
+            compile_object(item.row, item.gfx, compiler, kernels, item.path(root), run=run)
+        except ApuflowError as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        outcomes = list(zip(missing, pool.map(make, missing), strict=True))
+    return Built(
+        tuple(item for item, error in outcomes if error is None),
+        tuple(kept),
+        tuple((item, error) for item, error in outcomes if error is not None),
+    )
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        read_code_object(path.read_bytes())
+    except (OSError, BrokenObject):
+        return False
+    return True

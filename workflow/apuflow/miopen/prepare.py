@@ -1,0 +1,110 @@
+"""From rows to a database that MIOpen finds: plan it, compile what is missing, put it together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow import paths
+from apuflow.miopen.compiler import Compiler, Runner, run_on_host
+from apuflow.miopen.database import BrokenDatabase, build_database, key, read_database, rows_identity
+from apuflow.miopen.derive import distinct
+from apuflow.miopen.launch import Row
+from apuflow.miopen.location import db_name
+from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
+
+
+@dataclass(frozen=True)
+class DatabasePlan:
+    """A database to be: its objects decide its path, so that two sweeps with the same rows share it.
+
+    Args:
+        release: name of the release whose MIOpen reads it.
+        gfx: GPU architecture.
+        num_cus: compute units; only in the file's name (and in LRN forward's rows).
+        objects: what it holds.
+    """
+
+    release: str
+    gfx: str
+    num_cus: int
+    objects: tuple[KernelObject, ...]
+
+    @property
+    def identity(self) -> str:
+        """16 hexadecimal digits over keys and objects."""
+        return rows_identity((key(item.row, self.gfx), item.name) for item in self.objects)
+
+    @property
+    def path(self) -> str:
+        """Relative to the project's directory."""
+        return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.num_cus))
+
+    def build(self, root: Path = Path()) -> Path:
+        """Put the database together from its objects, which must be there."""
+        target = root / self.path
+        build_database(target, {key(item.row, self.gfx): item.path(root) for item in self.objects})
+        return target
+
+
+def plan_database(
+    rows: Iterable[Row],
+    gfx: str,
+    num_cus: int,
+    *,
+    release: str,
+    compiler: str,
+    sources: str | Callable[[str], str],
+) -> DatabasePlan:
+    """The database of a set of rows.
+
+    Args:
+        compiler: the compiler's identity (``Compiler.identity``).
+        sources: identity of MIOpen's sources: a commit, or a function of the program's name.
+    """
+    identify = sources if callable(sources) else lambda program: sources
+    objects = tuple(kernel_object(row, gfx, compiler, identify(row.program)) for row in distinct(rows))
+    return DatabasePlan(release, gfx, num_cus, objects)
+
+
+def prepare_databases(
+    plans: Iterable[DatabasePlan],
+    compiler: Compiler,
+    kernels: Path,
+    *,
+    root: Path = Path(),
+    jobs: int = 1,
+    run: Runner = run_on_host,
+) -> Built:
+    """Compile the distinct objects of all plans, ``jobs`` at a time, then write the databases.
+
+    A database that is there and sound stays; every plan's path exists afterwards.
+
+    Raises:
+        EngineError: objects that failed, each with the layer that wants it; the others stay compiled.
+    """
+    wanted = list(plans)
+    built = build_objects(
+        (item for plan in wanted for item in plan.objects), compiler, kernels, root=root, jobs=jobs, run=run
+    )
+    built.check()
+    for plan in wanted:
+        if not _is_sound(root / plan.path):
+            plan.build(root)
+    return built
+
+
+def _is_sound(path: Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        read_database(path)
+    except BrokenDatabase:
+        return False
+    return True
+
+
+def directory_identity(kernels: Path) -> Callable[[str], str]:
+    """Source identities of a ``src/kernels`` directory, by content."""
+    return lambda program: sources_identity(kernels, program)
