@@ -16,9 +16,6 @@ from apuflow.dnnmark import Direction
 from apuflow.options import Value
 from apuflow.sweep import plan
 
-LABEL_LENGTH = 100
-"""Longest label; with the identity it must stay a file name."""
-
 
 class Options(Mapping[str, Value]):
     """All options of a point: what differs from the release's defaults, over those."""

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow import dnnmark, options
+from apuflow import dnnmark, labels, options, paths, yamlio
 from apuflow.config import EngineName, Release, Sweep, Workload, load_machine, load_release
 from apuflow.config.base import together
 from apuflow.config.site import load_site
-from apuflow.config.sweep import DEFAULT_RELEASE
 from apuflow.errors import ConfigError
 from apuflow.options import Value
 from apuflow.origin import engine_content
@@ -123,7 +122,7 @@ class Resolver:
         changed = dict(machine.changed)
         if not (self._remembers(machine, network, changed) and self._places(machine, network)):
             return None
-        label = "_".join((*machine.label, *network.label))[:100].rstrip("_-.")
+        label = labels.join(*machine.label, *network.label)
         content = self._content(engine, machine.base, network, changed)
         return Resolved(machine.base, network, changed, label, content)
 
@@ -143,7 +142,8 @@ class Resolver:
         described = base.release_file.options_of
         problems = options.check(given, described)
         for problem in problems:
-            self._note(problem.message, problem.option, problem.value, problem.remedy)
+            machine = places["machine"] if problem.option in base.given else None
+            self._note(problem.message, problem.option, problem.value, problem.remedy, machine)
         if problems:
             return None
         full = options.resolve(given, described)
@@ -167,7 +167,7 @@ class Resolver:
             register_block=int(full["vreg-min-alloc"]),
             lds_bytes=int(full["lds-size"]),
         )
-        return _Machine(base, changed, cus, room, _label(base, changed, full))
+        return _Machine(base, changed, cus, room, labels.option_parts(base.release, changed, cus))
 
     def _base(self, release: str, machine: str) -> Base | None:
         key = (release, machine)
@@ -180,7 +180,7 @@ class Resolver:
             release_file = load_release(release, self._root)
             given = load_machine(machine, self._root).options
         except ConfigError as error:
-            self._problems[(error.message, release, machine)] = error
+            self._problems[(error.message, str(error.value), "")] = error
             return None
         defaults = options.defaults(release_file.options_of)
         text = json.dumps(defaults, sort_keys=True)
@@ -195,7 +195,8 @@ class Resolver:
                     {name.removeprefix("layer."): value for name, value in assignment}
                 )
             except ConfigError as error:
-                self._note(error.message, f"layer.{error.key}", error.value, error.remedy or "")
+                key = (error.key or "").partition(" ")[0].removeprefix("layer.")
+                self._note(error.message, f"layer.{key}", error.value, error.remedy or "")
                 self._networks[assignment] = None
         return self._networks[assignment]
 
@@ -243,7 +244,9 @@ class Resolver:
             key = (name, layer[name])
             if key not in self._layer_parts:
                 alone = text if len(layer) == 1 else self._network_text({name: layer[name]})
-                self._layer_parts[key] = "" if alone == self._shipped else f"{name}{_safe(layer[name])}"
+                self._layer_parts[key] = (
+                    "" if alone == self._shipped else labels.value_part(name, layer[name])
+                )
             parts.append(self._layer_parts[key])
         return tuple(part for part in parts if part)
 
@@ -304,27 +307,15 @@ class Resolver:
             "config": network.text,
         }
 
-    def _note(self, message: str, option: str, value: object, remedy: str) -> None:
+    def _note(
+        self, message: str, option: str, value: object, remedy: str, machine: str | None = None
+    ) -> None:
+        """Keep a problem; ``machine``: the option may stand in that machine's file instead of the sweep's."""
         key = (message, option, str(value))
-        if key not in self._problems:
-            name = option.removeprefix("layer.")
-            file = line_of(self._sweep, self._root, [name, option])
-            self._problems[key] = ConfigError(message, file=file, key=option, value=value, remedy=remedy)
-
-
-def _label(base: Base, changed: Mapping[str, Value], full: Mapping[str, Value]) -> tuple[str, ...]:
-    parts = [] if base.release == DEFAULT_RELEASE else [base.release]
-    parts.append(f"u{full['num-compute-units']}")
-    for name, value in changed.items():
-        if name in ("num-compute-units", "mem-size") or (
-            name == "cu-per-sa" and value == full["num-compute-units"]
-        ):
-            continue
-        parts.append(name if value is True else f"{name}{_safe(value)}")
-    return tuple(parts)
-
-
-def _safe(value: Value) -> str:
-    """A value as part of a file name."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in text)
+        if key in self._problems:
+            return
+        file = line_of(self._sweep, self._root, [option.removeprefix("layer."), option])
+        if machine is not None and option not in self._plan.options and option not in self._plan.axes:
+            document = yamlio.load(self._root / paths.machine_file(machine))
+            file = document.where(("options", option))
+        self._problems[key] = ConfigError(message, file=file, key=option, value=value, remedy=remedy)

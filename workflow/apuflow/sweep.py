@@ -14,7 +14,7 @@ from apuflow import paths, yamlio
 from apuflow.config import Sweep, Variation
 from apuflow.config.base import did_you_mean, listing
 from apuflow.errors import ConfigError
-from apuflow.options import Value
+from apuflow.options import Value, canonical, catalogue
 
 Assignment: TypeAlias = tuple[tuple[str, Value], ...]
 """Values of some axes, by option name or ``layer.<key>``."""
@@ -87,6 +87,7 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
         exclude += part.exclude
     result = Plan(options, layer, tuple(dimensions), tuple(exclude))
     _check_exclusions(sweep, result, root)
+    _check_spellings(sweep, result, root)
     if result.size * len(sweep.engines) > sweep.limits.max_points:
         raise ConfigError(
             f"the sweep has {result.size * len(sweep.engines):,} points for {workload}, more than its limit",
@@ -94,6 +95,13 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
             key="limits.max_points",
             value=sweep.limits.max_points,
             remedy="shorten an axis, or raise limits.max_points in the sweep",
+        )
+    if result.exclude and next(result.combinations(), None) is None:
+        raise ConfigError(
+            f"the exclusions leave no point for {workload}",
+            file=line_of(sweep, root, ["exclude"]),
+            key="exclude",
+            remedy="leave fewer combinations out, or the workload",
         )
     return result
 
@@ -152,3 +160,22 @@ def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
                         value=item,
                         remedy=f"values: {', '.join(map(str, values[name]))}",
                     )
+
+
+def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
+    """Two spellings of one value (1024kB, 1MB) would be the same point twice."""
+    for dimension in plan.dimensions:
+        if len(dimension[0]) != 1:
+            continue
+        seen: dict[Value, Value] = {}
+        for ((name, value),) in dimension:
+            plain = canonical(name, value) if name in catalogue() else value
+            if plain in seen and type(seen[plain]) is type(value):
+                raise ConfigError(
+                    f"the axis has this value twice: {seen[plain]} is the same",
+                    file=line_of(sweep, root, [name.removeprefix("layer.")]),
+                    key=f"axes.{name}",
+                    value=value,
+                    remedy="keep one of them",
+                )
+            seen[plain] = value

@@ -95,7 +95,7 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
         raise ConfigError(
             f"a mapping (key: value) is expected, not {_kind(data)}",
             file=path,
-            value=data if isinstance(data, (str, int, float)) else f"{type(data).__name__}",
+            value=str(data)[:80],
             remedy="see docs/configuration.md for its keys",
         )
     return Document(path, data, walk.lines)

@@ -22,6 +22,20 @@ Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z
 Commit: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
+class Wrong(ValueError):
+    """What a validator of ours found wrong; becomes a ConfigError with file and line.
+
+    ``value=...`` may be given: the offending value.
+    """
+
+    def __init__(self, message: str, *, key: str | None = None, remedy: str, **value: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.key = key
+        self.value = value
+        self.remedy = remedy
+
+
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
@@ -40,13 +54,13 @@ class Model(BaseModel):
 M = TypeVar("M", bound=Model)
 
 
-def read(path: Path, model: type[M], **known: Any) -> M:
-    """Load one YAML file into ``model``; ConfigError names every mistake in it.
+def read(source: Path | yamlio.Document, model: type[M], **known: Any) -> M:
+    """One YAML file as ``model``; ConfigError names every mistake in it.
 
     Args:
         known: fields that do not stand in the file (its name).
     """
-    document = yamlio.load(path)
+    document = source if isinstance(source, yamlio.Document) else yamlio.load(source)
     for key in known:
         if key in document.data:
             remedy = "leave it out: the file's own name counts"
@@ -67,9 +81,7 @@ def together(problems: Sequence[ConfigError]) -> ConfigError:
     if len(problems) == 1:
         return problems[0]
     listed = "\n".join(f"{number}. {problem}" for number, problem in enumerate(problems, 1))
-    error = ConfigError(f"{len(problems)} mistakes:\n{listed}")
-    error.file = problems[0].file if len({problem.file for problem in problems}) == 1 else None
-    return error
+    return ConfigError(f"{len(problems)} mistakes:\n{listed}")
 
 
 def check_name(name: str, what: str, known: Iterable[str]) -> None:
@@ -104,14 +116,11 @@ def _problem(document: yamlio.Document, model: type[Model], item: ErrorDetails) 
     kind = item["type"]
     context = item.get("ctx") or {}
     inner = context.get("error")
-    if isinstance(inner, ConfigError):
-        return ConfigError(
-            inner.message,
-            file=inner.file or file,
-            key=".".join(part for part in (key, inner.key) if part) or None,
-            value=inner.value,
-            remedy=inner.remedy,
-        )
+    if isinstance(inner, Wrong):
+        if inner.key:
+            file = document.where((*location, *inner.key.split(".")))
+        key = ".".join(part for part in (key, inner.key) if part) or None
+        return ConfigError(inner.message, file=file, key=key, remedy=inner.remedy, **inner.value)
     if kind == "extra_forbidden":
         names = _fields_at(model, location[:-1])
         hint = did_you_mean(str(location[-1]), names)
@@ -122,6 +131,9 @@ def _problem(document: yamlio.Document, model: type[Model], item: ErrorDetails) 
         return ConfigError(
             "a full commit hash is expected", file=file, key=key, value=item["input"], remedy="40 hex digits"
         )
+    if kind == "string_pattern_mismatch" and location[-1:] == ("wall_time",):
+        remedy = "a number and s, m, h or d: 90s, 30m, 12h, 7d"
+        return ConfigError("a duration is expected", file=file, key=key, value=item["input"], remedy=remedy)
     if kind == "string_pattern_mismatch":
         remedy = "letters, digits, dot, dash and underscore"
         return ConfigError("not a usable name", file=file, key=key, value=item["input"], remedy=remedy)

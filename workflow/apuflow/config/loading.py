@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from apuflow import paths, yamlio
-from apuflow.config.base import NAME, check_name, did_you_mean, listing, read, validate
+from apuflow.config.base import NAME, check_name, did_you_mean, dotted, listing, read, together, validate
 from apuflow.config.machine import Machine
 from apuflow.config.release import Release
 from apuflow.config.sweep import Sweep
 from apuflow.config.workload import CommandFile, DnnmarkFile, EngineName, Need, Runs
 from apuflow.dnnmark import Direction
 from apuflow.errors import ConfigError
+from apuflow.yamlio import Location
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,39 @@ def load_sweep(name: str, root: Path = Path()) -> Sweep:
         ConfigError: no such sweep (the message lists the known ones), or a mistake in its file.
     """
     check_name(name, "sweep", sweep_names(root))
-    return read(root / paths.sweep_file(name), Sweep, name=name)
+    path = root / paths.sweep_file(name)
+    document = yamlio.load(path)
+    sweep = read(document, Sweep, name=name)
+    problems = list(_unknown_names(sweep, document, root))
+    if problems:
+        raise together(problems)
+    return sweep
+
+
+def _unknown_names(sweep: Sweep, document: yamlio.Document, root: Path) -> Iterator[ConfigError]:
+    """Machines, releases and workloads that the sweep names and that are not there."""
+    workloads = workload_names(root)
+    asked: list[tuple[Location, str, str, list[str]]] = [
+        (("machine",), "machine", sweep.machine, machine_names(root)),
+        (("release",), "gem5 release", sweep.release, release_names(root)),
+    ]
+    for place, known in (("machine", machine_names(root)), ("release", release_names(root))):
+        for group in (sweep.axes, *sweep.zip):
+            asked += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
+    asked += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
+    for index, entry in enumerate(sweep.workloads):
+        if entry.removeprefix("-") != "all":
+            asked.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
+    for location, what, name, known in asked:
+        if fnmatch.filter(known, name) if what == "workload" else name in known:
+            continue
+        yield ConfigError(
+            f"unknown {what}",
+            file=document.where(location),
+            key=dotted(location),
+            value=name,
+            remedy=f"{did_you_mean(name, known)}known: {listing(known)}",
+        )
 
 
 def load_machine(name: str, root: Path = Path()) -> Machine:

@@ -6,15 +6,14 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from apuflow.config.base import Model, Name, Text
-from apuflow.errors import ConfigError
+from apuflow.config.base import Model, Name, Text, Wrong
 from apuflow.options import Value
 
 
 def _scalar(value: object) -> object:
     if isinstance(value, (bool, int, float, str)):
         return value
-    raise ConfigError(
+    raise Wrong(
         "a single value is expected",
         value=value if value is None else f"{value}"[:80],
         remedy="a number, text, true or false (a list of values belongs under axes)",

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, field_validator
 
-from apuflow.config.base import Commit, ListOf, Model, Name, Text
+from apuflow.config.base import Commit, ListOf, Model, Name, Text, Wrong
 from apuflow.config.site import ImageMode
 from apuflow.errors import ConfigError
 from apuflow.options import RELEASES
@@ -72,7 +72,7 @@ class Release(Model):
     @classmethod
     def _described(cls, value: str) -> str:
         if value not in RELEASES:
-            raise ConfigError(
+            raise Wrong(
                 "the option catalogue does not describe this release",
                 value=value,
                 remedy=f"one of {', '.join(RELEASES)}",

@@ -11,8 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from apuflow.config.base import Model, Text
-from apuflow.errors import ConfigError
+from apuflow.config.base import Model, Text, Wrong, read
 
 ImageMode = Literal["build", "pull", "debian", "local"]
 
@@ -27,7 +26,7 @@ class Gem5Build(Model):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.binary is not None and self.source is None:
-            raise ConfigError(
+            raise Wrong(
                 "a gem5 binary needs its source for configs/example/apu_se.py",
                 key="source",
                 remedy="add source: the checkout that the binary was built from",
@@ -57,7 +56,7 @@ class Image(Model):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.mode == "local" and self.name is None:
-            raise ConfigError("mode local needs a name", key="name", remedy="name: the image you have")
+            raise Wrong("mode local needs a name", key="name", remedy="name: the image you have")
         return self
 
 
@@ -87,7 +86,5 @@ class Site(Model):
 
 def load_site(root: Path) -> Site:
     """``configs/site.yaml``, or the defaults when there is none."""
-    from apuflow.config.base import read
-
     path = root / "configs/site.yaml"
     return read(path, Site) if path.exists() else Site()

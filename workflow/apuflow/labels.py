@@ -1,0 +1,36 @@
+"""The readable part of a point's name: what sets it apart from the release's defaults and the shipped network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from apuflow.config.sweep import DEFAULT_RELEASE
+from apuflow.options import Value
+
+LABEL_LENGTH = 100
+"""Longest label; with the identity behind it, it must stay a file name."""
+
+
+def option_parts(release: str, changed: Mapping[str, Value], cus: int) -> tuple[str, ...]:
+    """``u8``, ``num-tccs4``, ``dgpu``: the release if it is not the default one, the CUs, what else differs.
+
+    Left out: ``mem-size``, which follows the workload, and ``cu-per-sa`` where it follows the CUs.
+    """
+    parts = [] if release == DEFAULT_RELEASE else [release]
+    parts.append(f"u{cus}")
+    for name, value in changed.items():
+        if name in ("num-compute-units", "mem-size") or (name == "cu-per-sa" and value == cus):
+            continue
+        parts.append(name if value is True else value_part(name, value))
+    return tuple(parts)
+
+
+def value_part(name: str, value: Value) -> str:
+    """Name and value as part of a file name."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return name + "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in text)
+
+
+def join(*parts: str) -> str:
+    """The parts as one label, cut to a length that file systems take."""
+    return "_".join(parts)[:LABEL_LENGTH].rstrip("_-.")
