@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Stand-in for gem5.opt: real texts, real statistics, no simulation. See tests/standins/README.md."""
+
+import lzma
+import os
+import re
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+NORMAL = "exiting with last active thread context"
+EVENTS = "src/sim/simulate.cc:194: info: Entering event queue @ 0.  Starting simulation..."
+GLOG = "I0909 01:46:40.{:06d}   100 {}"
+PANICS = {
+    "panic": "src/arch/x86/faults.cc:167: panic: fault (General-Protection) detected @ PC 0x7ffff7a42428",
+    "deadlock": "src/mem/ruby/system/GPUCoalescer.cc:292: warn: GPUCoalescer 3 Possible deadlock detected!\n"
+    "src/mem/ruby/system/GPUCoalescer.cc:294: panic: Aborting due to deadlock!",
+    "assert": "gem5.opt: src/gpu-compute/gpu_compute_driver.cc:1105: gem5::GPUComputeDriver::setMtype: "
+    "Assertion `vma != gpuVmas.end()' failed.",
+}
+FATALS = {
+    "fatal": "src/sim/syscall_emul.cc:67: fatal: syscall memfd_create (#319) unimplemented.",
+    "guest_oom": "src/sim/mem_pool.cc:120: fatal: fatal condition (pools[pool_id].freePages()) < npages occurred: "
+    "Out of memory, please increase size of physical memory.",
+}
+
+
+class Ended(Exception):
+    """The guest has ended with this status."""
+
+    def __init__(self, status=0, marker=True):
+        super().__init__(status)
+        self.status = status
+
+
+def usage_error(message):
+    sys.stderr.write(f"usage: apu_se.py [-h] [-n NUM_CPUS]\napu_se.py: error: {message}\n")
+    sys.exit(2)
+
+
+def python_fatal(message):
+    sys.stderr.write(f"fatal: {message}\n")
+    sys.exit(1)
+
+
+def arguments(words):
+    """gem5's own options, the script, and the script's options by name."""
+    own, position = {}, 0
+    while position < len(words) and words[position].startswith("-"):
+        word = words[position]
+        if word == "-d":
+            own["d"] = words[position + 1]
+            position += 1
+        elif word.startswith("--"):
+            name, _, value = word[2:].partition("=")
+            own[name] = value
+        else:
+            own[word[1:]] = True
+        position += 1
+    if position == len(words):
+        if "help" in own:
+            print("gem5 stand-in")
+            sys.exit(0)
+        sys.exit("no script")
+    return own, words[position], words[position + 1 :]
+
+
+def script_options(words):
+    known = set((ROOT / "options.txt").read_text().split())
+    options = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in known:
+            usage_error(f"unrecognized arguments: {word}")
+        options[name[2:]] = value if "=" in word else True
+    return options
+
+
+def behaviour(line):
+    table = HERE / "behaviour"
+    if table.exists():
+        for row in table.read_text().splitlines():
+            text, _, what = row.partition("\t")
+            if text in line:
+                return what.split()
+    return ["ok"]
+
+
+def statistics(options):
+    """Text that a real gem5 wrote, of the next smaller GPU."""
+    wanted = int(options["num-compute-units"])
+    sizes = sorted(int(path.name.split(".")[0]) for path in (ROOT / "statistics").iterdir())
+    size = max((each for each in sizes if each <= wanted), default=sizes[0])
+    return lzma.open(ROOT / "statistics" / f"{size}.txt.xz", "rt").read()
+
+
+def ticks_of(text):
+    return int(re.findall(r"^finalTick +(\d+)", text, re.M)[-1])
+
+
+def blocks(text, dispatches):
+    """One block per dispatch and a last one without kernels, as the launcher makes gem5 write them."""
+    each = ticks_of(text)
+    made = []
+    for number in range(dispatches + 1):
+        block = re.sub(r"^(finalTick +)\d+", rf"\g<1>{each * (number + 1)}", text, flags=re.M)
+        if number == dispatches:
+            block = re.sub(r"^(\S+(?:numKernelLaunched|completedWfs) +)\d+", r"\g<1>0", block, flags=re.M)
+        made.append(block)
+    return "".join(made)
+
+
+def say(text):
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def dnnmark(options, environment, guest):
+    """What a DNNMark benchmark does that can be seen from outside."""
+    given = dict(zip(guest[::2], guest[1::2]))
+    config = Path(given["-config"])
+    if not config.is_file():
+        print(f"Parse configuration Error at dnnmark.cc{88}", end="")
+        raise Ended(1)
+    layers = re.findall(r"^\s*\[(?!DNNMark)(\w+)\]", config.read_text(), re.M)
+    data = Path(given["-mmap"])
+    if not data.is_file() or data.stat().st_size < 4096:
+        say("F0909 01:46:40.002100   100 data_png.h:93] Requested data larger than binary file size")
+        raise Ended(1)
+    say(GLOG.format(1000, "test_fwd.cc:11] DNNMark suites: Start..."))
+    say(GLOG.format(1200, "dnnmark.cc:91] Search and parse general DNNMark configuration"))
+    gfx, units = options["gfx-version"], int(options["num-compute-units"])
+    name = f"{gfx}_{units}.ukdb" if units <= 64 else f"{gfx}{units:x}.ukdb"
+    found = list(Path(environment["HOME"]).glob(f".cache/miopen/*/{name}"))
+    rows = sqlite3.connect(found[0]).execute("select count(*) from kern_db").fetchone()[0] if found else 0
+    if not rows:
+        missing_kernel(gfx)
+    for layer in layers:
+        say(GLOG.format(2000, f"dnn_layer.h:60] DNNMark: Running {layer} forward: STARTED"))
+
+
+def missing_kernel(gfx):
+    say(
+        "MIOpen Error: /root/driver/MLOpen/src/tmp_dir.cpp:45: Can't execute cd /tmp/miopen-MIOpenSoftmax.cl-1f2e-3d4c;"
+        f" /opt/rocm/bin/clang-ocl  -DNUM_BATCH=1 -DUSE_SOFTMAX_MODE_INSTANCE=1 -mcpu={gfx} -Wno-everything"
+        " -mno-code-object-v3 MIOpenSoftmax.cl -o /tmp/miopen-MIOpenSoftmax.cl-1f2e-3d4c/MIOpenSoftmax.cl.o"
+    )
+    print("MIOpen Error: 7 at /dnn/softmax_layer.h113", end="")
+    raise Ended(1)
+
+
+def misbehave(what, options):
+    kind = what[0]
+    if kind in PANICS:
+        say(PANICS[kind])
+        say("Memory Usage: 2612672 KBytes\nProgram aborted at tick 5068886000\n--- BEGIN LIBC BACKTRACE ---")
+        signal.signal(signal.SIGABRT, signal.SIG_DFL)
+        os.abort()
+    if kind in FATALS:
+        say(FATALS[kind] + "\nMemory Usage: 2612672 KBytes")
+        os._exit(1)
+    if kind == "segfault":
+        say("gem5 has encountered a segmentation fault!\n")
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if kind == "host_memory":
+        say("src/mem/physical.cc:247: fatal: Could not mmap 68719476736 bytes for range [0:0x1000000000]!")
+        os._exit(1)
+    if kind == "oom":
+        held = []
+        while True:
+            held.append(bytearray(16 << 20))
+            time.sleep(0.02)
+    if kind == "hang":
+        while True:
+            time.sleep(0.05)
+    if kind == "slow":
+        time.sleep(float(what[1]))
+    if kind == "stderr":
+        say(" ".join(what[1:]))
+    if kind == "exit1":
+        print("HIP Error at /dnn/data_manager.h61\nhipErrorOutOfMemory")
+        raise Ended(1)
+    if kind == "missing_kernel":
+        missing_kernel(options["gfx-version"])
+
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    own, script, rest = arguments(sys.argv[1:])
+    outdir = Path(own["d"])
+    outdir.mkdir(parents=True, exist_ok=True)
+    print(f"Redirecting stdout to {outdir}/simout\nRedirecting stderr to {outdir}/simerr", flush=True)
+    for stream, name in ((1, "simout"), (2, "simerr")):
+        os.dup2(os.open(outdir / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), stream)
+    target = outdir / own.get("stats-file", "stats.txt")
+    target.touch()
+    print("gem5 Simulator System.  https://www.gem5.org\n\ngem5 version 23.0.1.0 (stand-in)")
+    print(f"command line: {' '.join(sys.argv)}\n", flush=True)
+    if not Path(script).is_file():
+        sys.exit(f"Can't open script {script}")
+    options = script_options(rest)
+    program = Path(options["benchmark-root"]) / options["cmd"]
+    if not program.exists():
+        python_fatal(f"{options['cmd']} not found in ['{options['benchmark-root']}']")
+    environment = dict(line.partition("=")[::2] for line in Path(options["env"]).read_text().splitlines())
+    (outdir / "config.ini").write_text("[root]\ntype=Root\n")
+    (outdir / "fs" / "proc").mkdir(parents=True, exist_ok=True)
+    units = int(options["num-compute-units"])
+    print(f"Num SQC =  {-(-units // 4)} Num scalar caches =  {-(-units // 4)} Num CU =  {units}", flush=True)
+    what = behaviour(" ".join(sys.argv))
+    text = statistics(options)
+    signal.signal(signal.SIGINT, interrupt)
+    cause, status, guest = NORMAL, 0, options["options"].split()
+    say(EVENTS)
+    try:
+        if program.read_bytes()[:4] == b"\x7fELF":
+            text = launcher(text, guest, what, options)
+        else:
+            if program.name.startswith("dnnmark_"):
+                dnnmark(options, environment, guest)
+            misbehave(what, options)
+            if what[0] != "abort_zero" and program.name.startswith("dnnmark_"):
+                say(GLOG.format(5000, "test_fwd.cc:21] Total running time(ms): 0.196"))
+                say(GLOG.format(5068, "test_fwd.cc:22] DNNMark suites: Tear down..."))
+            elif not program.name.startswith("dnnmark_"):
+                print(program.read_text().splitlines()[-1], flush=True)
+    except Ended as ended:
+        status = ended.status
+    except KeyboardInterrupt:
+        cause = "user interrupt received"
+    finish(target, text, what, cause, status)
+
+
+def launcher(text, guest, what, options):
+    dispatches = len(re.findall(r"^dispatch ", Path(guest[0]).read_text(), re.M))
+    misbehave(what, options)
+    print(f"apuflow-launcher: {dispatches} of {dispatches} dispatches done", flush=True)
+    return blocks(text, dispatches)
+
+
+def finish(target, text, what, cause, status):
+    ticks = ticks_of(text)
+    if what[0] == "max_tick":
+        cause = "simulate() limit reached"
+    if what[0] == "cut_stats":
+        text = text[: len(text) * 2 // 3]
+    if what[0] == "other_stats":
+        text = re.sub(r"^(finalTick +)\d+", r"\g<1>4242", text, flags=re.M)
+    if what[0] == "two_blocks":
+        text += text
+    if what[0] == "no_kernels":
+        text = re.sub(r"^(\S+numKernelLaunched +)\d+", r"\g<1>0", text, flags=re.M)
+    print(f"Ticks: {ticks}\nExiting because  {cause}", flush=True)
+    if what[0] != "no_stats":
+        target.write_text(text)
+    sys.stdout.flush()
+    os._exit(status)
+
+
+main()

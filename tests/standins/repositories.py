@@ -1,0 +1,80 @@
+"""Git repositories of the stand-ins, and how their runs shall go wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data"
+SIZES = (1, 2, 4, 16, 64)
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "stand-in",
+    "GIT_AUTHOR_EMAIL": "stand-in@localhost",
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+}
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A stand-in repository: where it is and its only commit (always the same for the same content)."""
+
+    path: Path
+    commit: str
+
+
+def make_gem5(directory: Path) -> Repository:
+    """A repository that builds and runs as gem5's does."""
+    shutil.copytree(HERE / "gem5", directory)
+    (directory / "statistics").mkdir()
+    for size in SIZES:
+        source = DATA / f"gem5_runs/stats/softmax_fwd-100x1000x1x1-u{size}.txt.xz"
+        shutil.copyfile(source, directory / "statistics" / f"{size}.txt.xz")
+    usage = (DATA / "gem5_outcomes/bad_option/simerr").read_text()
+    (directory / "options.txt").write_text("\n".join(sorted(set(re.findall(r"--[A-Za-z0-9][\w-]*", usage)))))
+    (directory / ".gitignore").write_text("build/\n.apuflow-home/\n")
+    return Repository(directory, commit(directory))
+
+
+def make_resources(directory: Path) -> Repository:
+    """A repository that builds as gem5-resources' DNNMark does."""
+    shutil.copytree(HERE / "resources", directory)
+    (directory / ".gitignore").write_text("build/\n.apuflow-home/\n")
+    return Repository(directory, commit(directory))
+
+
+def commit(directory: Path) -> str:
+    """Commit everything in a directory; returns the commit."""
+    for command in (("init", "-q", "-b", "stable"), ("add", "-A"), ("commit", "-q", "-m", "stand-in")):
+        git(directory, *command)
+    return git(directory, "rev-parse", "HEAD")
+
+
+def git(directory: Path, *arguments: str) -> str:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    committer = {key.replace("AUTHOR", "COMMITTER"): value for key, value in _IDENTITY.items()}
+    result = subprocess.run(
+        ["git", "-C", str(directory), *arguments],
+        env={**clean, **_IDENTITY, **committer, "GIT_CONFIG_GLOBAL": os.devnull},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout.strip()
+
+
+def behave(binary: Path, behaviours: Mapping[str, str]) -> None:
+    """From now on, runs whose command line holds a text behave as said; others end well."""
+    (binary.parent / "behaviour").write_text(
+        "".join(f"{text}\t{what}\n" for text, what in behaviours.items())
+    )
+
+
+def path_with_scons() -> str:
+    """A PATH on which the stand-in scons is found first."""
+    return f"{HERE / 'bin'}:{os.environ['PATH']}"
