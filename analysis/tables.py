@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from analysis import metrics
 from analysis.atomic import write_files
-from analysis.columns import AXIS, IDENTITY, Column, layout
+from analysis.columns import AXIS, IDENTITY, Column, axis_column, layout
 from analysis.counter_table import BY_NAME as COUNTERS
 from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, Row, read_rows
@@ -26,11 +26,15 @@ _AXES = "axes"
 _TEXT_KINDS = ("identity", "check", "provenance")
 
 
-def build(records: Iterable[str | Path]) -> pd.DataFrame:
+def build(
+    records: Iterable[str | Path], axes: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
+) -> pd.DataFrame:
     """The table of all points that the records hold.
 
     Args:
         records: run directories (or their ``run.json``) and preview batches, in any order.
+        axes: what this sweep varies, by (engine, point); a run that two sweeps share was recorded with the
+            axes of the first. Without it, the recorded axes.
 
     Returns:
         One row per point in an order that depends only on the rows; columns as ``columns(frame)`` describes
@@ -39,7 +43,13 @@ def build(records: Iterable[str | Path]) -> pd.DataFrame:
     Raises:
         AnalysisError: a record or its statistics cannot be read, or two records claim the same point.
     """
-    return from_rows([row for record in records for row in read_rows(record)])
+    rows = [row for record in records for row in read_rows(record)]
+    return from_rows(rows if axes is None else [_with_axes(row, axes) for row in rows])
+
+
+def _with_axes(row: Row, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Row:
+    asked = axes.get((row.values["engine"], row.values["point"]), row.axes)
+    return dataclasses.replace(row, axes={axis_column(name): value for name, value in asked.items()})
 
 
 def from_rows(rows: Sequence[Row]) -> pd.DataFrame:

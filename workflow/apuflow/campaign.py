@@ -126,9 +126,8 @@ class Campaign:
             raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
 
     # input functions -------------------------------------------------------------------------------------
-    def table_records(self, wildcards: Wildcards) -> list[str]:
-        """Run records behind one table, in the order of its rows."""
-        sweep, workload = self.sweep(wildcards["under"]), wildcards["workload"]
+    def records(self, sweep: Sweep, workload: str) -> list[str]:
+        """Run records of a sweep's workload, in the order of its table's rows."""
         records = [
             paths.run_record(point.engine, workload, point.id)
             for point in self.points(sweep.name, workload)
@@ -137,6 +136,9 @@ class Campaign:
         if "preview" in sweep.engines:
             records.append(paths.preview_record(sweep.name, workload))
         return records
+
+    def table_records(self, wildcards: Wildcards) -> list[str]:
+        return self.records(self.sweep(wildcards["under"]), wildcards["workload"])
 
     def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
         """Configuration files that decide which rows a table has."""
@@ -175,9 +177,11 @@ class Campaign:
         }
         return [paths.figure(wildcards["under"], name) for name in planned(axes, sweep.engines)]
 
-    # parameters ------------------------------------------------------------------------------------------
-    def sweep_name(self, wildcards: Wildcards) -> str:
-        return self.sweep(wildcards["under"]).name
-
-    def on_failure(self, wildcards: Wildcards) -> str:
-        return self.sweep(wildcards["under"]).on_failure
+    def sources(self, sweep: Sweep) -> dict[str, str]:
+        """The configuration files behind a sweep, as they are: path to text."""
+        files = [
+            *self.configuration(sweep, *self.workloads(sweep)),
+            paths.machine_file(sweep.machine),
+            paths.release_file(sweep.release),
+        ]
+        return {file: (self.root / file).read_text(encoding="utf-8") for file in files}

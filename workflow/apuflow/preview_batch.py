@@ -60,7 +60,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         "direction": first.direction,
         "status": "completed",
         "evidence": f"preview {preview.VERSION}: closed form, {len(points)} points",
-        "axes": axes,
+        "axes": {axis: list(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
         "points": len(points),
         "started": started,
         "ended": now(),

@@ -22,8 +22,6 @@ rule table:
     resources:
         mem_mb=1000,
         runtime=10,
-    params:
-        on_failure=campaign.on_failure,
     message:
         "table {output.csv}"
     script:
@@ -77,8 +75,6 @@ rule report:
     resources:
         mem_mb=1000,
         runtime=10,
-    params:
-        sweep=campaign.sweep_name,
     message:
         "report {output}"
     script:

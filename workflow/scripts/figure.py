@@ -8,5 +8,10 @@ from apuflow.steps import logged
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
     frame = figures.combine([tables.read(path) for path in smk.input.tables])
-    plot = figures.make_or_notice(smk.wildcards.figure, frame)
+    name = smk.wildcards.figure
+    refused = figures.refusal(name, frame)
+    if refused is None:
+        plot = figures.make(name, frame)
+    else:
+        plot = figures.notice(name, figures.FIGURES[name].title, refused.message)
     figures.save(plot.figure, plot.data, Path(smk.output.svg).with_suffix(""))
