@@ -169,7 +169,7 @@ def _errors(file: Path) -> Iterator[None]:
             file=file,
             remedy="another process writes it: wait for it to end" if locked else REBUILD,
         ) from None
-    except (sqlite3.Error, OSError, OverflowError) as error:
+    except (sqlite3.Error, OSError, OverflowError, ValueError) as error:
         raise BrokenDatabase(f"cannot read the database: {error}", file=file, remedy=REBUILD) from None
 
 
