@@ -35,10 +35,17 @@ def make_gem5(directory: Path) -> Repository:
     for size in SIZES:
         source = DATA / f"gem5_runs/stats/softmax_fwd-100x1000x1x1-u{size}.txt.xz"
         shutil.copyfile(source, directory / "statistics" / f"{size}.txt.xz")
-    usage = (DATA / "gem5_outcomes/bad_option/simerr").read_text()
-    (directory / "options.txt").write_text("\n".join(sorted(set(re.findall(r"--[A-Za-z0-9][\w-]*", usage)))))
+    (directory / "options.txt").write_text("\n".join(apu_se_options()))
     (directory / ".gitignore").write_text("build/\n.apuflow-home/\n")
     return Repository(directory, commit(directory))
+
+
+def apu_se_options() -> list[str]:
+    """Options of a real v23.0.1.0 apu_se.py: from the usage text that it printed, and the one it hides (-m)."""
+    usage = (DATA / "gem5_outcomes/bad_option/simerr").read_text()
+    long = set(re.findall(r"--[A-Za-z0-9][\w-]*", usage))
+    short = {f"--{name.lower().replace('_', '-')}" for name in re.findall(r"\[-\w ([A-Z_]+)\]", usage)}
+    return sorted(long | short | {"--abs-max-tick"})
 
 
 def make_resources(directory: Path) -> Repository:

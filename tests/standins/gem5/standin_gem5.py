@@ -24,7 +24,7 @@ PANICS = {
 }
 FATALS = {
     "fatal": "src/sim/syscall_emul.cc:67: fatal: syscall memfd_create (#319) unimplemented.",
-    "guest_oom": "src/sim/mem_pool.cc:120: fatal: fatal condition (pools[pool_id].freePages()) < npages occurred: "
+    "guest_oom": "src/sim/mem_pool.cc:120: fatal: fatal condition freePages() <= 0 occurred: "
     "Out of memory, please increase size of physical memory.",
 }
 
@@ -121,7 +121,7 @@ def say(text):
 
 def dnnmark(options, environment, guest):
     """What a DNNMark benchmark does that can be seen from outside."""
-    given = dict(zip(guest[::2], guest[1::2]))
+    given = dict(zip(guest[::2], guest[1::2], strict=False))
     config = Path(given["-config"])
     if not config.is_file():
         print(f"Parse configuration Error at dnnmark.cc{88}", end="")
@@ -145,7 +145,8 @@ def dnnmark(options, environment, guest):
 
 def missing_kernel(gfx):
     say(
-        "MIOpen Error: /root/driver/MLOpen/src/tmp_dir.cpp:45: Can't execute cd /tmp/miopen-MIOpenSoftmax.cl-1f2e-3d4c;"
+        "MIOpen Error: /root/driver/MLOpen/src/tmp_dir.cpp:45: "
+        "Can't execute cd /tmp/miopen-MIOpenSoftmax.cl-1f2e-3d4c;"
         f" /opt/rocm/bin/clang-ocl  -DNUM_BATCH=1 -DUSE_SOFTMAX_MODE_INSTANCE=1 -mcpu={gfx} -Wno-everything"
         " -mno-code-object-v3 MIOpenSoftmax.cl -o /tmp/miopen-MIOpenSoftmax.cl-1f2e-3d4c/MIOpenSoftmax.cl.o"
     )

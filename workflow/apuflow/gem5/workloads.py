@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from apuflow import dnnmark, miopen
 from apuflow.config import CommandFile, Release
 from apuflow.containers import Mount
-from apuflow.errors import ConfigError
+from apuflow.errors import ApuflowError, ConfigError
 from apuflow.files import sha256_file
 from apuflow.gem5.command import Gem5, Guest, refuse_redirected
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Asked, Process
 from apuflow.miopen.location import DatabaseLocation
 from apuflow.points import Point
-from apuflow.provenance import Provenance, scalars
+from apuflow.provenance import Launch, Provenance, scalars
 from apuflow.toolchain import DnnmarkRecord, Gem5Record, ImageRecord
 
 END_MARKER = "DNNMark suites: Tear down..."
@@ -54,7 +56,7 @@ def installed(record: Gem5Record, release: Release) -> Gem5:
 def dnnmark_process(
     point: Point,
     release: Release,
-    dnnmark: DnnmarkRecord,
+    build: DnnmarkRecord,
     *,
     run_dir: Path,
     database: Path | None,
@@ -75,14 +77,14 @@ def dnnmark_process(
         ConfigError: the build has no such program, or the guest could not read its files where they are.
     """
     benchmark = point.program.removeprefix("dnnmark_")
-    if benchmark not in dnnmark.programs or point.config_text is None:
+    if benchmark not in build.programs or point.config_text is None:
         raise ConfigError(
             "the DNNMark build has no such benchmark",
-            file=dnnmark.build,
+            file=build.build,
             value=benchmark,
-            remedy=f"it has {', '.join(name for name in dnnmark.programs if not name.endswith('.so'))}",
+            remedy=f"it has {', '.join(name for name in build.programs if not name.endswith('.so'))}",
         )
-    for directory in (run_dir, Path(dnnmark.build)):
+    for directory in (run_dir, Path(build.build)):
         refuse_redirected(directory.resolve())
     copies = {}
     if database is not None:
@@ -91,7 +93,7 @@ def dnnmark_process(
     blocks = None if release.capabilities.per_kernel_statistics else 1
     return Process(
         guest=Guest(
-            directory=Path(dnnmark.build) / "benchmarks" / benchmark,
+            directory=Path(build.build) / "benchmarks" / benchmark,
             program=point.program,
             arguments=("-config", CONFIG, "-mmap", DATA, "-debuginfo", "1"),
             end_marker=END_MARKER,
@@ -140,6 +142,21 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
     )
 
 
+def kernel_launches(point: Point) -> tuple[Launch, ...]:
+    """The GPU kernels that a DNNMark point launches, in order; none where they cannot be derived."""
+    if point.config_text is None or point.direction is None:
+        return ()
+    units = point.options["num-compute-units"]
+    try:
+        found = miopen.launches(dnnmark.parse(point.config_text), point.direction, int(units or 0))
+    except ApuflowError:
+        return ()
+    return tuple(
+        Launch(layer=one.layer, kernel=one.kernel, grid=one.grid, workgroup=one.workgroup)
+        for one in miopen.expand(found)
+    )
+
+
 def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:
     """Read-only mounts for gem5 and whatever else a run reads, without those that lie in another one."""
     wanted = {
@@ -156,26 +173,25 @@ def provenance(
     gem5: Gem5Record,
     image: ImageRecord,
     *,
-    dnnmark: DnnmarkRecord | None = None,
+    build: DnnmarkRecord | None = None,
     database: Path | None = None,
     data: Path | None = None,
-    config_sha256: str | None = None,
 ) -> Provenance:
     """What a run is made from, for its record."""
     notes = []
     if gem5.source.dirty:
         notes.append(f"gem5 sources have uncommitted changes (sha256 {gem5.source.changes_sha256})")
-    if dnnmark is not None and dnnmark.source is not None and dnnmark.source.dirty:
-        notes.append(f"DNNMark sources have uncommitted changes (sha256 {dnnmark.source.changes_sha256})")
-    program = point.program.removeprefix("dnnmark_")
+    if build is not None and build.source is not None and build.source.dirty:
+        notes.append(f"DNNMark sources have uncommitted changes (sha256 {build.source.changes_sha256})")
+    program, text = point.program.removeprefix("dnnmark_"), point.config_text
     return Provenance(
         gem5_commit=gem5.source.commit,
         gem5_binary=gem5.binary,
         gem5_binary_sha256=gem5.sha256,
         image_digest=image.digest,
-        dnnmark_commit=dnnmark.source.commit if dnnmark is not None and dnnmark.source is not None else None,
-        dnnmark_sha256=dnnmark.programs.get(program) if dnnmark is not None else None,
-        config_sha256=config_sha256,
+        dnnmark_commit=build.source.commit if build is not None and build.source is not None else None,
+        dnnmark_sha256=build.programs.get(program) if build is not None else None,
+        config_sha256=hashlib.sha256(text.encode()).hexdigest() if text is not None else None,
         kernel_db_sha256=sha256_file(database) if database is not None else None,
         mmap_bytes=data.stat().st_size if data is not None else None,
         notes=tuple(notes),
