@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from apuflow import paths
+from apuflow.files import atomic_write
 from apuflow.miopen.compiler import Compiler, Runner, run_on_host
 from apuflow.miopen.database import BrokenDatabase, build_database, key, read_database, rows_identity
 from apuflow.miopen.derive import distinct
@@ -31,7 +34,7 @@ class DatabasePlan:
     num_cus: int
     objects: tuple[KernelObject, ...]
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """16 hexadecimal digits over keys and objects."""
         return rows_identity((key(item.row, self.gfx), item.name) for item in self.objects)
@@ -79,7 +82,8 @@ def prepare_databases(
 ) -> Built:
     """Compile the distinct objects of all plans, ``jobs`` at a time, then write the databases.
 
-    A database that is there and sound stays; every plan's path exists afterwards.
+    A database that is there and sound stays; every plan's path exists afterwards. Databases of the same rows
+    for other numbers of compute units are copies.
 
     Raises:
         EngineError: objects that failed, each with the layer that wants it; the others stay compiled.
@@ -89,9 +93,16 @@ def prepare_databases(
         (item for plan in wanted for item in plan.objects), compiler, kernels, root=root, jobs=jobs, run=run
     )
     built.check()
+    sound: dict[str, Path] = {}
     for plan in wanted:
-        if not _is_sound(root / plan.path):
-            plan.build(root)
+        target = root / plan.path
+        if not _is_sound(target):
+            if plan.identity in sound:
+                with atomic_write(target) as part:
+                    shutil.copyfile(sound[plan.identity], part)
+            else:
+                plan.build(root)
+        sound[plan.identity] = target
     return built
 
 
