@@ -1,0 +1,39 @@
+"""``apuflow doctor``: what this machine has and lacks for each engine, with the fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def doctor(
+        release: str = typer.Option("", help="a file of configs/gem5; left out: the default sweep's"),
+        offline: bool = typer.Option(False, "--offline", help="do not ask the source repositories"),
+    ) -> None:
+        """Check this machine for each engine. Exit status 1 when gem5 cannot run here."""
+        from rich.console import Console
+        from rich.markup import escape
+
+        from apuflow.config import load_release, load_site, load_sweep
+        from apuflow.doctor import State, examine, ready
+
+        name = release or load_sweep("default").release
+        checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)
+        console = Console(soft_wrap=True, highlight=False)
+        marks = {State.OK: "[green]ok     [/]", State.WARNING: "[yellow]warning[/]"}
+        for check in checks:
+            mark = marks.get(check.state, "[red]MISSING[/]")
+            console.print(
+                f"{mark}  {check.name:27} {escape(check.detail)}  [dim]({', '.join(check.engines)})[/]"
+            )
+            if check.fix:
+                console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
+        console.print()
+        for engine in ("preview", "gem5-kernels", "gem5"):
+            verdict = "[green]ready[/]" if ready(checks, engine) else "[red]not ready[/]"
+            console.print(f"{engine:13} {verdict}")
+        if not ready(checks, "gem5"):
+            raise typer.Exit(1)

@@ -1,0 +1,91 @@
+"""``apuflow status``: a table of runs, live or once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from apuflow.status import Run
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def status(
+        watch: bool = typer.Option(False, "--watch", "-w", help="keep showing until nothing runs"),
+        every: float = typer.Option(2.0, min=0.2, help="seconds between looks"),
+        failed: bool = typer.Option(False, "--failed", help="only failed and lost runs"),
+        workload: str = typer.Option("", help="only this workload"),
+    ) -> None:
+        """Show where all runs stand. Exit status 1 when a run failed or was lost."""
+        from rich.console import Console
+        from rich.live import Live
+
+        from apuflow.status import RunState, all_well, runs
+
+        def look() -> list[Run]:
+            return [run for run in runs(Path()) if workload in ("", run.workload)]
+
+        def shown(found: list[Run]) -> list[Run]:
+            return (
+                [run for run in found if run.state in (RunState.FAILED, RunState.LOST)] if failed else found
+            )
+
+        console = Console()
+        found = look()
+        if watch:
+            with Live(_table(shown(found)), console=console, refresh_per_second=4) as live:
+                while any(run.state is RunState.RUNNING for run in found):
+                    time.sleep(every)
+                    found = look()
+                    live.update(_table(shown(found)))
+        elif found:
+            console.print(_table(shown(found)))
+        if not found:
+            console.print("no runs yet: name a target, such as `snakemake --cores 8 results/softmax_fwd.csv`")
+        raise typer.Exit(0 if all_well(found) else 1)
+
+
+def _table(found: Sequence[Run]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from apuflow.status import RunState
+
+    colours = {RunState.COMPLETED: "green", RunState.RUNNING: "cyan"}
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "state", "started", "time", "ticks", "ticks/s", "memory", "evidence, log"):
+        right = heading in ("time", "ticks", "ticks/s", "memory")
+        table.add_column(heading, overflow="fold", justify="right" if right else "left")
+    for run in found:
+        word = run.outcome or run.state
+        lower = ">" if run.state is RunState.RUNNING and run.ticks else ""
+        ended = run.state is RunState.COMPLETED
+        words = [] if ended else [run.detail, str(run.log)]
+        table.add_row(
+            escape(f"{run.engine}/{run.workload}/{run.point}"),
+            f"[{colours.get(run.state, 'red')}]{word}[/]",
+            run.started.replace("T", " ").removesuffix("+00:00"),
+            _duration(run.seconds),
+            "-" if run.ticks is None else f"{lower}{run.ticks:.3g}",
+            "-" if run.ticks_per_second is None else f"{lower}{run.ticks_per_second:.2g}",
+            "-" if run.memory_bytes is None else f"{run.memory_bytes / 2**30:.2f} GB",
+            escape("\n".join(part for part in words if part)),
+        )
+    states = [run.state for run in found]
+    counts = {str(state): states.count(state) for state in RunState if state in states}
+    table.caption = ", ".join(f"{count} {state}" for state, count in counts.items())
+    table.caption_justify = "left"
+    return table
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
