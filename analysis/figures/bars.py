@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 
-from analysis.figures.selection import DIRECTIONS, FigureError, Selection, select
+from analysis.figures.selection import COMBINATION, DIRECTIONS, FigureError, Selection, select
 from analysis.figures.style import (
     BLUE,
     DIRECTION_COLOURS,
@@ -56,6 +56,7 @@ MIX: tuple[tuple[str, str, str], ...] = (
     ("mix_other", "branch, wait, barrier, other", GREY),
 )
 _BAR = 0.34
+_MOST_BARS = 36
 
 
 def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
@@ -70,11 +71,11 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         named = [(name, text) for name, text in UNITS if name in frame.columns and frame[name].notna().any()]
         if not named:
             raise FigureError("the table has no utilization of any unit", key=UNITS[0][0])
-        selection = select(frame, [], x=x, where=where)
+        selection = select(frame, [], x=x, where=where, most=_few(frame))
         rows, ends = _ends(selection)
         rows = _labelled(selection, rows)
         order = list(dict.fromkeys(rows["_label"]))
-        height = 1.25 + 0.15 * len(order) * max(1.0, 0.75 * len(ends)) + 0.25
+        height = 0.95 + 0.15 * len(order) * max(1.0, 0.75 * len(ends))
         figure = new_figure(FULL_WIDTH, height)
         table = figure.subplots(1, len(named), sharey=True, squeeze=False)[0]
         numbers = []
@@ -149,7 +150,7 @@ def program_bars(
 ) -> Plot:
     """One bar per workload, forward and backward beside each other, for a table in which nothing varies."""
     rows = selection.rows
-    figure = new_figure(FULL_WIDTH if len(selection.programs) > 5 else SINGLE_WIDTH, 2.9)
+    figure = new_figure(FULL_WIDTH if len(selection.programs) > 5 else SINGLE_WIDTH, 2.6)
     axes = figure.subplots()
     pairs = [(direction, engine) for direction in selection.directions for engine in selection.engines]
     thickness = 0.8 / len(pairs)
@@ -194,11 +195,11 @@ def _stacked(
     where: Mapping[str, Any] | None,
 ) -> Plot:
     with style():
-        selection = select(frame, [name for name, _, _ in parts], x=x, where=where)
+        selection = select(frame, [name for name, _, _ in parts], x=x, where=where, most=_few(frame))
         rows, ends = _ends(selection)
         rows = _labelled(selection, rows)
         order = list(dict.fromkeys(rows["_label"]))
-        figure = new_figure(FULL_WIDTH, 1.45 + 0.19 * len(order))
+        figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(order))
         table = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
         for axes, end in zip(table, ends, strict=True):
             chosen = rows["_end"] == end
@@ -231,6 +232,12 @@ def _stacked(
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 
 
+def _few(frame: pd.DataFrame) -> int:
+    """How many combinations of further axes to show per workload, so that a figure stays on its page."""
+    bars = len(frame[["engine", "workload"]].drop_duplicates())
+    return max(1, _MOST_BARS // max(1, bars))
+
+
 def _ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows at the smallest and the largest value of the axis, marked in ``_end``."""
     rows = selection.rows
@@ -246,19 +253,21 @@ def _ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 def _labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows in reading order, with what to write at each in ``_label``."""
-    texts = []
+    places, texts = [], []
     for _, row in rows.iterrows():
         parts = [str(row["workload"])]
-        parts += [f"{key.label} {key.text(row[key.column])}" for key in selection.keys]
-        if len(selection.engines) > 1:
-            parts.append(str(row["engine"]))
+        parts += [row[COMBINATION]] if row[COMBINATION] else []
+        parts += [str(row["engine"])] if len(selection.engines) > 1 else []
         texts.append(", ".join(parts))
-    ranks = [
-        [selection.programs.index(row["program"]), *(list(DIRECTIONS).index(row["direction"]),)]
-        + [key.positions[row[key.column]] for key in selection.keys]
-        for _, row in rows.iterrows()
-    ]
-    order = sorted(range(len(rows)), key=lambda index: (*ranks[index], texts[index]))
+        places.append(
+            (
+                selection.programs.index(row["program"]),
+                list(DIRECTIONS).index(row["direction"]),
+                selection.combinations.index(row[COMBINATION]),
+                selection.engines.index(row["engine"]),
+            )
+        )
+    order = sorted(range(len(rows)), key=lambda index: (*places[index], texts[index]))
     return rows.assign(_label=texts).iloc[order]
 
 

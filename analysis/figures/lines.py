@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +13,18 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from analysis.figures import panels
+from analysis.figures.axis import COMPUTE_UNITS
 from analysis.figures.bars import program_bars
-from analysis.figures.selection import COMPUTE_UNITS, FigureError, select
+from analysis.figures.selection import FigureError, select
 from analysis.figures.style import GREY, Plot, head, legend, style
 
 SATURATED = 0.9
 """A line has saturated where it first reaches this share of its largest speedup."""
 
-TIME = "gpu_time"
+LEAST_GAIN = 1.05
+"""Below this speedup a line has no saturation to mark."""
 
-Values = Callable[[pd.DataFrame], "np.ndarray[Any, Any]"]
+TIME = "gpu_time"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,6 @@ class Quantity:
     title: str
     percent: bool = False
     logarithmic: bool = False
-    top: float | None = None
     factor: float = 1.0
 
 
@@ -71,9 +72,10 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
                     data["position"] / data["position"].iloc[0] if across.column == COMPUTE_UNITS else np.nan
                 )
                 reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
-                data["saturation"] = (data.index == reached) & (len(data) > 1)
+                gains = len(data) > 1 and float(data["speedup"].max()) > LEAST_GAIN
+                data["saturation"] = (data.index == reached) & gains
                 line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
-                if len(data) > 1:
+                if gains:
                     saturating = True
                     axes.plot(
                         data.loc[reached, "position"],

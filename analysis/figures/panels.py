@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analysis.figures.selection import DIRECTIONS, Axis, Selection
+from analysis.figures.axis import Axis
+from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection
 from analysis.figures.style import (
     BLUE,
     DASHES,
@@ -62,16 +63,18 @@ class Line:
         return Line2D([], [], **self.look())
 
 
-def grid(count: int, *, share_y: bool = True, height: float = PANEL_HEIGHT) -> tuple[Figure, list[Axes]]:
+def grid(
+    count: int, *, share_x: bool = True, share_y: bool = True, height: float = PANEL_HEIGHT
+) -> tuple[Figure, list[Axes]]:
     """A figure with ``count`` panels, three or four across; unused places stay empty."""
     if count == 1:
-        figure = new_figure(SINGLE_WIDTH, 3.4)
+        figure = new_figure(SINGLE_WIDTH, 3.1)
         return figure, [figure.subplots()]
     across = 2 if count in (2, 4) else 3 if count <= 9 else 4
     down = math.ceil(count / across)
     tall = height * (1.35 if across == 2 else 1.0)
-    figure = new_figure(FULL_WIDTH, 0.95 + tall * down)
-    table = figure.subplots(down, across, sharex=True, sharey=share_y, squeeze=False)
+    figure = new_figure(FULL_WIDTH, 0.4 + tall * down)
+    table = figure.subplots(down, across, sharex=share_x, sharey=share_y, squeeze=False)
     panels = list(table.flat)
     for extra in panels[count:]:
         extra.set_visible(False)
@@ -130,23 +133,20 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
     Colour tells further axes apart where there are any, else the direction; dashes tell the direction then;
     an open marker is the second engine.
     """
-    keys = [key.column for key in selection.keys]
-    combinations = list(itertools.product(*(key.values for key in selection.keys)))
+    combinations = selection.combinations
     colours = (
         ordered_colours(len(combinations))
-        if len(selection.keys) == 1 and selection.keys[0].numeric
+        if selection.ordered
         else [NAMED[index % len(NAMED)] for index in range(len(combinations))]
     )
     for place, combination in enumerate(combinations):
+        of_line = rows[rows[COMBINATION] == combination]
         for direction, engine in itertools.product(selection.directions, selection.engines):
-            mask = (rows["direction"] == direction) & (rows["engine"] == engine)
-            for column, value in zip(keys, combination, strict=True):
-                mask &= rows[column] == value
-            chosen = rows[mask]
+            chosen = of_line[(of_line["direction"] == direction) & (of_line["engine"] == engine)]
             if chosen.empty:
                 continue
             engine_index = selection.engines.index(engine)
-            if keys:
+            if len(combinations) > 1:
                 colour, dash = colours[place], DASHES[selection.directions.index(direction)]
                 marker = MARKERS[place % len(MARKERS)]
             else:
@@ -157,8 +157,8 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
             yield Line(text, chosen, colour, dash, marker, engine_index == 0)
 
 
-def _line_label(selection: Selection, combination: Sequence[Any], direction: str, engine: str) -> str:
-    parts = [f"{key.label} {key.text(value)}" for key, value in zip(selection.keys, combination, strict=True)]
+def _line_label(selection: Selection, combination: str, direction: str, engine: str) -> str:
+    parts = [combination] if combination else []
     if len(selection.directions) > 1 or not parts:
         parts.append(DIRECTIONS[direction])
     if len(selection.engines) > 1:

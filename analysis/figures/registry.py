@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.figures import bars, lines
+from analysis.figures import bars, engines, heat, kernel_time, lines, roofline
+from analysis.figures.axis import axis, axis_columns
 from analysis.figures.lines import Quantity
-from analysis.figures.selection import FigureError, axis_columns, completed
+from analysis.figures.selection import FigureError, completed, independent
 from analysis.figures.style import Plot
 
 Draw = Callable[..., Plot]
@@ -30,6 +31,7 @@ class FigureSpec:
         axes: how many axes must vary.
         engines: how many engines must have rows.
         any_of: columns of which at least one must have numbers.
+        per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
     """
 
     name: str
@@ -40,6 +42,7 @@ class FigureSpec:
     axes: int = 0
     engines: int = 1
     any_of: tuple[str, ...] = ()
+    per_kernel: bool = False
 
 
 def _over(name: str, shown: Quantity, caption: str) -> FigureSpec:
@@ -112,6 +115,38 @@ _SPECS: tuple[FigureSpec, ...] = (
         bars.instruction_mix,
         tuple(name for name, _, _ in bars.MIX),
     ),
+    FigureSpec(
+        "roofline",
+        "Roofline",
+        "Attained throughput over operations per byte, under the ceilings of the machine's units and links.",
+        roofline.roofline,
+        ("gpu_time", *roofline.MACHINE),
+        any_of=("flops", "valu_thread_cycles"),
+    ),
+    FigureSpec(
+        "heatmap",
+        "Heat map",
+        "Speedup over two axes at once, per workload.",
+        heat.heatmap,
+        (heat.TIME,),
+        axes=2,
+    ),
+    FigureSpec(
+        "engines",
+        "Engines compared",
+        "GPU cycles of the same points by different engines.",
+        engines.engine_comparison,
+        (engines.VALUE,),
+        engines=2,
+    ),
+    FigureSpec(
+        "kernels",
+        "GPU cycles by kernel",
+        "Shares of each point's GPU cycles by kernel.",
+        kernel_time.kernel_breakdown,
+        (kernel_time.KERNEL, kernel_time.CYCLES),
+        per_kernel=True,
+    ),
 )
 
 FIGURES: Mapping[str, FigureSpec] = {spec.name: spec for spec in _SPECS}
@@ -164,10 +199,11 @@ def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
         column in rows.columns and rows[column].notna().any() for column in spec.any_of
     ):
         return FigureError(f"the table has none of the figure {name}'s columns", key=", ".join(spec.any_of))
-    if len(axis_columns(rows)) < spec.axes:
+    varying, _ = independent(rows, [axis(rows, name) for name in axis_columns(rows)], [])
+    if len(varying) < spec.axes:
         return FigureError(
-            f"the figure {name} needs {spec.axes} {'axis' if spec.axes == 1 else 'axes'} with several values",
-            value=list(axis_columns(rows)),
+            f"the figure {name} needs {spec.axes} or more axes that vary by themselves",
+            value=[one.column for one in varying],
             remedy="give the sweep more axes, or ask for another figure",
         )
     engines = sorted(set(map(str, rows["engine"])))
@@ -190,14 +226,16 @@ def planned(axes: Collection[str], engines: Collection[str]) -> tuple[str, ...]:
     """The figures of a sweep before any of it ran.
 
     Args:
-        axes: what varies, with more than one value each.
+        axes: what varies, with more than one value each; lists that advance together count once.
         engines: the sweep's engines.
 
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
     """
     return tuple(
-        spec.name for spec in FIGURES.values() if len(axes) >= spec.axes and len(engines) >= spec.engines
+        spec.name
+        for spec in FIGURES.values()
+        if not spec.per_kernel and len(axes) >= spec.axes and len(engines) >= spec.engines
     )
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.columns import MACHINE
 from analysis.errors import AnalysisError
+from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
 
 COMPLETED = "completed"
-COMPUTE_UNITS = "num_compute_units"
 MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
+
+COMBINATION = "_combination"
+"""Column that names the values of the further axes that a row's line stands for."""
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward"}
 ENGINES = {
@@ -25,28 +27,6 @@ ENGINES = {
     "preview": "preview (timing model, not gem5)",
 }
 _PROGRAMS = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropout", "bypass")
-_LABELS = {
-    COMPUTE_UNITS: "Compute units",
-    "num_tccs": "TCC banks",
-    "tcc_size": "TCC size",
-    "tcp_size": "TCP size",
-    "wfs_per_simd": "Wavefront slots per SIMD",
-    "simds_per_cu": "SIMDs per compute unit",
-    "gpu_clock": "GPU clock",
-    "ruby_clock": "Network clock",
-    "bw_scalor": "Network bandwidth factor (bw-scalor)",
-    "num_dirs": "DRAM channels",
-    "mem_type": "DRAM type",
-    "vreg_file_size": "Vector registers per SIMD",
-    "lds_size": "LDS size (B)",
-    "layer.n": "Batch size n",
-    "layer.c": "Channels c",
-    "layer.h": "Height h",
-    "layer.w": "Width w",
-}
-_BYTES = {"": 1.0, "k": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
-_HERTZ = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_QUANTITY = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)i?(B|Hz)\s*$")
 
 
 class FigureError(AnalysisError):
@@ -54,97 +34,26 @@ class FigureError(AnalysisError):
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Something that varies over the rows.
-
-    Attributes:
-        column: its column.
-        label: what to write at it.
-        values: the distinct values in order.
-        positions: where each stands: its size where all have one, else 0, 1, 2 ...
-        numeric: whether positions are sizes.
-    """
-
-    column: str
-    label: str
-    values: tuple[Any, ...]
-    positions: Mapping[Any, float]
-    numeric: bool
-
-    def text(self, value: Any) -> str:
-        """A value as written at the axis."""
-        if isinstance(value, float) and value.is_integer():
-            return str(int(value))
-        return str(value)
-
-
-@dataclass(frozen=True)
 class Selection:
     """The rows of a figure and how they are told apart.
 
     Attributes:
-        rows: completed rows, with the columns ``program`` and, per entry of ``keys``, one value per line.
+        rows: completed rows, with the columns ``program`` and ``_combination``.
         x: the axis across, or None when nothing varies.
-        keys: columns that tell the lines of one panel apart, apart from direction and engine.
+        combinations: distinct values of ``_combination`` in order; ``("",)`` when there is no further axis.
+        ordered: whether they are sizes along one axis.
         programs: panel names in order.
         notes: what the reader must be told.
     """
 
     rows: pd.DataFrame
     x: Axis | None
-    keys: tuple[Axis, ...]
+    combinations: tuple[str, ...]
+    ordered: bool
     programs: tuple[str, ...]
     directions: tuple[str, ...]
     engines: tuple[str, ...]
     notes: tuple[str, ...]
-
-
-def quantity(value: object) -> float | None:
-    """A plain number, or ``256kB`` in bytes and ``1.5GHz`` in hertz as gem5 reads them; None for others."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float | np.number):
-        return float(value)
-    match = _QUANTITY.match(str(value))
-    if match:
-        return float(match[1]) * (_BYTES if match[3] == "B" else _HERTZ)[match[2]]
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
-
-
-def label(column: str) -> str:
-    """What to write at an axis or in a note for a column."""
-    if column in _LABELS:
-        return _LABELS[column]
-    if column.startswith("layer."):
-        return f"Layer key {column.removeprefix('layer.')}"
-    meaning = {entry.name: entry.meaning for entry in MACHINE}.get(column)
-    return meaning[0].upper() + meaning[1:] if meaning else column
-
-
-def axis(rows: pd.DataFrame, column: str) -> Axis:
-    """The distinct values of a column, in order of size where they have one."""
-    distinct = [value for value in pd.unique(rows[column]) if value is not None and value == value]
-    sizes = {value: quantity(value) for value in distinct}
-    numeric = all(size is not None for size in sizes.values())
-    if numeric:
-        values = sorted(distinct, key=lambda value: sizes[value] or 0.0)
-        positions = {value: float(sizes[value] or 0.0) for value in values}
-    else:
-        values = sorted(distinct, key=str)
-        positions = {value: float(index) for index, value in enumerate(values)}
-    return Axis(column, label(column), tuple(values), positions, numeric)
-
-
-def axis_columns(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Columns that the sweep varies: as the table says, else machine and layer columns."""
-    named = frame.attrs.get("axes")
-    if named is None:
-        known = [column.name for column in MACHINE if column.name not in ("release", "gfx")]
-        named = [name for name in frame.columns if name in known or str(name).startswith("layer.")]
-    return tuple(name for name in named if name in frame.columns and frame[name].nunique() > 1)
 
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -198,7 +107,7 @@ def select(
     *,
     x: str | None = None,
     where: Mapping[str, Any] | None = None,
-    across: bool = True,
+    most: int | None = None,
 ) -> Selection:
     """Decide what goes across, what makes lines and what is held.
 
@@ -207,7 +116,7 @@ def select(
         needed: columns of which each row must have a number to be drawn.
         x: column to put across; by default compute units, else the numeric axis with most values.
         where: rows to keep: column to a value or several.
-        across: whether the figure has an axis across at all.
+        most: combinations of further axes to keep per program; by default what MOST_LINES leaves.
 
     Raises:
         FigureError: a needed column is missing or empty, or ``x`` does not vary.
@@ -215,33 +124,45 @@ def select(
     rows, notes = completed(frame, where)
     rows = _with_numbers(rows, needed, notes)
     varying = [axis(rows, name) for name in axis_columns(rows)]
-    chosen = _across(rows, varying, x) if across else None
-    others = [one for one in varying if chosen is None or one.column != chosen.column]
-    keys: list[Axis] = []
-    follows: list[str] = []
-    for one in others:
-        given = ["engine", "workload", *([chosen.column] if chosen else []), *(key.column for key in keys)]
-        if rows.groupby(given, dropna=False, sort=False)[one.column].nunique(dropna=False).max() <= 1:
-            follows.append(one.label)
-        else:
-            keys.append(one)
-    if follows and chosen is not None:
-        notes.append(f"{' and '.join(follows)}: set together with {chosen.label}")
-    rows, keys = _hold(rows, keys, notes)
-    names = sorted(pd.unique(rows["program"]), key=lambda name: (*_place(name), name))
-    engines = tuple(
-        name
-        for name in (*ENGINES, *sorted(set(rows["engine"]) - set(ENGINES)))
-        if name in set(rows["engine"])
-    )
+    across = _across(rows, varying, x)
+    if across is not None:
+        rows = _with_numbers(rows, [across.column], notes)
+    others = [one for one in varying if across is None or one.column != across.column]
+    keys, follows = independent(rows, others, [across.column] if across else [])
+    if follows and across is not None:
+        notes.append(f"{' and '.join(one.label for one in follows)}: set together with {across.label}")
+    engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
-    return Selection(
-        rows, chosen, tuple(keys), tuple(names), directions, engines, (_machine(rows, engines), *notes)
-    )
+    limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
+    rows, combinations, ordered = hold(rows, keys, limit, notes)
+    names = tuple(sorted(pd.unique(rows["program"]), key=_place))
+    all_notes = (machine_note(rows, engines), *notes)
+    if across is not None:
+        across = axis(rows, across.column)
+    return Selection(rows, across, combinations, ordered, names, directions, engines, all_notes)
 
 
-def _place(name: str) -> tuple[int]:
-    return (_PROGRAMS.index(name) if name in _PROGRAMS else len(_PROGRAMS),)
+def independent(
+    rows: pd.DataFrame, axes: Sequence[Axis], given: Sequence[str]
+) -> tuple[list[Axis], list[Axis]]:
+    """Split axes into those that tell rows apart and those that others determine (lists that go together)."""
+    keys: list[Axis] = []
+    follows: list[Axis] = []
+    for one in axes:
+        by = ["engine", "workload", *given, *(key.column for key in keys)]
+        counts = rows.groupby(by, dropna=False, sort=False)[one.column].nunique(dropna=False)
+        (follows if counts.max() <= 1 else keys).append(one)
+    return keys, follows
+
+
+def engines_of(rows: pd.DataFrame) -> tuple[str, ...]:
+    """The engines of the rows, gem5 first."""
+    present = set(map(str, rows["engine"]))
+    return tuple(name for name in (*ENGINES, *sorted(present - set(ENGINES))) if name in present)
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (_PROGRAMS.index(name) if name in _PROGRAMS else len(_PROGRAMS), name)
 
 
 def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -> pd.DataFrame:
@@ -281,42 +202,58 @@ def _across(rows: pd.DataFrame, varying: Sequence[Axis], x: str | None) -> Axis 
     return max(candidates, key=lambda one: len(one.values), default=None)
 
 
-def _hold(rows: pd.DataFrame, keys: list[Axis], notes: list[str]) -> tuple[pd.DataFrame, list[Axis]]:
-    """Reduce the axes that make lines until a panel has at most MOST_LINES."""
-    keys = list(keys)
-    attrs = dict(rows.attrs)
-    while np.prod([len(key.values) for key in keys], dtype=float) > MOST_LINES:
-        widest = max(range(len(keys)), key=lambda index: len(keys[index].values))
-        key = keys[widest]
-        if len(key.values) > 3:
-            kept: tuple[Any, ...] = (key.values[0], key.values[len(key.values) // 2], key.values[-1])
-        else:
-            kept = key.values[:1]
-        rows = rows[rows[key.column].isin(kept)]
-        shown = ", ".join(key.text(value) for value in kept)
-        notes.append(f"{key.label}: drawn for {shown} of {len(key.values)} values")
-        if len(kept) == 1:
-            keys.pop(widest)
-        else:
-            keys[widest] = axis(rows, key.column)
-    rows.attrs = attrs
-    return rows, keys
+def hold(
+    rows: pd.DataFrame, keys: Sequence[Axis], limit: int, notes: list[str]
+) -> tuple[pd.DataFrame, tuple[str, ...], bool]:
+    """Keep at most ``limit`` combinations of the axes per program, and name them in ``_combination``.
+
+    Returns:
+        The rows kept, the combinations in order, and whether they are sizes along one axis.
+    """
+    parts: list[pd.DataFrame] = []
+    held: dict[tuple[str, str], list[str]] = {}
+    varying: dict[str, None] = {}
+    places: dict[str, tuple[float, ...]] = {}
+    for program in pd.unique(rows["program"]):
+        own = rows[rows["program"] == program]
+        axes = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
+        while np.prod([len(one.values) for one in axes], dtype=float) > limit:
+            widest = max(range(len(axes)), key=lambda index: len(axes[index].values))
+            one = axes.pop(widest)
+            kept = one.values[:1]
+            if len(one.values) > 3 and limit >= 3:
+                kept = (one.values[0], one.values[len(one.values) // 2], one.values[-1])
+            own = own[own[one.column].isin(kept)]
+            held.setdefault((one.label, ", ".join(map(one.text, kept))), []).append(program)
+            if len(kept) > 1:
+                axes.insert(widest, axis(own, one.column))
+        varying |= {one.column: None for one in axes}
+        texts = []
+        for _, row in own.iterrows():
+            text = ", ".join(f"{short_label(one.column)} {one.text(row[one.column])}" for one in axes)
+            places[text] = tuple(one.positions[row[one.column]] for one in axes)
+            texts.append(text)
+        parts.append(own.assign(**{COMBINATION: texts}))
+    programs = rows["program"].nunique()
+    for (name, values), users in held.items():
+        only = "" if len(users) == programs else f" ({', '.join(users)})"
+        notes.append(f"{name}: only {values} drawn{only}")
+    kept_rows = pd.concat(parts)
+    kept_rows.attrs = dict(rows.attrs)
+    ordered = len(varying) == 1 and all(axis(kept_rows, name).numeric for name in varying)
+    return kept_rows, tuple(sorted(places, key=lambda text: (len(places[text]), places[text], text))), ordered
 
 
-def _machine(rows: pd.DataFrame, engines: Sequence[str]) -> str:
-    parts = [
-        ("Engine: " if len(engines) == 1 else "Engines: ")
-        + "; ".join(ENGINES.get(name, name) for name in engines)
-    ]
-    for name in ("gfx", "release", "gpu_clock", COMPUTE_UNITS):
+def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
+    """Which engines made the rows and what their machines have in common."""
+    parts = ["Engine" + ("s" if len(engines) > 1 else "") + ": "]
+    parts[0] += "; ".join(ENGINES.get(name, name) for name in engines)
+    for name, text in (
+        ("gfx", "{}"),
+        ("release", "gem5 {}"),
+        ("gpu_clock", "GPU at {}"),
+        (COMPUTE_UNITS, "{:g} compute units"),
+    ):
         if name in rows.columns and rows[name].nunique() == 1:
-            value = rows[name].dropna().iloc[0]
-            shown = str(int(value)) if name == COMPUTE_UNITS else str(value)
-            parts.append(
-                {
-                    "gpu_clock": f"GPU at {shown}",
-                    COMPUTE_UNITS: f"{shown} compute units",
-                    "release": f"gem5 {shown}",
-                }.get(name, shown)
-            )
+            parts.append(text.format(rows[name].dropna().iloc[0]))
     return " · ".join(parts)

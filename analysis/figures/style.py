@@ -6,6 +6,7 @@ Colours: Okabe and Ito, "Color Universal Design" (2008), for named things; virid
 from __future__ import annotations
 
 import contextlib
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -105,9 +106,11 @@ def head(figure: Figure, title: str, notes: Sequence[str]) -> None:
 
 
 def legend(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """One legend for all panels, below them, in as many columns as fit."""
+    """One legend for all panels, below them, in as many columns as fit; the figure grows by its height."""
     if not handles:
         return
     longest = max(len(label) for label in labels)
     columns = max(1, min(len(labels), int(figure.get_figwidth() * 72 / (longest * 4.3 + 34))))
+    rows = math.ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + 0.08 + rows * 0.16)
     figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)

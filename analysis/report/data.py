@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from analysis.figures.selection import label, quantity
+from analysis.figures.axis import label, quantity
 from analysis.report.describe import Run
 from analysis.tables import columns
 
@@ -74,12 +74,10 @@ def _links(frame: pd.DataFrame, runs: Sequence[Run]) -> list[str | None]:
     for run in runs:
         by_point[run.engine, run.workload, run.point] = run.files["record"]
         by_batch.setdefault((run.engine, run.workload), run.files["record"])
-    batches: Mapping[str, int] = frame.groupby("engine").size().to_dict()
     found: list[str | None] = []
     for row in frame[["engine", "workload", "point"]].itertuples(index=False):
         key = (str(row.engine), str(row.workload), str(row.point))
-        own = by_point.get(key)
-        found.append(own or (by_batch.get(key[:2]) if batches and key[0] == "preview" else None))
+        found.append(by_point.get(key) or (by_batch.get(key[:2]) if key[0] == "preview" else None))
     return found
 
 

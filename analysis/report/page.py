@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from analysis.atomic import write_files
 from analysis.errors import AnalysisError
-from analysis.figures.selection import ENGINES, combine, label
+from analysis.figures.axis import label
+from analysis.figures.selection import ENGINES, combine
 from analysis.metrics import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (

@@ -1,0 +1,138 @@
+"""Comparison of engines: the same points by two engines against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from analysis.figures.axis import axis_columns
+from analysis.figures.selection import ENGINES, FigureError, completed, engines_of
+from analysis.figures.style import (
+    FULL_WIDTH,
+    GREY,
+    MARKERS,
+    NAMED,
+    SINGLE_WIDTH,
+    Plot,
+    head,
+    legend,
+    new_figure,
+    style,
+)
+
+VALUE = "gpu_cycles"
+BAND = 0.25
+"""Half width of the shaded band around equality."""
+
+
+def pairs(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
+    """Points that two engines both completed.
+
+    Returns:
+        ``program workload direction``, the axes, ``reference`` and ``value`` (GPU cycles), and ``error``
+        (value / reference - 1).
+    """
+    keys = ["program", "workload", "direction", *_shared(frame)]
+    columns = [*keys, VALUE]
+    left = frame.loc[(frame["engine"] == reference) & frame[VALUE].gt(0), columns]
+    right = frame.loc[(frame["engine"] == other) & frame[VALUE].gt(0), columns]
+    joined = left.merge(right, on=keys, suffixes=("", "_other"), validate="one_to_one")
+    joined = joined.rename(columns={VALUE: "reference", f"{VALUE}_other": "value"})
+    return joined.assign(
+        error=joined["value"] / joined["reference"] - 1, engine=other, reference_engine=reference
+    )
+
+
+def engine_comparison(
+    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
+) -> Plot:
+    """GPU cycles by one engine over those by another, point by point, with median error and rank correlation.
+
+    The reference is the engine nearest to hardware: gem5, else gem5-kernels. ``x`` has no meaning here.
+
+    Raises:
+        FigureError: fewer than two engines, or they share no completed point.
+    """
+    with style():
+        rows, notes = completed(frame, where)
+        names = engines_of(rows)
+        if len(names) < 2 or VALUE not in rows.columns:
+            raise FigureError("a comparison needs two engines", key="engine", value=list(names))
+        reference, others = names[0], names[1:]
+        found = [pairs(rows, reference, other) for other in others]
+        if all(table.empty for table in found):
+            raise FigureError("the engines share no completed point", value=list(names))
+        figure = new_figure(FULL_WIDTH if len(others) > 1 else SINGLE_WIDTH, 3.4 if len(others) == 1 else 3.0)
+        panels = figure.subplots(1, len(others), squeeze=False)[0]
+        programs = list(dict.fromkeys(name for table in found for name in table["program"]))
+        for axes, other, table in zip(panels, others, found, strict=True):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xlabel(f"GPU cycles, {reference}")
+            axes.set_ylabel(f"GPU cycles, {other}")
+            if table.empty:
+                axes.set_title(f"{other}: no shared point")
+                continue
+            low = float(min(table["reference"].min(), table["value"].min())) / 1.5
+            high = float(max(table["reference"].max(), table["value"].max())) * 1.5
+            line = np.array([low, high])
+            axes.fill_between(
+                line, line * (1 - BAND), line * (1 + BAND), color="#eeeeee", linewidth=0, zorder=0
+            )
+            axes.plot(line, line, color=GREY, linewidth=0.9, zorder=1)
+            for program, own in table.groupby("program", sort=False):
+                colour, marker = _look(programs.index(str(program)))
+                for direction, part in own.groupby("direction", sort=False):
+                    face = "white" if direction == "bwd" else colour
+                    axes.plot(
+                        part["reference"],
+                        part["value"],
+                        linestyle="none",
+                        marker=marker,
+                        color=colour,
+                        markerfacecolor=face,
+                    )
+            axes.set_xlim(low, high)
+            axes.set_ylim(low, high)
+            axes.set_aspect("equal")
+            axes.minorticks_off()
+            axes.set_title(f"{len(table)} points")
+            median = float(table["error"].abs().median())
+            ninth = float(table["error"].abs().quantile(0.9))
+            ranks = "" if len(table) < 3 else f", rank correlation {_rank(table):.3f}"
+            notes.append(
+                f"{other}: median error {100 * median:.1f} %, 90th percentile {100 * ninth:.1f} %{ranks}"
+            )
+        handles = []
+        for index in range(len(programs)):
+            colour, marker = _look(index)
+            handles.append(Line2D([], [], linestyle="none", marker=marker, color=colour))
+        labels = list(programs)
+        if any((table["direction"] == "bwd").any() for table in found):
+            handles.append(
+                Line2D([], [], linestyle="none", marker="o", color="#444444", markerfacecolor="white")
+            )
+            labels.append("open: backward")
+        legend(figure, handles, labels)
+        texts = "; ".join(ENGINES.get(name, name) for name in names)
+        all_notes = (f"Engines: {texts}", *notes, f"grey: within {100 * BAND:.0f} % of equality")
+        title = "Engines compared"
+        head(figure, title, all_notes)
+        return Plot(figure, pd.concat(found, ignore_index=True), title, notes=all_notes)
+
+
+def _rank(table: pd.DataFrame) -> float:
+    """Spearman's correlation: Pearson's of the ranks."""
+    return float(np.corrcoef(table["reference"].rank(), table["value"].rank())[0, 1])
+
+
+def _look(index: int) -> tuple[str, str]:
+    return NAMED[index % len(NAMED)], MARKERS[(index // len(NAMED) + index) % len(MARKERS)]
+
+
+def _shared(frame: pd.DataFrame) -> list[str]:
+    return [name for name in axis_columns(frame) if name != "release"]

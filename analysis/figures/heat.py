@@ -1,0 +1,195 @@
+"""Heat map: two axes at once, one panel per workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.ticker import LogLocator, NullLocator
+
+from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns
+from analysis.figures.panels import bottom, grid
+from analysis.figures.selection import (
+    FigureError,
+    completed,
+    engines_of,
+    hold,
+    independent,
+    machine_note,
+)
+from analysis.figures.style import Plot, head, style
+
+TIME = "gpu_time"
+_MOST_PANELS = 24
+_COLOURS = "cividis"
+_CELLS_WITH_TEXT = 64
+
+
+def heatmap(
+    frame: pd.DataFrame,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    value: str | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> Plot:
+    """A quantity over two axes, one panel per workload and engine; further axes are held.
+
+    Args:
+        frame: a result table or several combined.
+        x, y: columns across and up; by default compute units (else the axis with most values) and the axis
+            with most values of the rest, for each program.
+        value: a metric or counter; by default the speedup: relative to the first column of its row where the
+            axis up changes the work (a layer key), else to the lower left cell.
+        where: rows to keep.
+
+    Raises:
+        FigureError: fewer than two axes vary, or there are no numbers.
+    """
+    with style():
+        column = value or TIME
+        rows, notes = completed(frame, where)
+        if column not in rows.columns or rows[column].isna().all():
+            raise FigureError("the table has no numbers for the heat map", key=column)
+        rows = rows.dropna(subset=[column])
+        rows.attrs = dict(frame.attrs)
+        varying = [axis(rows, name) for name in axis_columns(rows)]
+        first = _first(varying, x)
+        followers = [one for one in varying if one.column != first.column]
+        keys, _ = independent(rows, followers, [first.column])
+        if y is not None and y not in {one.column for one in keys}:
+            raise FigureError("this does not vary beside the axis across", key=y)
+        panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
+        panels = [panel for panel in panels if _second(_own(rows, panel), keys, y) is not None]
+        if not panels:
+            raise FigureError(
+                "a heat map needs two axes that vary by themselves", remedy="give the sweep another axis"
+            )
+        if len(panels) > _MOST_PANELS:
+            notes.append(f"the first {_MOST_PANELS} of {len(panels)} workloads are drawn")
+            panels = panels[:_MOST_PANELS]
+        engines = engines_of(rows)
+        figure, drawn = grid(len(panels), share_y=False, share_x=False, height=1.75)
+        tables, seconds = [], []
+        for panel in panels:
+            own = _own(rows, panel)
+            second = _second(own, keys, y)
+            assert second is not None
+            others = [key for key in keys if key.column != second.column]
+            own, _, _ = hold(own, others, 1, notes)
+            tables.append(_table(own, axis(own, first.column), second, column, relative=value is None))
+            seconds.append(second)
+        shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
+        for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
+            across = axis(table, first.column)
+            _draw(axes, table, across, second, shown)
+            if len({one.column for one in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
+                axes.set_ylabel(second.label)
+            axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
+        bottom(drawn, first.label)
+        what = column if value is not None else "speedup"
+        bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
+        bar.set_label(what[0].upper() + what[1:])
+        if isinstance(shown, LogNorm):
+            bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
+            bar.ax.yaxis.set_minor_locator(NullLocator())
+        title = f"{what[0].upper() + what[1:]} over two axes"
+        unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))
+        head(figure, title, unique)
+        return Plot(figure, pd.concat(tables, ignore_index=True), title, notes=unique)
+
+
+def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:
+    own: pd.DataFrame = rows[(rows["workload"] == panel[0]) & (rows["engine"] == panel[1])]
+    own.attrs = dict(rows.attrs)
+    return own
+
+
+def _first(varying: list[Axis], x: str | None) -> Axis:
+    by_name = {one.column: one for one in varying}
+    if x is not None and x not in by_name:
+        raise FigureError(
+            "this does not vary in the table", key=x, remedy=f"axes: {', '.join(by_name) or 'none'}"
+        )
+    if len(varying) < 2:
+        raise FigureError(
+            "a heat map needs two axes", value=list(by_name), remedy="give the sweep another axis"
+        )
+    return by_name.get(x or COMPUTE_UNITS) or max(varying, key=lambda one: len(one.values))
+
+
+def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
+    candidates = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
+    if y is not None:
+        candidates = [one for one in candidates if one.column == y]
+    return max(candidates, key=lambda one: len(one.values), default=None)
+
+
+def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str, *, relative: bool) -> pd.DataFrame:
+    """One row per cell: both axes' values and the value shown."""
+    data = own[["engine", "workload", "point", across.column, up.column, column]].copy()
+    data["value"] = data[column].astype(float)
+    if relative:
+        position = data[across.column].map(across.positions)
+        data = data.assign(_x=position, _y=data[up.column].map(up.positions)).sort_values(
+            ["_y", "_x"], kind="stable"
+        )
+        if up.column.startswith("layer.") and not across.column.startswith("layer."):
+            base = data.groupby("_y")[column].transform("first")
+        else:
+            base = data[column].iloc[0]
+        data["value"] = base / data[column]
+        data = data.drop(columns=["_x", "_y"])
+    return data
+
+
+def _scale(values: pd.Series[float], *, logarithmic: bool) -> Normalize:
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min()), float(finite.max())
+    if low == high:
+        low, high = (low * 0.9, high * 1.1) if low else (0.0, 1.0)
+    if logarithmic and low > 0 and high / low > 4:
+        return LogNorm(low, high)
+    return Normalize(low, high)
+
+
+def _draw(axes: Axes, table: pd.DataFrame, across: Axis, up: Axis, shown: Normalize) -> None:
+    cells = np.full((len(up.values), len(across.values)), np.nan)
+    for _, row in table.iterrows():
+        cells[up.values.index(row[up.column]), across.values.index(row[across.column])] = row["value"]
+    axes.pcolormesh(np.ma.masked_invalid(cells), norm=shown, cmap=_COLOURS, edgecolors="white", linewidth=0.4)
+    axes.grid(False)
+    axes.set_xticks(np.arange(len(across.values)) + 0.5, [across.text(value) for value in across.values])
+    axes.set_yticks(np.arange(len(up.values)) + 0.5, [up.text(value) for value in up.values])
+    axes.tick_params(length=0)
+    if cells.size <= _CELLS_WITH_TEXT:
+        for (row, column), value in np.ndenumerate(cells):
+            if np.isfinite(value):
+                dark = float(shown(value)) < 0.55
+                axes.text(
+                    column + 0.5,
+                    row + 0.5,
+                    _short(value),
+                    ha="center",
+                    va="center",
+                    fontsize=5.5,
+                    color="white" if dark else "black",
+                )
+
+
+def _columns(axes: Axes) -> int:
+    spec = axes.get_subplotspec()
+    assert spec is not None
+    return int(spec.get_gridspec().ncols)
+
+
+def _short(value: float) -> str:
+    if abs(value) >= 1e4 or 0 < abs(value) < 1e-2:
+        return f"{value:.0e}"
+    return f"{value:.2g}" if abs(value) < 10 else f"{value:.0f}"
