@@ -5,8 +5,8 @@
 
 Both sides run the same compiler with the same arguments, in turn, and must leave the same rows with the same
 decompressed objects. Upstream's script has fixed paths: ``/opt/rocm/bin/clang-ocl``, ``/MIOpen/src/kernels``,
-``/root/.cache/miopen/2.9.0``. A copy of it with other paths in place of these runs, so that the benchmark needs
-no gcn-gpu image; its clang-ocl is then made of this machine's clang.
+``/root/.cache/miopen/2.9.0``. A copy of it with other paths in place of these runs, so that no gcn-gpu image
+is needed; its clang-ocl is then made of this machine's clang.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import bz2
 import contextlib
 import hashlib
 import itertools
+import shlex
 import sqlite3
 import sys
 import threading
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.errors import ApuflowError, ConfigError, EngineError
+from apuflow.gem5.guest_errors import missing_kernel
 from apuflow.miopen import Row
 from apuflow.miopen.codeobject import BrokenObject, read_code_object
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
@@ -30,9 +32,8 @@ from apuflow.miopen.database import (
     read_database,
     rows_identity,
 )
-from apuflow.miopen.extra import add_rows, make_row, read_rows
+from apuflow.miopen.extra import add_rows, make_row, project_rows, read_rows
 from apuflow.miopen.location import DatabaseLocation, db_name
-from apuflow.miopen.missing import missing_kernels
 from apuflow.miopen.objects import (
     build_objects,
     compile_object,
@@ -566,25 +567,26 @@ def test_rows_that_are_added_read_back(tmp_path_factory: pytest.TempPathFactory,
         assert add_rows(path, [row]) == 0
 
 
-LOG = """MIOpen(HIP): Info2 [LoadBinary] Unable to load binary for: MIOpenLRNFwd.cl ;args:  -DA=1 -DB=2 -mcpu=gfx801
-MIOpen Error: /src/tmp_dir.cpp:47: Can't execute cd /tmp/miopen-MIOpenNeuron.cl-1-2; /opt/rocm/bin/clang-ocl  -DLITE -DN=3 -mcpu=gfx803 -Wno-everything -Xclang -target-feature -Xclang +code-object-v3 MIOpenNeuron.cl -o /tmp/x/MIOpenNeuron.cl.o
-MIOpen Error: 7 at dnn_wrapper.h300
-"""  # noqa: E501
+LOG = (
+    "MIOpen Error: /src/tmp_dir.cpp:47: Can't execute cd /tmp/miopen-MIOpenLRNFwd.cl-1-2;"
+    " /opt/rocm/bin/clang-ocl  -DA=1 -DB=2 -mcpu=gfx801 -Wno-everything -Xclang -target-feature"
+    " -Xclang +code-object-v3 MIOpenLRNFwd.cl"
+    " -o /tmp/x/MIOpenLRNFwd.cl.o\n"
+)
 
 
-def test_the_kernel_that_a_run_missed_is_found_with_the_command_that_adds_it(
+def test_the_command_that_a_failed_run_names_adds_the_kernel_to_every_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = missing_kernels(LOG + LOG)
-    assert first.key == "MIOpenLRNFwd.cl.o; -DA=1 -DB=2 -mcpu=gfx801"
-    assert (second.row, second.gfx) == (Row("MIOpenNeuron.cl", " -DLITE -DN=3"), "gfx803")
-    assert missing_kernels("MIOpen Error: 7 at x") == ()
     monkeypatch.chdir(tmp_path)
-    (command, kernels_, option, text) = ["apuflow", "kernels", "--add", "MIOpenLRNFwd.cl, -DA=1 -DB=2"]
-    assert first.command == f"{command} {kernels_} {option} '{text}'"
-    result = CliRunner().invoke(build_app(), [kernels_, option, text])
+    assert project_rows() == []
+    missed = missing_kernel(LOG)
+    assert missed is not None
+    program, *arguments = shlex.split(missed.remedy.partition("run again: ")[2])
+    assert program == "apuflow"
+    result = CliRunner().invoke(build_app(), arguments)
     assert result.exit_code == 0, result.output
-    assert read_rows("configs/kernels.csv") == [first.row]
+    assert project_rows() == [Row("MIOpenLRNFwd.cl", " -DA=1 -DB=2")]
 
 
 # the command -----------------------------------------------------------------------------------------------

@@ -12,11 +12,17 @@ from apuflow.dnnmark.parser import parse
 from apuflow.errors import NotDerivable
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row
-from apuflow.miopen.missing import HOW_TO_FIND
 
 DEFAULT_FORMULAS: Final = "rocm-4.0.1"
 FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
 """Formula sets by name; a release's file (``configs/gem5/``) names the one that its image needs."""
+
+HOW_TO_FIND: Final = (
+    "run the workload with MIOPEN_LOG_LEVEL=6 in the guest's environment: MIOpen then prints 'Unable to load "
+    "binary for: NAME ;args: ARGUMENTS' for each kernel that it lacks; add those with "
+    "apuflow kernels --add 'NAME, ARGUMENTS'"
+)
+"""The way to a key that cannot be derived."""
 
 
 @functools.lru_cache(maxsize=16384)

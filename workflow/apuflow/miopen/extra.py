@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from apuflow import paths
 from apuflow.errors import ConfigError
 from apuflow.files import write_text
 from apuflow.miopen.launch import Row
@@ -31,6 +32,12 @@ def read_rows(path: str | Path) -> list[Row]:
             f"cannot read the kernel list: {error}", file=path, remedy="name a CSV file: program, arguments"
         ) from None
     return parse_rows(text, path)
+
+
+def project_rows(root: Path = Path()) -> list[Row]:
+    """The rows that every database of a project gets (``configs/kernels.csv``); none without that file."""
+    path = root / paths.extra_kernels()
+    return read_rows(path) if path.exists() else []
 
 
 def parse_rows(text: str, file: str | Path) -> list[Row]:
