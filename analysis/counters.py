@@ -12,7 +12,10 @@ from analysis.counter_table import BY_NAME, COUNTERS, NAMES, Counter
 from analysis.errors import AnalysisError
 from analysis.gem5_terms import NAN, Snapshot, elements, evaluate
 from analysis.identities import Broken, check
-from analysis.stats import Dump, iter_dumps
+from analysis.stats import Dump
+from analysis.stats_files import Blocks
+from analysis.stats_located import locate
+from analysis.stats_text import parse_block
 
 __all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
 
@@ -76,20 +79,30 @@ def counters(
             if isinstance(item, Dump):
                 parts.append(dump_counters(item))
                 continue
-            reader = iter_dumps(item)
-            found = [dump_counters(dump, file=item) for dump in reader]
-            cut = cut or (f"{item}: {reader.cut}" if reader.cut else None)
-            if not found:
-                raise AnalysisError(
-                    "no complete statistics in this file"
-                    + (f": {reader.cut}" if reader.cut else ", it is empty"),
-                    file=item,
-                    remedy="gem5 writes statistics when it ends by itself; see how the run ended",
-                )
+            found, torn = _file_counters(item)
             parts += found
+            cut = cut or torn
     if not parts:
         raise AnalysisError("no complete dump to count")
     return combine(parts, release, cut)
+
+
+def _file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
+    """Counters of each dump of a file, reading of it only what they need."""
+    blocks = Blocks(file)
+    found = []
+    for text, start, stop in blocks.spans():
+        snapshot = locate(text, start, stop)
+        if snapshot is None:
+            snapshot = _snapshot(Dump(parse_block(bytes(text[start:stop]))), file)
+        found.append(from_snapshot(snapshot))
+    if not found:
+        raise AnalysisError(
+            "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
+            file=file,
+            remedy="gem5 writes statistics when it ends by itself; see how the run ended",
+        )
+    return found, f"{file}: {blocks.cut}" if blocks.cut else None
 
 
 def combine(parts: Sequence[Counters], release: str | None = None, cut: str | None = None) -> Counters:

@@ -15,8 +15,8 @@ from typing import overload
 import numpy as np
 import pandas as pd
 
-from analysis.stats_files import Blocks, selected
-from analysis.stats_text import Cell, Rows, description, parse_block, shares
+from analysis.stats_files import Blocks
+from analysis.stats_text import Cell, Rows, description, parse_block, selection, shares
 from analysis.stats_values import Distribution, Value, Vector, compose
 
 __all__ = ["Cell", "Distribution", "Dump", "DumpReader", "Stats", "Vector", "iter_dumps", "read_stats"]
@@ -143,18 +143,17 @@ class DumpReader(Iterator[Dump]):
     def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
         self.path = Path(path)
         self._blocks = Blocks(path)
-        self._iterator = iter(self._blocks)
-        self._select = None if select is None else selected(select)
+        self._iterator = self._blocks.spans()
+        self._names = None if select is None else selection(select)
 
     @property
     def cut(self) -> str | None:
         return self._blocks.cut
 
     def __next__(self) -> Dump:
-        block = next(self._iterator)
-        if self._select is not None:
-            block = self._select(block)
-        return Dump(parse_block(block))
+        text, start, stop = next(self._iterator)
+        source = None if isinstance(text, bytes) else self._blocks.source(start)
+        return Dump(parse_block(memoryview(text)[start:stop], self._names, source))
 
 
 class Stats(Sequence[Dump]):

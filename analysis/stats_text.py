@@ -8,9 +8,14 @@ the values of nearly all rows without looking at each; what does not fit is read
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -19,13 +24,20 @@ import pyarrow.compute as pc
 
 _NAME_WIDTH = 40
 _VALUE_WIDTH = 12
-_CHUNK = 1 << 20
+_PIECE = 1 << 21
+_THREADS = min(4, len(os.sched_getaffinity(0)))
+_NEWLINE = re.compile(rb"\n")
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)"
-_ROW = re.compile(rf"(?P<name>\S+)\s+(?P<value>{_NUMBER})(?=\s|$)")
-_ONELINE = re.compile(r"(?P<name>\S+)\s+\|")
+_ROW = re.compile(rf"(?P<name>\S+) +(?P<value>{_NUMBER})(?=\s|$)")
+_ONELINE = re.compile(r"(?P<name>\S+) +\|")
 _SHARES = re.compile(r"\s*([\d.]+|inf|nan)%(?:\s+([\d.]+|inf|nan)%)?")
+_CELL = re.compile(rf"\s*({_NUMBER})(?:\s+([\d.]+|nan|inf)%)?(?:\s+([\d.]+|nan|inf)%)?")
 _UNIT = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)\s*$")
 
+Text = bytes | memoryview
+Source = Callable[[int, int], bytes]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -40,29 +52,74 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a block, in columns.
+
+    Attributes:
+        names: an Arrow array of the row names.
+        values: the numbers; NaN for one-line rows.
+        value_ends, line_ends: where each row's value and line end in the block, or in ``clean``.
+        clean: the lines they were read from where they had to be mended first, else ``None``.
+        oneline: numbers of the rows that hold several cells.
+        unread: lines that are no row.
+    """
+
+    names: Any
+    values: Floats
+    value_ends: Offsets
+    line_ends: Offsets
+    clean: Bytes | None
+    oneline: Sequence[int]
+    unread: Sequence[str]
+
+
 class Rows:
     """The rows of one block.
 
     Attributes:
-        text: the block's bytes.
-        names: row names as printed, ``base`` or ``base::sub``.
-        values: their values; NaN for one-line rows.
-        value_ends, line_ends: where each row's value and line end in ``text``.
-        oneline: row number -> cells of the rows that hold several.
+        values: the number of each row; NaN for one-line rows.
+        oneline: numbers of the rows that hold several cells.
         unread: lines that are no row, as printed.
     """
 
-    text: bytes
-    names: Sequence[str]
-    values: Floats
-    value_ends: Offsets
-    line_ends: Offsets
-    oneline: dict[int, tuple[Cell, ...]] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
+    def __init__(self, pieces: Sequence[Piece], source: Source) -> None:
+        self._pieces = pieces
+        self._source = source
+        self._firsts: list[int] = np.cumsum([0, *(len(piece.values) for piece in pieces)]).tolist()
+        self.values: Floats = np.concatenate([np.empty(0), *(piece.values for piece in pieces)])
+        self.oneline = frozenset(
+            first + row for first, piece in zip(self._firsts, pieces, strict=False) for row in piece.oneline
+        )
+        self.unread = tuple(line for piece in pieces for line in piece.unread)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Row names as printed, ``base`` or ``base::sub``."""
+        names: list[str] = []
+        for piece in self._pieces:
+            names += piece.names.to_numpy(zero_copy_only=False).tolist()
+        return names
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def cells(self, row: int) -> tuple[Cell, ...]:
+        """Cells of a one-line row: ``value share% cumulative% | ...  # description``."""
+        cells = []
+        for part in self.tail(row).split(" # ", 1)[0].split("|"):
+            match = _CELL.match(part)
+            if match is not None:
+                share, cumulative = (None if text is None else float(text) for text in match.group(2, 3))
+                cells.append(Cell(float(match[1]), share, cumulative))
+        return tuple(cells)
 
     def tail(self, row: int) -> str:
         """What stands behind the value: shares, description, unit."""
-        return self.text[self.value_ends[row] : self.line_ends[row]].decode("utf-8", "replace")
+        at = bisect_right(self._firsts, row) - 1
+        piece, row = self._pieces[at], row - self._firsts[at]
+        start, stop = int(piece.value_ends[row]), int(piece.line_ends[row])
+        text = self._source(start, stop) if piece.clean is None else piece.clean[start:stop].tobytes()
+        return text.decode("utf-8", "replace")
 
 
 def shares(tail: str) -> tuple[float | None, float | None]:
@@ -85,124 +142,110 @@ def description(tail: str) -> tuple[str, str]:
     return text[: unit.start()].strip(), unit[1]
 
 
-def parse_block(text: bytes) -> Rows:
-    """Read the lines between the begin and the end mark of a dump."""
-    if not text.isascii():
-        text = text.decode("utf-8", "replace").encode()
-    if not text.endswith(b"\n"):
-        text += b"\n"
+def selection(patterns: Sequence[str]) -> str:
+    """An expression for the row names of the statistics that match one of the patterns.
+
+    A pattern that names a vector or distribution takes all its rows; ``*`` stands for anything.
+    """
+    parts = [re.escape(pattern).replace(r"\*", ".*") for pattern in patterns]
+    return "^(?:" + "|".join(parts) + ")(?:::.*)?$"
+
+
+def parse_block(text: Text, names: str | None = None, source: Source | None = None) -> Rows:
+    """Read the lines between the begin and the end mark of a dump, in pieces side by side.
+
+    Args:
+        text: the lines.
+        names: expression that the names of the rows to read must match (see ``selection``).
+        source: gives ``text[start:stop]`` again later; without it the rows keep ``text``.
+    """
+    if source is None:
+        kept = memoryview(text)
+        source = lambda start, stop: bytes(kept[start:stop])  # noqa: E731
     buffer = np.frombuffer(text, dtype=np.uint8)
-    ends = _newlines(buffer)
-    starts = np.empty_like(ends)
-    starts[0] = 0
-    starts[1:] = ends[:-1] + 1
-    name_ends, value_ends, regular = _locate(text, buffer, starts, ends)
-    names, values, regular = _split(text, starts, name_ends, value_ends, regular)
-    return _finish(text, names, values, starts, value_ends, ends, regular)
+    cuts = [0]
+    while cuts[-1] < len(buffer):
+        line = _NEWLINE.search(text, cuts[-1] + _PIECE) if cuts[-1] + _PIECE < len(buffer) else None
+        cuts.append(len(buffer) if line is None else line.end())
+    spans = list(pairwise(cuts))
+    if len(spans) < 2 or _THREADS < 2:
+        return Rows([_piece(buffer, span, names) for span in spans], source)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return Rows(list(pool.map(_piece, repeat(buffer), spans, repeat(names))), source)
 
 
-def _newlines(buffer: np.ndarray[Any, np.dtype[np.uint8]]) -> Offsets:
-    """Positions of all newlines, in pieces that stay in the processor's cache."""
-    found = [
-        np.flatnonzero(buffer[at : at + _CHUNK] == 10) + at for at in range(0, max(len(buffer), 1), _CHUNK)
-    ]
-    return np.concatenate(found).astype(np.int64, copy=False)
+def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None) -> Piece:
+    base, part, clean = span[0], buffer[slice(*span)], None
+    if part[-1] != 10 or part.max() > 127:
+        mended = part.tobytes().decode("utf-8", "replace").encode()
+        part = np.frombuffer(mended if mended.endswith(b"\n") else mended + b"\n", dtype=np.uint8)
+        base, clean = 0, part
+    ends = np.flatnonzero(part == 10)
+    cuts = np.empty(len(ends) + 1, dtype=np.int64)
+    cuts[0] = 0
+    np.add(ends, 1, out=cuts[1:])
+    starts = cuts[:-1]
+    lengths = np.asarray(pc.find_substring(_array(pa.large_binary(), cuts, part), b" "))
+    name_ends = starts + np.maximum(lengths, 0)
+    if wanted is not None:
+        match = np.asarray(pc.match_substring_regex(_firsts(part, starts, name_ends), wanted))
+        starts, ends, lengths, name_ends = starts[match], ends[match], lengths[match], name_ends[match]
+    # the padded layout: name in 40 columns or more, a blank, the value right-aligned in 12
+    value_ends = np.minimum(np.maximum(name_ends, starts + _NAME_WIDTH) + 1 + _VALUE_WIDTH, ends)
+    behind = part[value_ends]
+    regular = (lengths > 0) & (part[value_ends - 1] != 32) & ((behind == 32) | (behind == 10))
+    values, regular = _values(part, name_ends, value_ends, regular)
+    oneline, unread, kept = _irregular(part, starts, ends, values, value_ends, regular)
+    if not kept.all():
+        oneline = (np.cumsum(kept) - 1)[oneline].tolist()
+        values, value_ends, ends = values[kept], value_ends[kept], ends[kept]
+        starts, name_ends = starts[kept], name_ends[kept]
+    names = _firsts(part, starts, name_ends)
+    return Piece(names, values, value_ends + base, ends + base, clean, oneline, unread)
 
 
-def _locate(
-    text: bytes, buffer: np.ndarray[Any, np.dtype[np.uint8]], starts: Offsets, ends: Offsets
-) -> tuple[Offsets, Offsets, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Where names and values end, and which rows have the padded layout that makes this certain."""
-    offsets = np.append(starts, len(text))
-    lines = pa.Array.from_buffers(
-        pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-    )
-    lengths = np.asarray(pc.find_substring(lines, b" ")).astype(np.int64)
-    named = lengths > 0
-    lengths[~named] = 0
-    value_ends = np.minimum(starts + np.maximum(lengths, _NAME_WIDTH) + 1 + _VALUE_WIDTH, ends)
-    behind = buffer[value_ends]
-    regular = named & (buffer[value_ends - 1] != 32) & ((behind == 32) | (behind == 10))
-    # the value must be one word that fills its field: a blank, or the name's end, stands before the field
-    return starts + lengths, value_ends, regular
+def _array(kind: pa.DataType, cuts: Offsets, part: Bytes) -> pa.Array:
+    """The stretches between consecutive cuts, without copying."""
+    return pa.Array.from_buffers(kind, len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(part)])
 
 
-def _split(
-    text: bytes,
-    starts: Offsets,
-    name_ends: Offsets,
-    value_ends: Offsets,
-    regular: np.ndarray[Any, np.dtype[np.bool_]],
-) -> tuple[list[str], Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Cut the text into names, values and rests without copying, then convert names and values."""
-    value_ends = np.where(regular, value_ends, name_ends)
-    cuts = np.empty(3 * len(starts) + 1, dtype=np.int64)
-    cuts[0:-1:3], cuts[1:-1:3], cuts[2:-1:3] = starts, name_ends, value_ends
-    cuts[-1] = len(text)
-    pieces = pa.Array.from_buffers(
-        pa.large_string(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(text)]
-    )
-    first = np.arange(0, len(cuts) - 1, 3)
-    names: list[str] = pieces.take(pa.array(first)).to_numpy(zero_copy_only=False).tolist()
-    words = pc.ascii_trim(pieces.take(pa.array(first + 1)), " ")
+def _firsts(part: Bytes, starts: Offsets, ends: Offsets) -> pa.Array:
+    """The stretches from ``starts`` to ``ends``."""
+    cuts = np.empty(2 * len(starts) + 1, dtype=np.int64)
+    cuts[0:-1:2], cuts[1:-1:2], cuts[-1] = starts, ends, len(part)
+    return _array(pa.large_string(), cuts, part).take(pa.array(np.arange(0, len(cuts) - 1, 2)))
+
+
+def _values(part: Bytes, name_ends: Offsets, value_ends: Offsets, regular: Flags) -> tuple[Floats, Flags]:
+    """The numbers of the regular rows; a row whose value is no number is not regular."""
+    words = pc.ascii_trim(_firsts(part, name_ends, np.where(regular, value_ends, name_ends)), " ")
+    nan = pa.scalar("nan", words.type)
     try:
-        values = pc.cast(pc.if_else(pa.array(regular), words, pa.scalar("nan", words.type)), pa.float64())
+        values = pc.cast(pc.if_else(pa.array(regular), words, nan), pa.float64())
     except pa.ArrowInvalid:
-        number = np.asarray(pc.match_substring_regex(words, f"^{_NUMBER}$"))
-        regular = regular & number
-        values = pc.cast(pc.if_else(pa.array(regular), words, pa.scalar("nan", words.type)), pa.float64())
-    return names, values.to_numpy(zero_copy_only=False).copy(), regular
+        regular = regular & np.asarray(pc.match_substring_regex(words, f"^{_NUMBER}$"))
+        values = pc.cast(pc.if_else(pa.array(regular), words, nan), pa.float64())
+    return values.to_numpy(zero_copy_only=False).copy(), regular
 
 
-def _finish(
-    text: bytes,
-    names: list[str],
-    values: Floats,
-    starts: Offsets,
-    value_ends: Offsets,
-    ends: Offsets,
-    regular: np.ndarray[Any, np.dtype[np.bool_]],
-) -> Rows:
-    """Read the rows that are not regular one by one and drop the lines that are none."""
-    oneline: dict[int, tuple[Cell, ...]] = {}
+def _irregular(
+    part: Bytes, starts: Offsets, ends: Offsets, values: Floats, value_ends: Offsets, regular: Flags
+) -> tuple[list[int], list[str], Flags]:
+    """Read the other rows one by one, into ``values`` and ``value_ends``; tell which lines are rows."""
+    oneline: list[int] = []
     unread: list[str] = []
-    kept = np.ones(len(starts), dtype=bool)
+    kept = np.ones(len(starts), dtype=np.bool_)
     for row in np.flatnonzero(~regular).tolist():
-        line = text[starts[row] : ends[row]].decode("utf-8", "replace")
+        line = part[starts[row] : ends[row]].tobytes().decode("utf-8", "replace")
         if match := _ONELINE.match(line):
-            names[row] = match["name"]
-            oneline[row] = _cells(line[match.end() - 1 :])
-            value_ends[row] = starts[row] + len(line[: match.end()].encode())
+            oneline.append(row)
             values[row] = np.nan
         elif match := _ROW.match(line):
-            names[row], values[row] = match["name"], float(match["value"])
-            value_ends[row] = starts[row] + len(line[: match.end()].encode())
+            values[row] = float(match["value"])
         else:
             kept[row] = False
             if line.strip():
                 unread.append(line)
-    if kept.all():
-        return Rows(text, names, values, value_ends, ends, oneline, tuple(unread))
-    number = np.cumsum(kept) - 1
-    return Rows(
-        text,
-        [name for name, keep in zip(names, kept, strict=True) if keep],
-        values[kept],
-        value_ends[kept],
-        ends[kept],
-        {int(number[row]): cells for row, cells in oneline.items()},
-        tuple(unread),
-    )
-
-
-def _cells(text: str) -> tuple[Cell, ...]:
-    """Cells of a one-line row: ``| value share% cumulative% | ...  # description``."""
-    cells = []
-    for part in text.split(" # ", 1)[0].split("|")[1:]:
-        words = part.split()
-        if not words:
             continue
-        numbers = [float(word.rstrip("%")) for word in words[:3] if re.fullmatch(_NUMBER + "%?", word)]
-        if numbers:
-            cells.append(Cell(*numbers))
-    return tuple(cells)
+        value_ends[row] = starts[row] + len(line[: match.end()].encode())
+    return oneline, unread, kept

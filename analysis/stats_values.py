@@ -68,7 +68,7 @@ def compose(name: str, rows: Rows, numbers: Sequence[int]) -> Value:
     for number in numbers:
         sub = rows.names[number].partition("::")[2]
         if number in rows.oneline:
-            oneline = rows.oneline[number]
+            oneline = rows.cells(number)
         elif sub:
             subs[sub] = Cell(float(rows.values[number]), *shares(rows.tail(number)))
         else:
