@@ -13,16 +13,24 @@ Everything between sweep file and result is decided by apuflow.campaign; the rul
 import sys
 
 from apuflow import paths
-from apuflow.campaign import Campaign, message_and_exit
+from apuflow.campaign import message_and_exit
+from apuflow.orders import books
 
-campaign = Campaign()
+campaign, orders = books()
 with message_and_exit():
     campaign.check_targets(sys.argv[1:])
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/toolchain.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/results.smk"
+
+
+onstart:
+    with message_and_exit():
+        orders.check_ready()
 
 
 rule all:

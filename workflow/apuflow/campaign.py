@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from apuflow import paths
 from apuflow.config import Sweep, load_sweep, sweep_names, sweep_workloads
 from apuflow.errors import ApuflowError, ConfigError
+from apuflow.origin import recorded_digest
 from apuflow.points import Point, points
-from apuflow.sweep import plan
+from apuflow.sweep import plan, releases
 
 Wildcards = Mapping[str, str]
 
@@ -43,8 +45,9 @@ class Campaign:
 
     def __init__(self, root: Path = Path()) -> None:
         self.root = root
-        self._load = cache(lambda name: load_sweep(name, root))
-        self._points = cache(lambda name, workload: tuple(points(self._load(name), workload, root)))
+        self.load = cache(lambda name: load_sweep(name, root))
+        self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
+        self._sweep_of: dict[tuple[str, str, str], str] = {}
 
     # sweeps and points -----------------------------------------------------------------------------------
     def sweep(self, under: str) -> Sweep:
@@ -56,7 +59,7 @@ class Campaign:
                 value=f"results/{under}",
                 remedy="leave 'default/' out of the target, as in results/softmax_fwd.csv",
             )
-        return self._load(name)
+        return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
         return sweep_workloads(sweep, self.root)
@@ -68,7 +71,7 @@ class Campaign:
             ConfigError: an unknown name, or a workload that the sweep does not run; the known ones are
                 listed.
         """
-        loaded = self._load(sweep)
+        loaded = self.load(sweep)
         known = self.workloads(loaded)
         if workload not in known:
             raise ConfigError(
@@ -78,25 +81,53 @@ class Campaign:
                 value=workload,
                 remedy=f"one of {', '.join(known)}",
             )
-        return [p for p in self._points(sweep, workload) if engine in (None, p.engine)]
+        seen = tuple(recorded_digest(name, self.root) for name in releases(loaded, workload, self.root))
+        expanded = self._points.get((sweep, workload, seen))
+        if expanded is None:
+            expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
+            for point in expanded:
+                self._sweep_of.setdefault((point.engine, workload, point.id), sweep)
+        return [point for point in expanded if engine in (None, point.engine)]
 
-    def point(self, engine: str, workload: str, identifier: str) -> Point:
-        """The point with this identifier, looked for in every sweep.
+    def simulated_points(self) -> Iterator[Point]:
+        """Points of all sweeps that run on gem5. A sweep with a mistake is passed over."""
+        for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
+            with contextlib.suppress(ApuflowError):
+                for workload in self.workloads(self.load(name)):
+                    with contextlib.suppress(ApuflowError):
+                        yield from (p for p in self.points(name, workload) if p.engine != "preview")
+
+    def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
+        """A sweep that asks for a point; the one whose target was named, if any.
 
         Raises:
             ConfigError: no sweep asks for it (any more).
         """
-        for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
-            with contextlib.suppress(ConfigError):
-                for point in self.points(name, workload, engine):
-                    if point.id == identifier:
-                        return point
+        key = (engine, workload, identifier)
+        if key not in self._sweep_of:
+            for _ in self.simulated_points():
+                if key in self._sweep_of:
+                    break
+        if key not in self._sweep_of:
+            raise ConfigError(
+                "no sweep asks for this point",
+                file="configs/sweeps",
+                value=paths.run_dir(engine, workload, identifier),
+                remedy="name a results/ target; apuflow plan SWEEP lists the points",
+            )
+        return self._sweep_of[key]
+
+    def point(self, engine: str, workload: str, identifier: str, sweep: str | None = None) -> Point:
+        """The point with this identifier, of ``sweep`` or of the one that asks for it (see sweep_of)."""
+        name = sweep or self.sweep_of(engine, workload, identifier)
+        for point in self.points(name, workload, engine):
+            if point.id == identifier:
+                return point
         raise ConfigError(
-            "no sweep asks for this point",
-            file="configs/sweeps",
-            key="point",
+            "the point is not what it was when the workflow started",
+            file=paths.sweep_file(name),
             value=paths.run_dir(engine, workload, identifier),
-            remedy="name a results/ target; apuflow plan SWEEP lists the points",
+            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
         )
 
     def check_targets(self, arguments: Iterable[str]) -> None:
@@ -137,8 +168,13 @@ class Campaign:
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
-    def table_records(self, wildcards: Wildcards) -> list[str]:
-        return self.records(self.sweep(wildcards["under"]), wildcards["workload"])
+    def table_records(self, wildcards: Wildcards, checkpoints: Any) -> list[str]:
+        """The same for a rule: gem5's points are known once the image is, whose digest is part of them."""
+        sweep = self.sweep(wildcards["under"])
+        if "gem5" in sweep.engines:
+            for release in releases(sweep, wildcards["workload"], self.root):
+                checkpoints.image.get(release=release)
+        return self.records(sweep, wildcards["workload"])
 
     def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
         """Configuration files that decide which rows a table has."""
@@ -148,7 +184,7 @@ class Campaign:
         return self.configuration(self.sweep(wildcards["under"]), wildcards["workload"])
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
-        sweep = self._load(wildcards["sweep"])
+        sweep = self.load(wildcards["sweep"])
         return [
             *self.configuration(sweep, wildcards["workload"]),
             paths.machine_file(sweep.machine),

@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from apuflow import paths
 from apuflow.config import EngineName, Release, Site, Workload
 from apuflow.errors import ConfigError
 from apuflow.files import sha256_file
@@ -33,7 +35,7 @@ def engine_content(
     if engine == "gem5-kernels":
         content["miopen"] = release.miopen.source.commit
         return content
-    content["image"] = _image(release, site)
+    content["image"] = _image(release, site, root)
     if workload.command is not None:
         command = workload.command
         content["command"] = {
@@ -93,12 +95,23 @@ def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
     return {"commit": release.gem5.commit, "target": target}
 
 
-def _image(release: Release, site: Site) -> dict[str, Any]:
+def recorded_digest(release: str, root: Path) -> str | None:
+    """Digest of the release's image as stage ``image`` recorded it; None before that stage."""
+    try:
+        record = json.loads((root / paths.tool_record(release, "image")).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    digest = record.get("digest") if isinstance(record, dict) else None
+    return digest if isinstance(digest, str) else None
+
+
+def _image(release: Release, site: Site, root: Path) -> dict[str, Any]:
+    """The image by mode, name and the digest that is pinned, or was recorded when it was first seen."""
     if site.engine == "host":
         return {"mode": "host"}
     mode = site.image.mode or release.image.mode
     name = site.image.name or (release.image.pull if mode == "pull" else mode)
-    return {"mode": mode, "name": name, "digest": site.image.digest}
+    return {"mode": mode, "name": name, "digest": site.image.digest or recorded_digest(release.name, root)}
 
 
 @functools.cache

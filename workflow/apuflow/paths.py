@@ -50,7 +50,7 @@ def preview_record(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
 
 
 # results -------------------------------------------------------------------------------------------------
-# ``under`` is "" for the default sweep, whose results stand directly in results/, and "SWEEP/" for the others.
+# ``under`` is "" for the default sweep, whose results stand directly in results/, else "SWEEP/".
 def under(sweep: str) -> str:
     return "" if sweep == DEFAULT_SWEEP else f"{sweep}/"
 
@@ -78,6 +78,30 @@ def extra_kernels() -> str:
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------
+def tool_record(release: str = "{release}", tool: str = "{tool}") -> str:
+    """What a tool of a release is: image, gem5, sources, DNNMark."""
+    return f"build/toolchain/{release}/{tool}.json"
+
+
+def source_dir(repository: str, commit: str) -> str:
+    """A checkout made here; the directory is part of DNNMark's programs, so it never moves."""
+    return f"build/sources/{repository}-{commit[:12]}"
+
+
+def image_dir() -> str:
+    """Where Apptainer's image files are kept."""
+    return "build/images"
+
+
+def mmap_file(size: int | str = "{bytes}") -> str:
+    return f"build/inputs/mmap-{size}.bin"
+
+
+def launcher() -> str:
+    """The program that dispatches kernels without a runtime."""
+    return "build/launcher/apuflow-launcher"
+
+
 def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
     return f"cachefiles/objects/{gfx}/{name}.o"
 

@@ -106,6 +106,13 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     return result
 
 
+def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
+    """Names of the gem5 releases that a sweep's workload runs on."""
+    asked = plan(sweep, workload, root)
+    varied = [dict(row)["release"] for rows in asked.dimensions for row in rows if "release" in dict(row)]
+    return tuple(dict.fromkeys(map(str, varied))) or (sweep.release,)
+
+
 def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str:
     """``file:line`` of the first of these dotted keys that the sweep's file has."""
     path = root / paths.sweep_file(sweep.name)

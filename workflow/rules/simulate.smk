@@ -20,3 +20,28 @@ rule preview:
         "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
     script:
         "../scripts/preview.py"
+
+
+rule simulate:
+    """One point on gem5: minutes to days. Its record exists only when the run is proven (or, in a recording sweep,
+    when its failure is). Whatever can change its numbers is part of `{point}`; inputs are `ancient` and only asked
+    for while the record is missing, so a toolchain made anew repeats no run.
+    """
+    input:
+        unpack(orders.simulation_inputs),
+    output:
+        protected(paths.run_record()),
+    log:
+        paths.log("simulate", "{engine}", "{workload}", "{point}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=orders.simulation_memory,
+        runtime=orders.simulation_minutes,
+    params:
+        sweep=orders.point_sweep,
+    message:
+        "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
+    script:
+        "../scripts/simulate.py"

@@ -1,0 +1,81 @@
+"""What runs read: kernel objects and databases, the data file, the launcher. Seconds each, shared by all sweeps."""
+
+
+rule kernel_object:
+    """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
+    input:
+        orders.object_sources,
+    output:
+        paths.kernel_object(),
+    log:
+        paths.log("kernels", "{gfx}", "{object}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        order=orders.object_order,
+    message:
+        "kernel {wildcards.object} for {wildcards.gfx}"
+    script:
+        "../scripts/kernel_object.py"
+
+
+rule kernel_database:
+    """MIOpen's kernel database for exactly one set of rows, read back and verified."""
+    input:
+        orders.database_objects,
+    output:
+        paths.kernel_database(),
+    log:
+        paths.log("kernels", "{release}", "{rows}", "{database}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        plan=orders.database_order,
+    message:
+        "kernel database {output}"
+    script:
+        "../scripts/kernel_database.py"
+
+
+rule mmap:
+    """The file of floats that DNNMark fills its tensors from, as large as the largest chunk of a point."""
+    output:
+        paths.mmap_file(),
+    log:
+        paths.log("inputs", "mmap-{bytes}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=30,
+    message:
+        "data file of {wildcards.bytes} bytes"
+    script:
+        "../scripts/mmap.py"
+
+
+rule launcher:
+    """The program of engine gem5-kernels that dispatches kernels without a runtime."""
+    output:
+        paths.launcher(),
+    log:
+        paths.log("inputs", "launcher"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    message:
+        "launcher {output}"
+    script:
+        "../scripts/launcher.py"

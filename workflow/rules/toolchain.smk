@@ -1,0 +1,105 @@
+"""The toolchain of a gem5 release: sources, image, gem5, DNNMark. Each leaves a record of what it is; a record that
+says the same as before keeps its time, so a toolchain made anew repeats no run.
+"""
+
+
+rule source:
+    """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
+    output:
+        paths.tool_record(tool="source-{repository}"),
+    log:
+        paths.log("toolchain", "{release}", "source-{repository}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=60,
+    message:
+        "sources of {wildcards.repository} for gem5 {wildcards.release}"
+    script:
+        "../scripts/source.py"
+
+
+checkpoint image:
+    """The container image that the release's runs happen in: built, pulled or found. Its digest is part of every
+    gem5 point's identity, so the points are known only after it.
+    """
+    input:
+        orders.image_sources,
+    output:
+        paths.tool_record(tool="image"),
+    log:
+        paths.log("toolchain", "{release}", "image"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    message:
+        "container image for gem5 {wildcards.release} (log: {log})"
+    script:
+        "../scripts/image.py"
+
+
+rule gem5:
+    """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
+    input:
+        paths.tool_record(tool="source-gem5"),
+        paths.tool_record(tool="image"),
+    output:
+        paths.tool_record(tool="gem5-{target}"),
+    log:
+        paths.log("toolchain", "{release}", "gem5-{target}"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: workflow.cores or 1
+    resources:
+        mem_mb=lambda wildcards, threads: 2000 * threads,
+        runtime=720,
+    message:
+        "compiling gem5 {wildcards.release} {wildcards.target} on {threads} cores (log: {log})"
+    script:
+        "../scripts/gem5.py"
+
+
+rule own_gem5:
+    """A gem5 that the site brings along, recorded as it is."""
+    input:
+        paths.tool_record(tool="source-gem5"),
+    output:
+        paths.tool_record(tool="gem5"),
+    log:
+        paths.log("toolchain", "{release}", "gem5"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    message:
+        "gem5 of this site for release {wildcards.release}"
+    script:
+        "../scripts/gem5.py"
+
+
+rule dnnmark:
+    """DNNMark's programs, compiled in the image. Minutes."""
+    input:
+        orders.dnnmark_sources,
+        paths.tool_record(tool="image"),
+    output:
+        paths.tool_record(tool="dnnmark"),
+    log:
+        paths.log("toolchain", "{release}", "dnnmark"),
+    conda:
+        "../envs/apuflow.yaml"
+    threads: workflow.cores or 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    message:
+        "compiling DNNMark for gem5 {wildcards.release} (log: {log})"
+    script:
+        "../scripts/dnnmark.py"

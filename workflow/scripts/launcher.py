@@ -1,0 +1,9 @@
+"""Rule launcher: the guest program of engine gem5-kernels."""
+
+from pathlib import Path
+
+from apuflow.launcher import build_launcher
+from apuflow.steps import logged
+
+with logged(snakemake.log[0]):  # noqa: F821
+    build_launcher("cc", Path(snakemake.output[0]))  # noqa: F821
