@@ -23,12 +23,14 @@ LIMIT_CAUSE = "simulate() limit reached"
 INTERRUPT_CAUSE = "user interrupt received"
 
 _CAUSE = re.compile(r"^Exiting because  (.+)$", re.M)
-_TICKS = re.compile(r"^Ticks: (\d+)$", re.M)
+_TICKS = re.compile(r"Ticks: (\d+)$", re.M)  # the guest's last line may have had no end
 _UNSEEN = StatisticsProof("not looked at")
 _STARTED = "Entering event queue @"
 _MESSAGE = re.compile(r"^(?:.*?[\w./-]+:\d+: )?(?P<kind>panic|fatal): (?P<text>.+)$", re.M)
 _ASSERTION = re.compile(r"^.*Assertion [`'].*' failed\.?.*$", re.M)
-_DEADLOCK = re.compile(r"^.*(?:Possible [Dd]eadlock detected|Aborting due to deadlock!).*$", re.M)
+_DEADLOCK = re.compile(
+    r"^.*(?:Possible [Dd]eadlock detected|Possible network deadlock|Aborting due to deadlock!).*$", re.M
+)
 _GUEST_MEMORY = "Out of memory, please increase size of physical memory"
 _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
