@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.dnnmark import parse
-from apuflow.errors import NotDerivable
+from apuflow.errors import ConfigError, NotDerivable
 from apuflow.miopen import Launch, expand, kernel_rows, launches
 
 DATA = Path(__file__).parents[1] / "data"
@@ -345,3 +345,9 @@ def test_an_unknown_set_of_formulas_is_refused() -> None:
     with pytest.raises(NotDerivable, match=r"rocm-4\.0\.1") as caught:
         kernel_rows(COMPOSED, "fwd", 4, formulas="rocm-9")
     assert caught.value.remedy is not None and "MIOPEN_LOG_LEVEL=6" in caught.value.remedy
+
+
+@pytest.mark.parametrize(("direction", "num_cus"), [("forward", 4), ("", 4), ("fwd", 0), ("fwd", -1)])
+def test_an_unknown_direction_or_no_compute_unit_is_refused(direction: str, num_cus: int) -> None:
+    with pytest.raises(ConfigError):
+        kernel_rows(COMPOSED, direction, num_cus)  # type: ignore[arg-type]

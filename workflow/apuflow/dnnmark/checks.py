@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from apuflow.dnnmark.memory import filled_chunks
+from apuflow.dnnmark.memory import filled_chunks, workspace_bytes
 from apuflow.dnnmark.model import (
     LRN,
     BatchNorm,
@@ -24,6 +24,8 @@ from apuflow.dnnmark.model import (
 
 Trap: TypeAlias = tuple[Literal["error", "warning"], str, str]
 """Level, what happens, what to do."""
+MOST_WORKSPACE_BYTES = 7_287_183_769
+"""Largest workspace that MIOpen asks for."""
 INT_ELEMENTS = 2**31
 """DNNMark counts a chunk's elements in a C int."""
 
@@ -86,7 +88,7 @@ def _layer(layer: Layer, direction: Direction) -> Iterator[Trap]:
             "save_intermediates=false: DNNMark calls Get() on a null pointer (bn_layer.h) and crashes",
             "set save_intermediates=true",
         )
-    elif isinstance(params, LRN) and abs(params.k) <= 1.2e-38:
+    elif isinstance(params, LRN) and params.refused:
         yield ("error", "k=0: MIOpen refuses it (Expect non-zero bias/K)", "set k to 1.0 or 2.0")
     elif isinstance(params, Dropout):
         yield (
@@ -121,12 +123,33 @@ def _convolution(layer: Layer, params: Convolution, direction: Direction) -> Ite
                 "kernels of a plain convolution's backward data, and the other way round",
                 "set conv_mode=cross_correlation for a plain convolution",
             )
+    columns = max(workspace_bytes(layer))
+    if columns > MOST_WORKSPACE_BYTES:
+        yield (
+            "error",
+            f"its column matrix takes {columns} bytes: above {MOST_WORKSPACE_BYTES} MIOpen asks for no "
+            "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
+            "make the image, the kernel or the number of channels smaller",
+        )
+    if _winograd_sized(layer, params):
+        yield (
+            "warning",
+            "on gfx803 (not gfx801) MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
+            "that may be too small for it (convolution.cpp, IsWinograd3x3SupportedAndFast)",
+            "use gfx801, another kernel size, or fewer than 16 channels",
+        )
     if direction in ("bwd", "both") and params.propagation:
         yield (
             "warning",
             "backward data writes into the layer's input instead of its gradient (conv_layer.h)",
             "expect the same kernels; do not use the gradient's values",
         )
+
+
+def _winograd_sized(layer: Layer, params: Convolution) -> bool:
+    window = (params.kernel_h, params.kernel_w, params.pad_h, params.pad_w, params.stride_h, params.stride_w)
+    channels = (layer.input.c, params.num_output)
+    return window == (3, 3, 1, 1, 1, 1) and all(count >= 16 and count % 2 == 0 for count in channels)
 
 
 def _pooling(params: Pooling, direction: Direction) -> Iterator[Trap]:

@@ -87,6 +87,11 @@ class LRN:
     beta: float = 0.75
     k: float = 2.0
 
+    @property
+    def refused(self) -> bool:
+        """k is 0 as a float: MIOpen refuses it (``lrn_ocl.cpp``: expect non-zero bias/K)."""
+        return abs(self.k) < 7.1e-46
+
 
 @dataclass(frozen=True)
 class Activation:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from apuflow.dnnmark.model import FIRST, Direction, Layer, Network
 from apuflow.dnnmark.parser import parse
-from apuflow.errors import NotDerivable
+from apuflow.errors import ConfigError, NotDerivable
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row
 
@@ -39,7 +39,12 @@ def launches(
 
     Raises:
         NotDerivable: a layer that MIOpen refuses, or an unknown formula set.
+        ConfigError: an unknown direction, or no compute unit.
     """
+    if direction not in ("fwd", "bwd", "both"):
+        raise ConfigError("unknown direction", key="direction", value=direction, remedy="fwd, bwd or both")
+    if num_cus < 1:
+        raise ConfigError("a GPU without compute units", key="num_cus", value=num_cus, remedy="at least 1")
     if formulas not in FORMULAS:
         raise NotDerivable(
             f"kernel keys of this MIOpen are not known; known are those of {', '.join(FORMULAS)}",

@@ -112,7 +112,7 @@ def launches(
     """
     params = layer.params
     assert isinstance(params, LRN)
-    if abs(params.k) <= 1.2e-38:
+    if params.refused:
         raise NotDerivable(
             "LRN with k=0: MIOpen refuses the layer", key=layer.name, value=params.k, remedy="set k to 1.0"
         )
