@@ -33,4 +33,4 @@ def value_part(name: str, value: Value) -> str:
 
 def join(*parts: str) -> str:
     """The parts as one label, cut to a length that file systems take."""
-    return "_".join(parts)[:LABEL_LENGTH].rstrip("_-.")
+    return "_".join(part for part in parts if part)[:LABEL_LENGTH].rstrip("_-.")

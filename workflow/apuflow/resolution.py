@@ -73,6 +73,7 @@ class _Machine:
     changed: Mapping[str, Value]
     cus: int
     room: Room
+    memory: str | None
     label: tuple[str, ...]
 
 
@@ -120,9 +121,10 @@ class Resolver:
         if machine is None or network is None:
             return None
         changed = dict(machine.changed)
-        if not (self._remembers(machine, network, changed) and self._places(machine, network)):
+        memory = self._memory(machine, network, changed)
+        if memory is None or not self._places(machine, network):
             return None
-        label = labels.join(*machine.label, *network.label)
+        label = labels.join(*machine.label, *network.label, memory)
         content = self._content(engine, machine.base, network, changed)
         return Resolved(machine.base, network, changed, label, content)
 
@@ -160,6 +162,7 @@ class Resolver:
             )
             return None
         changed = {n: v for n, v in full.items() if base.defaults.get(n) != v or n not in base.defaults}
+        memory = str(full["mem-size"]) if "mem-size" in given else None
         room = Room(
             simds=int(full["simds-per-cu"]),
             slots_per_simd=int(full["wfs-per-simd"]),
@@ -167,7 +170,7 @@ class Resolver:
             register_block=int(full["vreg-min-alloc"]),
             lds_bytes=int(full["lds-size"]),
         )
-        return _Machine(base, changed, cus, room, labels.option_parts(base.release, changed, cus))
+        return _Machine(base, changed, cus, room, memory, labels.option_parts(base.release, changed, cus))
 
     def _base(self, release: str, machine: str) -> Base | None:
         key = (release, machine)
@@ -252,23 +255,26 @@ class Resolver:
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _remembers(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> bool:
-        """Give the point the memory it needs, or note that what it was given is too small."""
+    def _memory(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> str | None:
+        """Give the point the memory it needs; the label's part, if it was given another size.
+
+        None: noted that what it was given is too small.
+        """
         need = network.device_bytes + network.mmap_bytes + (RUNTIME_BYTES if network.parsed else 0)
-        given = {**machine.base.given, **self._plan.options, **changed}.get("mem-size")
-        if given is None:
-            changed["mem-size"] = options.format_size(1 << max(29, (need - 1).bit_length()))
-            return True
-        size = options.size_bytes(str(given)) or 0
-        if size < network.device_bytes:
+        derived = options.format_size(1 << max(29, (need - 1).bit_length()))
+        if machine.memory is None:
+            changed["mem-size"] = derived
+            return ""
+        changed["mem-size"] = machine.memory
+        if (options.size_bytes(machine.memory) or 0) < network.device_bytes:
             self._note(
                 f"the workload allocates {network.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
                 "mem-size",
-                given,
-                f"leave it out, or at least {options.format_size(1 << (need - 1).bit_length())}",
+                machine.memory,
+                f"leave it out, or {derived}",
             )
-            return False
-        return True
+            return None
+        return "" if machine.memory == derived else labels.value_part("mem-size", machine.memory)
 
     def _places(self, machine: _Machine, network: Network) -> bool:
         """Whether every workgroup fits into a compute unit."""

@@ -17,9 +17,14 @@ from apuflow.errors import ConfigError
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 """Names become file names: letters, digits, dot, dash and underscore."""
 
+COMMIT = r"^[0-9a-f]{40}$"
+DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
+WORD = r"^[^\s\x00]+$"
+"""apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
+
 Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=80)]
-Commit: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_length=80)]
+Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]
 
 
 class Wrong(ValueError):
@@ -127,16 +132,9 @@ def _problem(document: yamlio.Document, model: type[Model], item: ErrorDetails) 
         return ConfigError("unknown key", file=file, key=key, remedy=f"{hint}known keys: {listing(names)}")
     if kind == "missing":
         return ConfigError("a key is missing", file=file, key=key, remedy=f"add {location[-1]}")
-    if kind == "string_pattern_mismatch" and "0-9a-f]{40}" in str(context.get("pattern")):
-        return ConfigError(
-            "a full commit hash is expected", file=file, key=key, value=item["input"], remedy="40 hex digits"
-        )
-    if kind == "string_pattern_mismatch" and location[-1:] == ("wall_time",):
-        remedy = "a number and s, m, h or d: 90s, 30m, 12h, 7d"
-        return ConfigError("a duration is expected", file=file, key=key, value=item["input"], remedy=remedy)
     if kind == "string_pattern_mismatch":
-        remedy = "letters, digits, dot, dash and underscore"
-        return ConfigError("not a usable name", file=file, key=key, value=item["input"], remedy=remedy)
+        message, remedy = _PATTERNS[context["pattern"]]
+        return ConfigError(message, file=file, key=key, value=item["input"], remedy=remedy)
     return ConfigError(
         _MESSAGES.get(kind, _message(item["msg"])),
         file=file,
@@ -193,6 +191,13 @@ def _remedy(kind: str, context: dict[str, Any]) -> str:
         return f"write {_WANTED.get(kind, 'what the message says')}"
     return "see docs/configuration.md"
 
+
+_PATTERNS = {
+    NAME.pattern: ("not a usable name", "letters, digits, dot, dash and underscore"),
+    COMMIT: ("a full commit hash is expected", "40 hex digits"),
+    DURATION: ("a duration is expected", "a number and s, m, h or d: 90s, 30m, 12h, 7d"),
+    WORD: ("an argument cannot hold white space", "apu_se.py splits arguments there: write two arguments"),
+}
 
 _MESSAGES = {
     "tuple_type": "a list is expected",

@@ -6,13 +6,12 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from apuflow.config.base import ListOf, Model, Name, Text, Wrong
+from apuflow.config.base import DURATION, ListOf, Model, Name, Text, Wrong
 from apuflow.config.machine import Scalar
 from apuflow.config.workload import ENGINES, EngineName
 
 DEFAULT_RELEASE = "v22.1"
 DEFAULT_MACHINE = "apu-gfx801"
-DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

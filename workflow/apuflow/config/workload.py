@@ -6,11 +6,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints
 
-from apuflow.config.base import ListOf, Model, Name, Text
+from apuflow.config.base import WORD, ListOf, Model, Name, Text
 from apuflow.dnnmark import Direction
 
-Word: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[^\s\x00]+$")]
-"""apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
+Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
 
 Need = Literal["miopen", "rocblas"]
 EngineName = Literal["gem5", "gem5-kernels", "preview"]

@@ -53,6 +53,6 @@ def format_size(size: int) -> str:
 def format_clock(hertz: float) -> str:
     """The usual gem5 clock string of a frequency."""
     for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if hertz >= scale:
+        if round(hertz) >= scale:
             return f"{hertz / scale:.9g}{prefix}Hz"
     return f"{hertz:.9g}Hz"

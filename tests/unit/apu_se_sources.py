@@ -1,0 +1,84 @@
+"""Read ``apu_se.py``'s options out of gem5's sources: how ``data/apu_se_options.json.xz`` was made.
+
+``python tests/unit/apu_se_sources.py GEM5_REPOSITORY > apu_se_options.json`` (a clone with its tags).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+TAGS = {
+    "v21.1": "v21.1.0.2",
+    "v21.2": "v21.2.1.1",
+    "v22.0": "v22.0.0.2",
+    "v22.1": "v22.1.0.0",
+    "v23.0": "v23.0.1.0",
+    "v23.1": "v23.1.0.0",
+    "v24.0": "v24.0.0.1",
+}
+DEFINING: dict[str, tuple[str, ...]] = {
+    "configs/example/apu_se.py": (),
+    "configs/ruby/GPU_VIPER.py": ("define_options",),
+    "configs/ruby/Ruby.py": ("define_options",),
+    "configs/network/Network.py": ("define_options",),
+    "configs/common/GPUTLBOptions.py": ("tlb_options",),
+    "configs/common/Options.py": ("addNoISAOptions", "addCommonOptions", "addSEOptions"),
+}
+"""Files whose options apu_se.py takes, and the functions in them (none: the whole file)."""
+
+
+def options(repository: str, tag: str) -> dict[str, dict[str, Any]]:
+    """By name: type, action and default of each option of one release."""
+    found: dict[str, dict[str, Any]] = {}
+    defaults: dict[str, Any] = {}
+    for path, functions in DEFINING.items():
+        command = ["git", "-C", repository, "show", f"{tag}:{path}"]
+        tree = ast.parse(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for call in _calls(tree, functions):
+            keywords = {word.arg: _value(word.value) for word in call.keywords if word.arg}
+            if call.func.attr == "set_defaults":  # type: ignore[attr-defined]
+                defaults |= keywords
+                continue
+            names = [_value(argument) for argument in call.args]
+            long = next(name for name in names if name.startswith("--"))[2:]
+            short = [name[1:] for name in names if not name.startswith("--")]
+            entry = {key: keywords.get(key) for key in ("type", "action", "default") if key in keywords}
+            found[long] = {**entry, **({"short": short[0]} if short else {})}
+            found[long]["dest"] = keywords.get("dest", long.replace("-", "_"))
+    for entry in found.values():
+        dest = entry.pop("dest")
+        if dest in defaults:
+            entry["default"] = defaults[dest]
+    return found
+
+
+def _calls(tree: ast.Module, functions: tuple[str, ...]) -> Iterator[ast.Call]:
+    bodies: list[ast.AST] = [tree]
+    if functions:
+        bodies = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in functions]
+    for body in bodies:
+        for node in ast.walk(body):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("add_argument", "set_defaults")
+            ):
+                yield node
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return node.id
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return f"expression {ast.unparse(node)}"
+
+
+if __name__ == "__main__":
+    json.dump({release: options(sys.argv[1], tag) for release, tag in TAGS.items()}, sys.stdout, indent=0)

@@ -1,0 +1,251 @@
+"""The configuration that is shipped, the site, commands, schemas."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from apuflow import dnnmark
+from apuflow.commands.new import write_study
+from apuflow.config import (
+    load_release,
+    load_site,
+    load_sweep,
+    load_workload,
+    machine_names,
+    release_names,
+    sweep_names,
+    sweep_workloads,
+    workload_names,
+)
+from apuflow.config.schemas import schema_texts
+from apuflow.errors import ConfigError
+from apuflow.points import points
+
+ROOT = Path(__file__).parents[2]
+HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project directory with the shipped configuration."""
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    (tmp_path / "configs/site.yaml").unlink(missing_ok=True)
+    return tmp_path
+
+
+def expand(root: Path, text: str | bytes) -> int:
+    """Points of a sweep with this text; raises what a user would see."""
+    path = root / "configs/sweeps/t.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    sweep = load_sweep("t", root)
+    return sum(len(points(sweep, workload, root)) for workload in sweep_workloads(sweep, root))
+
+
+# shipped files ------------------------------------------------------------------------------------------
+
+
+def test_every_shipped_sweep_expands(root: Path) -> None:
+    for name in sweep_names(root):
+        sweep = load_sweep(name, root)
+        for workload in sweep_workloads(sweep, root):
+            found = points(sweep, workload, root)
+            assert found and len({point.id for point in found}) == len(found), (name, workload)
+
+
+def test_default_and_quickstart_are_what_the_readme_says(root: Path) -> None:
+    default, quickstart = load_sweep("default", root), load_sweep("quickstart", root)
+    assert default.engines == ("gem5",) and default.release == "v22.1"
+    assert quickstart.engines == ("preview",)
+    assert set(sweep_workloads(quickstart, root)) == set(workload_names(root)) - {
+        "dropout_fwd",
+        "dropout_bwd",
+    }
+
+
+# n, c, h, w of the first layer, handles, program: DNNMark's config_example and benchmarks/*.cc
+UPSTREAM = {
+    "softmax_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_softmax"),
+    "softmax_bwd": ((100, 1000, 1, 1), 1, "dnnmark_test_bwd_softmax"),
+    "pool_fwd": ((100, 3, 256, 256), 1, "dnnmark_test_fwd_pool"),
+    "conv_bwd": ((126, 3, 256, 256), 1, "dnnmark_test_bwd_conv"),
+    "lrn_fwd": ((100, 32, 256, 256), 1, "dnnmark_test_fwd_lrn"),
+    "activation_fwd": ((100, 32, 256, 256), 1, "dnnmark_test_fwd_activation"),
+    "fc_fwd": ((100, 9162, 1, 1), 1, "dnnmark_test_fwd_fc"),
+    "bn_bwd": ((100, 1000, 1, 1), 1, "dnnmark_test_bwd_bn"),
+    "bypass_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_bypass"),
+    "dropout_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_dropout"),
+    "composed": ((1, 3, 32, 32), 3, "dnnmark_test_composed_model"),
+    "composed_fwd": ((1, 3, 32, 32), 3, "dnnmark_test_fwd_composed_model"),
+    "alexnet": ((16, 3, 227, 227), 21, "dnnmark_test_alexnet"),
+    "vgg": ((100, 3, 32, 32), 58, "dnnmark_test_VGG"),
+}
+
+
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_workloads_have_upstreams_shapes_programs_and_handles(root: Path, name: str) -> None:
+    shape, handles, program = UPSTREAM[name]
+    workload = load_workload(name, root)
+    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    assert tuple(network.layers[0].input) == shape
+    assert (workload.handles, workload.program) == (handles, program)
+
+
+# mmap bytes of DNNMark's default configurations
+MMAP = {
+    "activation_fwd": 838_860_800,
+    "lrn_fwd": 838_860_800,
+    "pool_fwd": 78_643_200,
+    "conv_fwd": 99_090_432,
+    "conv_bwd": 1_056_964_608,
+    "fc_fwd": 150_110_208,
+    "bn_fwd": 400_000,
+    "softmax_fwd": 400_000,
+    "composed": 1_048_576,
+    "alexnet": 150_994_944,
+    "vgg": 26_214_400,
+}
+
+
+@pytest.mark.parametrize("name", MMAP)
+def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None:
+    workload = load_workload(name, root)
+    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    assert workload.direction is not None
+    assert dnnmark.mmap_bytes(network, workload.direction) == MMAP[name]
+
+
+def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
+    for name in workload_names(root):
+        workload = load_workload(name, root)
+        if workload.kind == "command" or workload.direction is None:
+            continue
+        network = dnnmark.parse(workload.config_text or "", workload.config_file)
+        problems = dnnmark.check(network, workload.direction, workload.handles)
+        errors = [problem for problem in problems if problem.level == "error"]
+        assert bool(errors) == (workload.runs_on_gem5.state == "no"), (name, errors)
+
+
+def test_releases_say_what_differs(root: Path) -> None:
+    assert release_names(root) == ["v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0"]
+    releases = {name: load_release(name, root) for name in release_names(root)}
+    assert releases["v22.1"].gem5.commit == "5fa484e2e02604ad3a5bf01f35ad1f97ca6d17b8"
+    assert releases["v22.1"].build_target("gfx801") == "GCN3_X86"
+    assert releases["v23.0"].build_target("gfx902") == "VEGA_X86"
+    assert releases["v24.0"].gfx == ("gfx902", "gfx900")
+    with pytest.raises(ConfigError, match="gfx902"):
+        releases["v24.0"].build_target("gfx801")
+    redirects = {name: release.capabilities.stdout_file for name, release in releases.items()}
+    assert redirects["v23.0"] == "simout" and redirects["v23.1"] == "simout.txt"
+    per_kernel = [name for name, release in releases.items() if release.capabilities.per_kernel_statistics]
+    assert per_kernel == ["v24.0"]
+
+
+# site, commands -----------------------------------------------------------------------------------------
+
+
+def test_site_is_optional_and_checked(root: Path) -> None:
+    assert load_site(root).engine == "docker"
+    path = root / "configs/site.yaml"
+    for text, said in (
+        ("engine: kubernetes\n", "docker"),
+        ("gem5: {binary: /x/gem5.opt}\n", "add source"),
+        ("image: {mode: local}\n", "needs a name"),
+        ("mirror: {}\n", "did you mean mirrors?"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load_site(root)
+        assert said in str(caught.value) and "site.yaml:1" in str(caught.value)
+
+
+def test_what_is_brought_along_changes_the_identity_of_gem5_points_only(root: Path) -> None:
+    (root / "gem5.opt").write_bytes(b"one")
+    ids: list[dict[str, str]] = []
+    for site in ("", "gem5: {binary: gem5.opt, source: .}\n", "image: {mode: local, name: mine}\n"):
+        if site:
+            (root / "configs/site.yaml").write_text(site)
+        found = {}
+        for engine in ("gem5", "preview"):
+            (root / "configs/sweeps/t.yaml").write_text(HEAD.replace("preview", engine))
+            found[engine] = points(load_sweep("t", root), "softmax_fwd", root)[0].id
+        ids.append(found)
+    assert len({each["gem5"] for each in ids}) == 3
+    assert len({each["preview"] for each in ids}) == 1
+
+
+def test_command_workloads(root: Path) -> None:
+    path = root / "configs/workloads/square.yaml"
+    path.write_text(
+        "description: x\nkind: command\nbinary: bin/square\narguments: ['-n', '8']\nmemory: 1GB\n"
+    )
+    workload = load_workload("square", root)
+    assert workload.command is not None and workload.command.arguments == ("-n", "8")
+    sweep = HEAD.replace("softmax_fwd", "square")
+    assert expand(root, sweep.replace("preview", "gem5")) == 1
+    with pytest.raises(ConfigError, match="not programs"):
+        expand(root, sweep)
+    with pytest.raises(ConfigError, match="no layers"):
+        expand(root, sweep.replace("preview", "gem5") + "layer: {n: 1}\n")
+    path.write_text("description: x\nkind: command\nbinary: bin/square\narguments: ['a b']\n")
+    with pytest.raises(ConfigError, match="white space"):
+        load_workload("square", root)
+    path.write_text("description: x\nkind: program\n")
+    with pytest.raises(ConfigError, match="kind: command"):
+        load_workload("square", root)
+
+
+def test_a_new_study_runs_as_it_is(root: Path) -> None:
+    path = write_study("mine", root)
+    assert len(points(load_sweep("mine", root), "softmax_fwd", root)) == 6
+    with pytest.raises(ConfigError, match="exists"):
+        write_study("mine", root)
+    with pytest.raises(ConfigError, match="not a usable name"):
+        write_study("../mine", root)
+    assert path == root / "configs/sweeps/mine.yaml"
+
+
+# schemas ------------------------------------------------------------------------------------------------
+
+
+def test_schemas_in_the_repository_are_those_of_the_models() -> None:
+    for name, text in schema_texts().items():
+        assert (ROOT / "workflow/schemas" / name).read_text() == text, "run: apuflow schemas"
+
+
+@pytest.mark.parametrize(
+    ("schema", "folder"),
+    [("sweep", "sweeps"), ("machine", "machines"), ("gem5", "gem5"), ("workload", "workloads")],
+)
+def test_shipped_files_satisfy_the_schemas(schema: str, folder: str) -> None:
+    checker = jsonschema.Draft202012Validator(json.loads(schema_texts()[f"{schema}.schema.json"]))
+    for path in sorted((ROOT / "configs" / folder).glob("*.yaml")):
+        checker.validate(yaml.safe_load(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "axes: {num-tccs: 4}",
+        "options: {num-tcc: 1}",
+        "foo: 1",
+        "engines: [previw]",
+        "axes: {layer: {foo: [1]}}",
+    ],
+)
+def test_schemas_refuse_what_the_models_refuse(text: str) -> None:
+    checker = jsonschema.Draft202012Validator(json.loads(schema_texts()["sweep.schema.json"]))
+    content = {"description": "x", "engines": ["preview"], **yaml.safe_load(text)}
+    assert not checker.is_valid(content)
+
+
+def test_names_are_listed_by_kind(root: Path) -> None:
+    assert machine_names(root)[0] == "apu-gfx801"
+    (root / "configs/machines/.hidden.yaml").write_text("x")
+    (root / "configs/machines/backup.yaml~").write_text("x")
+    assert not {".hidden", "backup"} & set(machine_names(root))
