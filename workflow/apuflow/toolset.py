@@ -14,6 +14,7 @@ from apuflow.launcher import engine as kernels_engine
 from apuflow.launcher.gemm import PROGRAM as GEMM
 from apuflow.miopen import Row, network_rows
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
+from apuflow.miopen.extra import project_rows
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.mmapfile import file_bytes
@@ -153,7 +154,7 @@ class Toolset:
         rows = network_rows(
             network, point.direction, int(point.options["num-compute-units"]), self.release.miopen.formulas
         )
-        database = self._database(point, rows) if rows else None
+        database = self._database(point, [*rows, *project_rows(self.root)]) if rows else None
         data = _data_file(dnnmark.mmap_bytes(network, point.direction))
         return Needs((*tools, self.record("dnnmark")), database.objects if database else (), database, data)
 
