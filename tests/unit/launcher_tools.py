@@ -36,6 +36,9 @@ def code_object(
     image[strings : strings + len(names)] = names
     descriptor = struct.pack("<IIIIq", group, private, kernarg, 0, CODE_ADDRESS - DESCRIPTOR_ADDRESS)
     image[DESCRIPTOR_ADDRESS : DESCRIPTOR_ADDRESS + len(descriptor)] = descriptor
+    image[DESCRIPTOR_ADDRESS + 64 : DESCRIPTOR_ADDRESS + 256] = (
+        b"\xff" * 192
+    )  # what follows is not the kernel's
     for index, (name, address) in enumerate(
         ((1, DESCRIPTOR_ADDRESS), (len(kernel) + 5, CODE_ADDRESS)), start=1
     ):

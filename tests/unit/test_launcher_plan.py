@@ -90,6 +90,17 @@ def test_gemm_arguments() -> None:
     assert kernel_source(launch) == Row("gemm.cl", " -DTRANSPOSE_A=1 -DTRANSPOSE_B=0 -DTILE=16")
 
 
+def test_gemm_arguments_of_a_transposed_product() -> None:
+    """dw(20x7) = x(20x3) dy'(3x7): leading dimensions 20, 7, 20. A batch takes strides."""
+    first = launches(parse(LAYERS["fc"]), "bwd", 4)[0]
+    lines = [argument.line() for argument in gemm.arguments(first)]
+    assert lines[3:9] == [f"arg u32 {value:#x}" for value in (20, 7, 3, 20, 7, 20)]
+    assert kernel_source(first).arguments == " -DTRANSPOSE_A=0 -DTRANSPOSE_B=1 -DTILE=16"
+    batched = launches(parse(LAYERS["conv1x1"]), "fwd", 4)[0]
+    strides = [argument.line() for argument in gemm.arguments(batched)][9:12]
+    assert strides == ["arg u64 0x90", "arg u64 0x0", "arg u64 0xc0"]  # 3 and 4 channels of 6 x 8 pixels
+
+
 def test_apart_runs_each_distinct_launch_once(tmp_path: Path) -> None:
     """Convolution backward: set-tensor, 2 x (im2col, product), 2 x (product, col2im)."""
     runs = plan("conv", "bwd", tmp_path)
