@@ -221,4 +221,4 @@ def _guest(
         point, installed, tools.image, build=built, database=database, data=data
     )
     inputs = (Path(built.build), data, *([database] if database else []))
-    return process, (), inputs, provenance
+    return process, tuple(workloads.kernel_launches(point)), inputs, provenance

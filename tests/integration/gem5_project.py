@@ -1,0 +1,66 @@
+"""A project whose upstream is the stand-in repositories: the whole gem5 path in seconds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from standins import repositories
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+STANDINS = Path(repositories.__file__).parent
+
+
+@dataclass(frozen=True)
+class Gem5Project:
+    """A copy of the project with its release pinned to the stand-ins."""
+
+    root: Path
+    gem5: repositories.Repository
+
+    @property
+    def binary(self) -> Path:
+        """gem5.opt as the workflow built it."""
+        return self.root / f"build/sources/gem5-{self.gem5.commit[:12]}/build/GCN3_X86/gem5.opt"
+
+    def run(self, *arguments: str, cores: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(SNAKEMAKE), "--cores", str(cores), *arguments],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env={**os.environ, "PATH": repositories.path_with_scons(), **environment},
+        )
+
+    def records(self, workload: str = "softmax_fwd", engine: str = "gem5") -> list[Path]:
+        return sorted((self.root / "runs" / engine / workload).glob("*/run.json"))
+
+    def sweep(self, name: str, **content: Any) -> None:
+        """Write a sweep."""
+        text = {"description": "a test", "engines": ["gem5"], "workloads": ["softmax_fwd"], **content}
+        (self.root / f"configs/sweeps/{name}.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
+
+
+def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
+    """Pin release v22.1 to stand-ins made below ``upstream``, and write ``configs/site.yaml``."""
+    gem5 = repositories.make_gem5(upstream / "gem5")
+    resources = repositories.make_resources(upstream / "gem5-resources")
+    release = root / "configs/gem5/v22.1.yaml"
+    content = yaml.safe_load(release.read_text())
+    content["gem5"]["commit"], content["resources"]["commit"] = gem5.commit, resources.commit
+    release.write_text(yaml.safe_dump(content, sort_keys=False))
+    if site["engine"] == "host":  # DNNMark's setup.sh wants /opt/rocm, which only the image has
+        directory = resources.path / "src/gpu/DNNMark"
+        subprocess.run(["./setup.sh", "HIP"], cwd=directory, check=True, capture_output=True)
+        subprocess.run(["make", "-C", "build"], cwd=directory, check=True, capture_output=True)
+        site = {"dnnmark": {"build": str(directory / "build")}, **site}
+    mirrors = {"gem5": str(gem5.path), "gem5_resources": str(resources.path)}
+    given = {"miopen_source": str(STANDINS / "miopen"), "mirrors": mirrors, **site}
+    (root / "configs/site.yaml").write_text(yaml.safe_dump(given))
+    return Gem5Project(root, gem5)

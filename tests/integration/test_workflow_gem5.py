@@ -1,0 +1,119 @@
+"""`results/softmax_fwd.csv` on the host engine: sources, gem5, kernels, runs, proof, table."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gem5_project
+import pandas as pd
+import pytest
+from gem5_project import Gem5Project
+from standins import repositories
+
+
+@pytest.fixture
+def gem5(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
+    """Outside /tmp, which a program inside gem5 cannot see."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
+        root = new_project(Path(directory))
+        yield gem5_project.make(root, Path(directory), {"engine": "host"})
+
+
+@pytest.fixture(scope="module")
+def finished(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
+    """The default sweep's softmax table, made once."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
+        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"engine": "host"})
+        done = project.run("results/softmax_fwd.csv")
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield project
+
+
+def test_the_table_holds_what_the_statistics_say(finished: Gem5Project, data: Path) -> None:
+    frame = pd.read_csv(finished.root / "results/softmax_fwd.csv")
+    assert frame["num_compute_units"].tolist() == [4, 8, 16]
+    assert set(frame["engine"]) == {"gem5"} and set(frame["status"]) == {"completed"}
+    recorded = pd.read_csv(data / "gem5_runs/runs.csv").set_index("id")
+    row = frame.set_index("num_compute_units").loc[4]
+    expected = recorded.loc["softmax_fwd-100x1000x1x1-u4"]
+    for column in ("gpu_active_ticks", "instructions", "valu_insts", "workgroups", "wavefronts"):
+        assert row[column] == expected[column]
+
+
+def test_a_record_says_what_ran_from_which_sources(finished: Gem5Project) -> None:
+    records = [json.loads(path.read_text()) for path in finished.records()]
+    assert len(records) == 3
+    for record in records:
+        assert record["status"] == "completed" and record["exit_code"] == 0
+        assert record["provenance"]["gem5_commit"] == finished.gem5.commit
+        assert len(record["provenance"]["gem5_binary_sha256"]) == 64
+        assert len(record["provenance"]["kernel_db_sha256"]) == 64
+        assert "--reg-alloc-policy=dynamic" in record["command"]
+        assert "SoftmaxForward" in {launch["kernel"] for launch in record["launches"]}
+
+
+def test_every_run_found_its_kernels_in_its_own_home(finished: Gem5Project) -> None:
+    databases = sorted((finished.root / "runs").rglob("*.ukdb"))
+    assert {path.name for path in databases} == {"gfx801_4.ukdb", "gfx801_8.ukdb", "gfx801_16.ukdb"}
+    with sqlite3.connect(databases[0]) as connection:
+        [(name, arguments)] = connection.execute("SELECT kernel_name, kernel_args FROM kern_db").fetchall()
+    assert name == "MIOpenSoftmax.cl.o"
+    assert arguments.endswith("-DRUN_FORWARD=1 -DIS_INPUT_PACKED=1 -DIS_OUTPUT_PACKED=1 -mcpu=gfx801")
+
+
+def test_nothing_runs_again_after_a_new_clone_of_the_toolchain(finished: Gem5Project) -> None:
+    before = {path: path.stat().st_mtime_ns for path in finished.records()}
+    shutil.rmtree(finished.root / "build")
+    for file in (finished.root / "workflow").rglob("*.py"):
+        file.touch()
+    (finished.root / "results/softmax_fwd.csv").unlink()
+    done = finished.run("results/softmax_fwd.csv")
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in finished.records()} == before
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "text"),
+    [
+        ("panic", "gem5_panic", "General-Protection"),
+        ("exit1", "guest_failure", "exit"),
+        ("deadlock", "deadlock", "deadlock"),
+        ("guest_oom", "guest_out_of_memory", "Out of memory"),
+        ("missing_kernel", "missing_kernel", "apuflow kernels"),
+    ],
+)
+def test_a_failed_run_leaves_its_evidence_and_no_row(
+    gem5: Gem5Project, behaviour: str, status: str, text: str
+) -> None:
+    gem5.sweep("one", axes={"num-compute-units": [4, 16]})
+    assert gem5.run("--until", "own_gem5", "gem5", "results/one/softmax_fwd.csv").returncode == 0
+    repositories.behave(gem5.binary, {"num-compute-units=16": behaviour})
+    done = gem5.run("results/one/softmax_fwd.csv")
+    assert done.returncode != 0
+    assert status in done.stderr and text in done.stderr
+    assert not (gem5.root / "results/one/softmax_fwd.csv").exists()
+    assert len(gem5.records()) == 1
+    failure = next((gem5.root / "runs").rglob("failure.json"))
+    assert json.loads(failure.read_text())["status"] == status
+    assert (failure.parent / "command.sh").exists()
+
+    repositories.behave(gem5.binary, {})
+    done = gem5.run("results/one/softmax_fwd.csv")
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(gem5.root / "results/one/softmax_fwd.csv")) == 2
+
+
+def test_a_recording_sweep_shows_the_failed_point_with_empty_metrics(gem5: Gem5Project) -> None:
+    gem5.sweep("one", axes={"num-compute-units": [4, 16]}, on_failure="record")
+    assert gem5.run("--until", "gem5", "results/one/softmax_fwd.csv").returncode == 0
+    repositories.behave(gem5.binary, {"num-compute-units=16": "panic"})
+    done = gem5.run("results/one/softmax_fwd.csv")
+    assert done.returncode == 0, done.stderr
+    frame = pd.read_csv(gem5.root / "results/one/softmax_fwd.csv").set_index("num_compute_units")
+    assert frame["status"].to_dict() == {4: "completed", 16: "gem5_panic"}
+    assert pd.isna(frame.loc[16, "gpu_cycles"]) and "General-Protection" in frame.loc[16, "evidence"]
