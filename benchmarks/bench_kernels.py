@@ -21,8 +21,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from apuflow.dnnmark import parse
 from apuflow.errors import ApuflowError
-from apuflow.miopen import Row
+from apuflow.miopen import Row, launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
 from apuflow.miopen.database import read_database
 from apuflow.miopen.extra import read_rows
@@ -97,6 +98,19 @@ def same(cache: Path, made: list[Path]) -> tuple[int, int]:
     return len(made), total
 
 
+def derivation(shapes: int = 10_000) -> float:
+    """Seconds to derive the kernel launches of as many distinct layers, text to geometry and arguments."""
+    texts = [
+        f"[DNNMark]\nrun_mode=standalone\n[{kind}]\nn={1 + number // 100}\nc={1 + number % 100}\nh=16\nw=16\n"
+        for kind in ("Softmax", "Pooling", "BatchNorm", "LRN", "Activation")
+        for number in range(shapes // 5)
+    ]
+    begin = time.perf_counter()
+    for text in texts:
+        launches(parse(text), "fwd", 4)
+    return time.perf_counter() - begin
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -110,6 +124,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=3, help="paired measurements; the median ratio counts")
     options = parser.parse_args()
+    print(f"launches of 10,000 distinct layers: {derivation():.2f} s")
     if options.kernels is None:
         print("skipped: name generate_cachefiles.py, cachefiles.csv and MIOpen's src/kernels (see --help)")
         return

@@ -34,9 +34,14 @@ def register(app: typer.Typer) -> None:
 
 def kernels(
     config: Annotated[
-        Path | None, typer.Argument(help="A .dnnmark file, or a kernel list (.csv) in upstream's format.")
+        Path | None,
+        typer.Argument(
+            help="A .dnnmark file, a workload's name, or a kernel list (.csv) in upstream's format."
+        ),
     ] = None,
-    direction: Annotated[DirectionChoice, typer.Option(help="Passes to run.")] = DirectionChoice.BOTH,
+    direction: Annotated[
+        DirectionChoice | None, typer.Option(help="Passes to run; default: the workload's, else both.")
+    ] = None,
     num_cus: Annotated[int, typer.Option(min=1, max=4096, help="Compute units of the GPU.")] = 4,
     gfx: Annotated[str, typer.Option(help="GPU architecture, for the comparison with --db.")] = "gfx801",
     db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
@@ -57,7 +62,7 @@ def kernels(
     if add:
         _add(add, rows)
     elif config is not None:
-        needed = _needed(config, direction.value, num_cus)
+        needed = _needed(config, None if direction is None else direction.value, num_cus)
         if csv:
             _print_csv(needed)
         elif db is not None:
@@ -72,21 +77,38 @@ def kernels(
         )
 
 
-def _needed(config: Path, direction: Direction, num_cus: int) -> list[Row]:
+def _needed(config: Path, direction: Direction | None, num_cus: int) -> list[Row]:
     from apuflow.dnnmark import check, parse
     from apuflow.miopen import network_rows
     from apuflow.miopen.extra import read_rows
 
     if config.suffix == ".csv":
         return read_rows(config)
-    try:
-        text = config.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the configuration: {error}", file=config) from None
-    network = parse(text, config)
-    for problem in check(network, direction):
+    text, workload_direction = _network_text(config)
+    network, passes = parse(text, config), direction or workload_direction
+    for problem in check(network, passes):
         typer.echo(f"{problem.level}: {problem.layer}: {problem.message}; fix: {problem.remedy}", err=True)
-    return list(network_rows(network, direction, num_cus))
+    return list(network_rows(network, passes, num_cus))
+
+
+def _network_text(config: Path) -> tuple[str, Direction]:
+    """The text of a file or workload, and the passes that it runs."""
+    from apuflow.config import load_workload, workload_names
+
+    if not config.exists() and str(config) in workload_names():
+        workload = load_workload(str(config))
+        if workload.config_text is None or workload.direction is None:
+            raise ConfigError("this workload has no DNNMark network", key="config", value=str(config))
+        return workload.config_text, workload.direction
+    try:
+        return config.read_text(encoding="utf-8"), "both"
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(
+            f"cannot read the configuration: {reason}",
+            file=config,
+            remedy=f"name a .dnnmark file or a workload: {', '.join(workload_names()) or 'none here'}",
+        ) from None
 
 
 def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None) -> None:
