@@ -29,16 +29,19 @@ from analysis.figures.style import (
     style,
 )
 
-UNITS: tuple[tuple[str, str], ...] = (
-    ("valu_utilization", "VALU"),
-    ("salu_utilization", "SALU"),
-    ("vmem_utilization", "Vector memory\nissue"),
-    ("lds_utilization", "LDS"),
-    ("l1_utilization", "TCP (L1)"),
-    ("l2_utilization", "TCC (L2)"),
-    ("l2_return_utilization", "TCC to TCP\nlinks"),
-    ("dram_utilization", "DRAM"),
+UNITS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("valu_utilization",), "VALU"),
+    (("salu_utilization",), "SALU"),
+    (("vmem_utilization",), "Memory\nissue"),
+    (("lds_utilization", "lds_issue_utilization"), "LDS"),
+    (("l1_utilization",), "TCP (L1)"),
+    (("l2_utilization", "l2_link_utilization"), "TCC (L2)"),
+    (("l2_return_utilization",), "Links TCC\nto TCP"),
+    (("memory_link_utilization",), "Link to\nmemory"),
+    (("dram_utilization", "gpu_dram_utilization"), "DRAM"),
 )
+"""Units and the metric of each; a later one stands in where no row has the one before."""
+
 STALLS: tuple[tuple[str, str, str], ...] = (
     ("stall_share_memory", "memory (s_waitcnt)", BLUE),
     ("stall_share_execution", "register of an earlier instruction", VERMILLION),
@@ -57,6 +60,8 @@ MIX: tuple[tuple[str, str, str], ...] = (
 )
 _BAR = 0.34
 _MOST_BARS = 36
+_REST = "rest"
+_REST_COLOUR = "#dddddd"
 
 
 def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
@@ -68,9 +73,9 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         FigureError: there is no utilization at all.
     """
     with style():
-        named = [(name, text) for name, text in UNITS if name in frame.columns and frame[name].notna().any()]
+        named = _reported(frame)
         if not named:
-            raise FigureError("the table has no utilization of any unit", key=UNITS[0][0])
+            raise FigureError("the table has no utilization of any unit", key=UNITS[0][0][0])
         selection = select(frame, [], x=x, where=where, most=_few(frame))
         rows, ends = _ends(selection)
         rows = _labelled(selection, rows)
@@ -99,8 +104,8 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         table[0].set_yticks(range(len(order)), order)
         table[0].set_ylim(len(order) - 0.4, -0.6)
         _end_legend(figure, selection, ends)
-        absent = [text.replace("\n", " ") for name, text in UNITS if (name, text) not in named]
-        over = [text.replace("\n", " ") for name, text in named if float(rows[name].max()) > 1 + 1e-9]
+        absent = [_flat(text) for _, text in UNITS if text not in {shown for _, shown in named}]
+        over = [_flat(text) for name, text in named if float(rows[name].max()) > 1 + 1e-9]
         notes = (
             *selection.notes,
             *([f"not reported by the engine: {', '.join(absent)}"] if absent else []),
@@ -195,9 +200,16 @@ def _stacked(
     where: Mapping[str, Any] | None,
 ) -> Plot:
     with style():
-        selection = select(frame, [name for name, _, _ in parts], x=x, where=where, most=_few(frame))
+        known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
+        if not known:
+            raise FigureError("the table has no shares for this figure", key=parts[0][0])
+        selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=_few(frame))
         rows, ends = _ends(selection)
         rows = _labelled(selection, rows)
+        if len(known) < len(parts):
+            missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
+            known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
+            rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
         order = list(dict.fromkeys(rows["_label"]))
         figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(order))
         table = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
@@ -205,8 +217,8 @@ def _stacked(
             chosen = rows["_end"] == end
             places = np.array([order.index(one) for one in rows.loc[chosen, "_label"]])
             start = np.zeros(int(chosen.sum()))
-            for column, _, colour in parts:
-                values = rows.loc[chosen, column].to_numpy(dtype=float)
+            for column, _, colour in known:
+                values = np.maximum(rows.loc[chosen, column].to_numpy(dtype=float), 0.0)
                 axes.barh(
                     places, values, left=start, height=0.72, color=colour, edgecolor="white", linewidth=0.4
                 )
@@ -219,17 +231,30 @@ def _stacked(
                 axes.set_title(f"{selection.x.label}: {end}")
         table[0].set_yticks(range(len(order)), order)
         table[0].set_ylim(len(order) - 0.4, -0.6)
-        shown = [part for part in parts if float(rows[part[0]].max()) > 0.0005]
+        shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
         legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
-        absent = [text for name, text, _ in parts if (name, text, _) not in shown]
+        absent = [part[1] for part in known if part not in shown and part[0] != _REST]
         notes = (
             *selection.notes,
             label,
             *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
         )
         head(figure, title, notes)
-        numbers = [_numbers(rows, name, "share").assign(part=name) for name, _, _ in parts]
+        numbers = [_numbers(rows, name, "share").assign(part=name) for name, _, _ in known]
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+
+
+def _reported(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Per unit the first of its metrics that some row has, and its name."""
+    return [
+        (present[0], text)
+        for names, text in UNITS
+        if (present := [name for name in names if name in frame.columns and frame[name].notna().any()])
+    ]
+
+
+def _flat(text: str) -> str:
+    return text.replace("\n", " ")
 
 
 def _few(frame: pd.DataFrame) -> int:

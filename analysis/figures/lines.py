@@ -112,7 +112,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         legend(figure, list(handles.values()), list(handles))
         title = f"Speedup over {_lower(across.label)}"
         base = across.text(across.values[0])
-        notes = (*selection.notes, f"GPU active time, relative to {base} {_lower(across.label)}")
+        notes = (*selection.notes, f"GPU active time, relative to that at {_lower(across.label)} = {base}")
         head(figure, title, notes)
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 

@@ -99,21 +99,21 @@ _SPECS: tuple[FigureSpec, ...] = (
         "Utilization by unit",
         "How busy each unit is, at the smallest and the largest machine (DNNMark paper, figure 12).",
         bars.utilization,
-        any_of=tuple(name for name, _ in bars.UNITS),
+        any_of=tuple(name for names, _ in bars.UNITS for name in names),
     ),
     FigureSpec(
         "stalls",
         "Stall reasons",
         "Why resident wavefronts did not issue, at the smallest and the largest machine.",
         bars.stalls,
-        tuple(name for name, _, _ in bars.STALLS),
+        any_of=tuple(name for name, _, _ in bars.STALLS),
     ),
     FigureSpec(
         "instruction_mix",
         "Instruction mix",
         "Wavefront instructions by class, at the smallest and the largest machine.",
         bars.instruction_mix,
-        tuple(name for name, _, _ in bars.MIX),
+        any_of=tuple(name for name, _, _ in bars.MIX),
     ),
     FigureSpec(
         "roofline",
@@ -183,18 +183,27 @@ def make(
 
 def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
     """Why a table cannot carry a figure, or None when it can."""
-    spec = _spec(name)
+    reason = _refusal(_spec(name), frame)
+    if reason is None or reason.remedy is not None:
+        return reason
+    others = tuple(spec.name for spec in FIGURES.values() if _refusal(spec, frame) is None)
+    return FigureError(
+        reason.message,
+        key=reason.key,
+        value=reason.value,
+        remedy=f"figures that this table can carry: {_names(others)}",
+    )
+
+
+def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
+    name = spec.name
     try:
         rows, _ = completed(frame)
     except FigureError as error:
         return error
     for column in spec.needed:
         if column not in rows.columns or rows[column].isna().all():
-            return FigureError(
-                f"the table has no numbers for the figure {name}",
-                key=column,
-                remedy=f"it can carry: {_names(applicable(frame, but=name))}",
-            )
+            return FigureError(f"the table has no numbers for the figure {name}", key=column)
     if spec.any_of and not any(
         column in rows.columns and rows[column].notna().any() for column in spec.any_of
     ):
@@ -217,9 +226,9 @@ def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
     return None
 
 
-def applicable(frame: pd.DataFrame, *, but: str = "") -> tuple[str, ...]:
+def applicable(frame: pd.DataFrame) -> tuple[str, ...]:
     """Names of the figures that a table can carry."""
-    return tuple(name for name in FIGURES if name != but and refusal(name, frame) is None)
+    return tuple(spec.name for spec in FIGURES.values() if _refusal(spec, frame) is None)
 
 
 def planned(axes: Collection[str], engines: Collection[str]) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
             ]
             absent = sorted(set(rows["workload"]) - set(shown["workload"]))
             if absent:
-                notes.append(f"{level.title}: no traffic by {', '.join(absent)}")
+                notes.append(f"{level.title}: no operations or no traffic in {', '.join(absent)}")
             _points(axes, selection, shown, level)
             ceilings = [
                 c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label in level.limits
