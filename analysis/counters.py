@@ -79,7 +79,7 @@ def counters(
             if isinstance(item, Dump):
                 parts.append(dump_counters(item))
                 continue
-            found, torn = _file_counters(item)
+            found, torn = file_counters(item)
             parts += found
             cut = cut or torn
     if not parts:
@@ -87,8 +87,12 @@ def counters(
     return combine(parts, release, cut)
 
 
-def _file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
-    """Counters of each dump of a file, reading of it only what they need."""
+def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
+    """Counters of each dump of a file, and what is missing at its end; reads only what they need.
+
+    Raises:
+        AnalysisError: no complete dump, or no GPU in one.
+    """
     blocks = Blocks(file)
     found = []
     for text, start, stop in blocks.spans():

@@ -83,12 +83,19 @@ def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[
     return tuple(Path(directory) / name for name in ([named] if isinstance(named, str) else named))
 
 
-def _row(record: Mapping[str, Any], file: Path) -> Row:
+def run_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The machine columns of a run record."""
     options = {axis_column(name): value for name, value in (record.get("options") or {}).items()}
+    return {name: options.get(name) for name in _MACHINE} | {
+        "release": record.get("release"),
+        "gfx": record.get("gfx", options.get("gfx_version")),
+    }
+
+
+def _row(record: Mapping[str, Any], file: Path) -> Row:
     provenance = record.get("provenance") or {}
     values: dict[str, Any] = {column.name: record.get(column.name) for column in IDENTITY}
-    values |= {name: options.get(name) for name in _MACHINE}
-    values |= {"release": record.get("release"), "gfx": record.get("gfx", options.get("gfx_version"))}
+    values |= run_values(record)
     values |= {name: record.get(name) for name in ("evidence", "bound", "wall_seconds", "peak_memory_bytes")}
     values |= {name: provenance.get(name) for name in _PROVENANCE}
     axes = {axis_column(name): value for name, value in (record.get("axes") or {}).items()}

@@ -20,6 +20,7 @@ from analysis.errors import AnalysisError
 BEGIN = b"---------- Begin Simulation Statistics ----------"
 END = b"---------- End Simulation Statistics   ----------"
 _READ = 32 << 20
+_AHEAD = 512 << 20
 _POPULATE = getattr(mmap, "MAP_POPULATE", 0)
 _PACKED = (".gz", ".xz", ".zst")
 _TORN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
@@ -57,14 +58,17 @@ class Blocks:
 
         A plain file is mapped, not read: use the text at once and do not keep it.
         """
-        if self.path.suffix in _PACKED:
-            yield from self._stream()
+        if self.path.suffix in _PACKED or not self.path.is_file():
+            with _open(self.path) as stream:
+                yield from self._stream(stream)
             return
         with _open(self.path) as stream:
-            if os.fstat(stream.fileno()).st_size == 0:
+            size = os.fstat(stream.fileno()).st_size
+            if size == 0:
                 return
             self._file = _Descriptor(stream)
-            text = mmap.mmap(stream.fileno(), 0, flags=mmap.MAP_SHARED | _POPULATE, prot=mmap.PROT_READ)
+            ahead = _POPULATE if size <= _AHEAD else 0
+            text = mmap.mmap(stream.fileno(), 0, flags=mmap.MAP_SHARED | ahead, prot=mmap.PROT_READ)
         begin, count = -1, 0
         for at in range(0, len(text), _READ):
             for mark, place in _marks(text, at, min(at + _READ + len(BEGIN), len(text))):
@@ -87,15 +91,8 @@ class Blocks:
         assert file is not None
         return lambda low, high: os.pread(file.number, high - low, start + low)
 
-    def _stream(self) -> Iterator[tuple[bytes, int, int]]:
-        with _open(self.path) as stream:
-            size = _READ
-            if self.path.suffix not in _PACKED:
-                size = min(size, self.path.stat().st_size + 1)
-            yield from self._blocks(stream, size)
-
-    def _blocks(self, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
-        held, begin, count = b"", -1, 0
+    def _stream(self, stream: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
+        held, size, begin, count = b"", _READ, -1, 0
         while data := self._read(stream, size):
             held, searched = (held + data, max(len(held) - len(BEGIN), 0)) if held else (data, 0)
             consumed = 0

@@ -1,0 +1,173 @@
+"""Per-kernel tables: one row per dispatch, its launch joined to its statistics.
+
+gem5 gives them in two ways: v24.0 dumps and resets its statistics after every kernel, so that a file holds a
+dump per kernel (copies and fills that the runtime launches included, and a last one without a kernel); the
+engine that dispatches the kernels of a layer itself leaves a statistics file per dispatch on every release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis import metrics
+from analysis.counter_table import BY_NAME
+from analysis.counters import Counters, combine, file_counters
+from analysis.errors import AnalysisError
+from analysis.records import COMPLETED, load_record, run_values, statistics_files
+
+LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup")
+UNNAMED = "(not a kernel of the layers)"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One dispatch as a run record lists it.
+
+    Attributes:
+        layer, layer_kind, direction: what it belongs to; ``""`` where the record does not say.
+        kernel: name of the kernel.
+        grid, workgroup: work-items in x, y and z.
+    """
+
+    kernel: str
+    grid: tuple[int, ...]
+    workgroup: tuple[int, ...]
+    layer: str = ""
+    layer_kind: str = ""
+    direction: str = ""
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of the dispatch."""
+        return math.prod(-(-grid // group) for grid, group in zip(self.grid, self.workgroup, strict=True))
+
+
+def launches(record: Mapping[str, Any], file: str | Path | None = None) -> tuple[Launch, ...]:
+    """The dispatches of a run record in order; one with a ``count`` is repeated.
+
+    Raises:
+        AnalysisError: an entry lacks kernel, grid or workgroup.
+    """
+    found: list[Launch] = []
+    for entry in record.get("launches") or ():
+        try:
+            launch = Launch(
+                entry["kernel"],
+                tuple(entry["grid"]),
+                tuple(entry["workgroup"]),
+                entry.get("layer") or "",
+                entry.get("layer_kind") or "",
+                entry.get("direction") or record.get("direction") or "",
+            )
+        except KeyError as error:
+            raise AnalysisError("a launch lacks a key", file=file, key=f"launches.{error.args[0]}") from None
+        found += [launch] * int(entry.get("count", 1))
+    return tuple(found)
+
+
+def kernel_table(directory: str | Path) -> pd.DataFrame:
+    """One row per dispatch of a run: launch, counters, metrics.
+
+    Args:
+        directory: a run directory with ``run.json``.
+
+    Returns:
+        Columns ``LAUNCH_COLUMNS``, machine parameters, counters, metrics and ``flags``. Where gem5 dumped per
+        kernel, dumps are matched with the launches in order by their number of workgroups; dumps that match
+        none (copies and fills of the runtime) are named ``UNNAMED``.
+
+    Raises:
+        AnalysisError: the run did not complete, its statistics are not per kernel, or launches are missing
+            from them.
+    """
+    file = Path(directory) / "run.json"
+    record = load_record(file)
+    if record.get("status") != COMPLETED:
+        raise AnalysisError("the run did not complete", file=file, key="status", value=record.get("status"))
+    named = launches(record, file)
+    files = statistics_files(record, directory)
+    release = record.get("release")
+    pairs: list[tuple[Launch | None, Counters]]
+    if len(files) > 1 or len(files) == len(named) == 1:
+        counted = [combine(file_counters(path)[0], release) for path in files]
+        if len(counted) != len(named):
+            raise AnalysisError(
+                f"{len(counted)} statistics files for {len(named)} launches", file=file, key="launches"
+            )
+        pairs = list(zip(named, counted, strict=True))
+    else:
+        dumps = [combine([part], release) for path in files for part in file_counters(path)[0]]
+        pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
+    machine = run_values(record)
+    rows = [
+        {"dispatch": number, **_cells(launch, record), **machine, **counts}
+        for number, (launch, counts) in enumerate(pairs)
+    ]
+    return metrics.compute(pd.DataFrame(rows))
+
+
+def phases(table: pd.DataFrame, by: Sequence[str] = ("direction",)) -> pd.DataFrame:
+    """Add up a kernel table: forward against backward (``direction``), per ``layer_kind``, per ``layer``.
+
+    Returns:
+        One row per group in the order of its first dispatch: the ``by`` columns, ``dispatches``, counters,
+        metrics over the whole group, ``time_share`` (its share of the GPU's active time) and ``flags``.
+
+    Raises:
+        AnalysisError: the table lacks one of the columns.
+    """
+    for name in by:
+        if name not in table.columns:
+            raise AnalysisError("no such column in the kernel table", key=name)
+    rows = []
+    machine = [name for name in metrics.machine_columns() if name in table.columns]
+    for key, group in table.groupby(list(by), sort=False, dropna=False):
+        parts = [Counters({name: row[name] for name in BY_NAME}) for row in group.to_dict("records")]
+        rows.append(
+            dict(zip(by, key, strict=True))
+            | {"dispatches": len(group)}
+            | {name: group[name].iloc[0] for name in machine}
+            | dict(combine(parts))
+        )
+    frame = metrics.compute(pd.DataFrame(rows))
+    frame.insert(len(by) + 1, "time_share", frame["gpu_active_ticks"] / frame["gpu_active_ticks"].sum())
+    return frame
+
+
+def _cells(launch: Launch | None, record: Mapping[str, Any]) -> dict[str, Any]:
+    if launch is None:
+        return dict.fromkeys(LAUNCH_COLUMNS[1:], "") | {"kernel": UNNAMED}
+    return {
+        "layer": launch.layer,
+        "layer_kind": launch.layer_kind,
+        "direction": launch.direction,
+        "kernel": launch.kernel,
+        "grid": "x".join(map(str, launch.grid)),
+        "workgroup": "x".join(map(str, launch.workgroup)),
+    }
+
+
+def _match(
+    named: Sequence[Launch], dumps: Sequence[Counters], file: Path
+) -> list[tuple[Launch | None, Counters]]:
+    """Give each dump the next launch with its number of workgroups; all launches must find theirs."""
+    pairs: list[tuple[Launch | None, Counters]] = []
+    waiting = list(named)
+    for dump in dumps:
+        fits = waiting and waiting[0].workgroups == dump["workgroups"]
+        pairs.append((waiting.pop(0) if fits else None, dump))
+    if waiting:
+        raise AnalysisError(
+            f"{len(waiting)} of {len(named)} launches are not in the statistics ({len(dumps)} kernel dumps); "
+            f"the first is {waiting[0].kernel} with {waiting[0].workgroups} workgroups",
+            file=file,
+            key="launches",
+            remedy="per-kernel statistics need gem5 v24.0, or the engine gem5-kernels",
+        )
+    return pairs
