@@ -18,6 +18,7 @@ from apuflow.config import load_sweep
 from apuflow.errors import ConfigError
 from apuflow.points import Point, points
 from apuflow.sweep import plan
+from apuflow.sweep_files import configuration_files
 
 ROOT = Path(__file__).parents[2]
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
@@ -294,3 +295,18 @@ def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:
     expand(root, HEAD + "axes: {num-tccs: [1, 2]}\nzip: [{num-dirs: [1, 2], L1TLBentries: [32, 64]}]\n")
     asked = plan(load_sweep("t", root), "softmax_fwd", root)
     assert asked.axes == ("num-tccs", "num-dirs", "L1TLBentries") and asked.size == 4
+
+
+def test_every_file_behind_a_row_is_an_input(root: Path) -> None:
+    expand(root, HEAD + "axes: {machine: [apu-gfx801, apu-gfx801-wide], release: [v22.1, v23.0]}\n")
+    (root / "configs/site.yaml").write_text("engine: host\n")
+    assert configuration_files(load_sweep("t", root), "softmax_fwd", root) == [
+        "configs/sweeps/t.yaml",
+        "configs/workloads/softmax_fwd.yaml",
+        "configs/workloads/softmax.dnnmark",
+        "configs/machines/apu-gfx801.yaml",
+        "configs/machines/apu-gfx801-wide.yaml",
+        "configs/gem5/v22.1.yaml",
+        "configs/gem5/v23.0.yaml",
+        "configs/site.yaml",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from apuflow.errors import ApuflowError, ConfigError
 from apuflow.origin import recorded_digest
 from apuflow.points import Point, points
 from apuflow.sweep import plan, releases
+from apuflow.sweep_files import configuration_files
 
 Wildcards = Mapping[str, str]
 
@@ -178,18 +180,14 @@ class Campaign:
 
     def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
         """Configuration files that decide which rows a table has."""
-        return [paths.sweep_file(sweep.name), *map(paths.workload_file, workloads)]
+        files = (configuration_files(sweep, workload, self.root) for workload in workloads)
+        return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         return self.configuration(self.sweep(wildcards["under"]), wildcards["workload"])
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
-        sweep = self.load(wildcards["sweep"])
-        return [
-            *self.configuration(sweep, wildcards["workload"]),
-            paths.machine_file(sweep.machine),
-            paths.release_file(sweep.release),
-        ]
+        return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
 
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
         sweep = self.sweep(wildcards["under"])
@@ -215,9 +213,5 @@ class Campaign:
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text."""
-        files = [
-            *self.configuration(sweep, *self.workloads(sweep)),
-            paths.machine_file(sweep.machine),
-            paths.release_file(sweep.release),
-        ]
+        files = self.configuration(sweep, *self.workloads(sweep))
         return {file: (self.root / file).read_text(encoding="utf-8") for file in files}

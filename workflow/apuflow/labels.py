@@ -1,4 +1,4 @@
-"""The readable part of a point's name: what sets it apart from the release's defaults and the shipped network."""
+"""The readable part of a point's name: what sets it apart from release defaults and the shipped network."""
 
 from __future__ import annotations
 
