@@ -203,13 +203,6 @@ def problems(text: str, direction: str = "both", handles: int | None = None) -> 
         (standalone("Pooling", "kernel_size=16", "pad=8"), "bwd", 1, "error", "255"),
         (standalone("Pooling"), "bwd", 1, "warning", "index"),
         (standalone("Convolution"), "bwd", 1, "warning", "instead of its gradient"),
-        (
-            standalone("Convolution", "kernel_size=3", "pad=1", shape=(1, 16, 8, 8)),
-            "fwd",
-            1,
-            "warning",
-            "Winograd",
-        ),
         (standalone("Convolution", shape=(1, 64, 1080, 1080)), "fwd", 1, "error", "column matrix"),
         (standalone("Softmax", shape=(65536, 32768, 1, 1)), "fwd", 1, "error", "C int"),
         (standalone("Softmax", "n=3"), "fwd", 1, "warning", "given twice"),
@@ -222,6 +215,13 @@ def test_traps_are_named_with_their_remedy(
     text: str, direction: str, handles: int, level: str, part: str
 ) -> None:
     assert any(found == level and part in message for found, message in problems(text, direction, handles))
+
+
+def test_the_workspace_trap_of_gfx803_is_named_there_only() -> None:
+    network = parse(standalone("Convolution", "kernel_size=3", "pad=1", shape=(1, 16, 8, 8)))
+    (problem,) = check(network, "fwd", 1, "gfx803")
+    assert (problem.level, "Winograd" in problem.message) == ("warning", True)
+    assert check(network, "fwd", 1, "gfx801") == check(network, "fwd", 1) == ()
 
 
 def test_a_sound_configuration_has_no_problem() -> None:

@@ -43,7 +43,9 @@ def kernels(
         DirectionChoice | None, typer.Option(help="Passes to run; default: the workload's, else both.")
     ] = None,
     num_cus: Annotated[int, typer.Option(min=1, max=4096, help="Compute units of the GPU.")] = 4,
-    gfx: Annotated[str, typer.Option(help="GPU architecture, for the comparison with --db.")] = "gfx801",
+    gfx: Annotated[
+        str, typer.Option(help="GPU architecture, for warnings and the comparison with --db.")
+    ] = "gfx801",
     db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print a kernel list in upstream's format.")] = False,
     add: Annotated[
@@ -62,7 +64,7 @@ def kernels(
     if add:
         _add(add, rows)
     elif config is not None:
-        needed = _needed(config, None if direction is None else direction.value, num_cus)
+        needed = _needed(config, None if direction is None else direction.value, num_cus, gfx)
         if csv:
             _print_csv(needed)
         elif db is not None:
@@ -77,7 +79,7 @@ def kernels(
         )
 
 
-def _needed(config: Path, direction: Direction | None, num_cus: int) -> list[Row]:
+def _needed(config: Path, direction: Direction | None, num_cus: int, gfx: str) -> list[Row]:
     from apuflow.dnnmark import check, parse
     from apuflow.miopen import network_rows
     from apuflow.miopen.extra import read_rows
@@ -86,8 +88,11 @@ def _needed(config: Path, direction: Direction | None, num_cus: int) -> list[Row
         return read_rows(config)
     text, workload_direction = _network_text(config)
     network, passes = parse(text, config), direction or workload_direction
-    for problem in check(network, passes):
-        typer.echo(f"{problem.level}: {problem.layer}: {problem.message}; fix: {problem.remedy}", err=True)
+    layers: dict[tuple[str, str, str], list[str]] = {}
+    for problem in check(network, passes, gfx=gfx):
+        layers.setdefault((problem.level, problem.message, problem.remedy), []).append(problem.layer)
+    for (level, message, remedy), names in layers.items():
+        typer.echo(f"{level}: {', '.join(filter(None, names))}: {message}; fix: {remedy}", err=True)
     return list(network_rows(network, passes, num_cus))
 
 

@@ -30,18 +30,23 @@ INT_ELEMENTS = 2**31
 """DNNMark counts a chunk's elements in a C int."""
 
 
-def check(network: Network, direction: Direction, handles: int | None = None) -> tuple[Problem, ...]:
+def check(
+    network: Network, direction: Direction, handles: int | None = None, gfx: str | None = None
+) -> tuple[Problem, ...]:
     """What is wrong with running ``network`` on HIP, in the order of its layers.
 
     Args:
         direction: which passes the program runs.
         handles: MIOpen handles that the program makes (1 for the standalone tests, 3 for the composed ones,
             21 for alexnet, 58 for VGG); None when it is not known.
+        gfx: GPU architecture; None when it is not known.
     """
     problems = list(_network(network, direction, handles))
     for layer in network.layers:
         problems += layer.remarks
-        problems += (Problem(level, label(layer), text, fix) for level, text, fix in _layer(layer, direction))
+        problems += (
+            Problem(level, label(layer), text, fix) for level, text, fix in _layer(layer, direction, gfx)
+        )
     return tuple(problems)
 
 
@@ -76,10 +81,10 @@ def _network(network: Network, direction: Direction, handles: int | None) -> Ite
             )
 
 
-def _layer(layer: Layer, direction: Direction) -> Iterator[Trap]:
+def _layer(layer: Layer, direction: Direction, gfx: str | None) -> Iterator[Trap]:
     params = layer.params
     if isinstance(params, Convolution):
-        yield from _convolution(layer, params, direction)
+        yield from _convolution(layer, params, direction, gfx)
     elif isinstance(params, Pooling):
         yield from _pooling(params, direction)
     elif isinstance(params, BatchNorm) and not params.save_intermediates:
@@ -107,7 +112,7 @@ def _layer(layer: Layer, direction: Direction) -> Iterator[Trap]:
         )
 
 
-def _convolution(layer: Layer, params: Convolution, direction: Direction) -> Iterator[Trap]:
+def _convolution(layer: Layer, params: Convolution, direction: Direction, gfx: str | None) -> Iterator[Trap]:
     if params.transposed:
         if layer.input.c != params.num_output:
             yield (
@@ -131,10 +136,10 @@ def _convolution(layer: Layer, params: Convolution, direction: Direction) -> Ite
             "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
             "make the image, the kernel or the number of channels smaller",
         )
-    if _winograd_sized(layer, params):
+    if gfx == "gfx803" and _winograd_sized(layer, params):
         yield (
             "warning",
-            "on gfx803 (not gfx801) MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
+            "on gfx803 MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
             "that may be too small for it (convolution.cpp, IsWinograd3x3SupportedAndFast)",
             "use gfx801, another kernel size, or fewer than 16 channels",
         )
