@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from apuflow.launcher.build import GUEST, sources
+from apuflow.launcher.build import GUEST, build_launcher, sources
 
 FAKE_SYSTEM = Path(__file__).parents[1] / "data" / "launcher" / "fake_system.c"
 MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
@@ -79,9 +81,26 @@ def compiler() -> str:
     return found
 
 
-def build_with_fake_device(out: Path) -> None:
+@functools.cache
+def _directory() -> tempfile.TemporaryDirectory[str]:
+    """Kept until the interpreter ends."""
+    return tempfile.TemporaryDirectory(prefix="launcher-")
+
+
+@functools.cache
+def built() -> Path:
+    """The launcher, built once for all tests."""
+    out = Path(_directory().name) / "launcher"
+    build_launcher(compiler(), out)
+    return out
+
+
+@functools.cache
+def played() -> Path:
     """The launcher's own sources around a system layer that plays /dev/kfd."""
+    out = Path(_directory().name) / "played"
     flags = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fsanitize=undefined"]
     flags += ["-fno-sanitize-recover=all", "-fno-builtin", f"-I{GUEST}"]
     files = [str(path) for path in [*sources(system=False), FAKE_SYSTEM]]
     subprocess.run([compiler(), *flags, "-o", str(out), *files, "-lpthread"], check=True)
+    return out

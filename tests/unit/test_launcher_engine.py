@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from launcher_layers import HEAD, LAYERS
-from launcher_tools import build_with_fake_device, code_object, run
+from launcher_tools import code_object, played, run
 
 from apuflow.errors import ConfigError, EngineError
 from apuflow.launcher import VERSION
@@ -113,9 +113,6 @@ def test_failing_compiler_names_every_object(tmp_path: Path) -> None:
 
 def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists name files as the process's directory shows them, so a run can be moved and repeated."""
-    played = tmp_path / "bin" / "launcher"
-    played.parent.mkdir()
-    build_with_fake_device(played)
     found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
     source = tmp_path / "object.o"
     source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
@@ -123,7 +120,7 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
         found,
         gfx="gfx801",
         options=OPTIONS,
-        launcher=played,
+        launcher=played(),
         objects=dict.fromkeys(kernel_sources(found), source),
         outputs=True,
     )
@@ -135,7 +132,7 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
     for name, target in process.links.items():
         (work / name).symlink_to(target)
     monkeypatch.chdir(work)
-    done = run(played, *process.guest.arguments, trace=tmp_path / "trace", idle=True)
+    done = run(played(), *process.guest.arguments, trace=tmp_path / "trace", idle=True)
     assert done.returncode == 0, done.stderr
     assert process.expectation.end_marker in done.stdout
     assert (work / "all" / "out0.bin").stat().st_size == 4 * 30

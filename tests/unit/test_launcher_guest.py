@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launcher_tools import MACH, build_with_fake_device, code_object, compiler, run
+from launcher_tools import MACH, built, code_object, played, run
 
 from apuflow.errors import EngineError
 from apuflow.launcher import Argument, Buffer, Check, Contents, Dispatch, DispatchList, Dump, build_launcher
@@ -16,18 +16,14 @@ KERNARG_BYTES = 32
 RECORD_BYTES = 64 + 256 + 256 + KERNARG_BYTES
 
 
-@pytest.fixture(scope="module")
-def launcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("launcher") / "launcher"
-    build_launcher(compiler(), out)
-    return out
+@pytest.fixture(name="launcher")
+def _launcher() -> Path:
+    return built()
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("played") / "launcher"
-    build_with_fake_device(out)
-    return out
+@pytest.fixture(name="played")
+def _played() -> Path:
+    return played()
 
 
 def twice(tmp_path: Path, device: str = "gfx801", count: int = 128, **changes: object) -> DispatchList:

@@ -9,11 +9,11 @@ from typing import Literal
 
 import pytest
 from launcher_layers import HEAD, LAYERS
-from launcher_tools import build_with_fake_device, code_object, compiler, run
+from launcher_tools import built, code_object, played, run
 
 from apuflow.dnnmark import parse
 from apuflow.errors import ConfigError, EngineError
-from apuflow.launcher import build_launcher, gemm
+from apuflow.launcher import gemm
 from apuflow.launcher.plan import GuestRun, guest_runs, kernel_source, kernel_sources
 from apuflow.miopen import Launch, Row, launches
 
@@ -188,7 +188,7 @@ def test_command_and_files(tmp_path: Path) -> None:
 def test_verify_runs_the_guest_here(tmp_path: Path) -> None:
     [run] = plan("bypass", "fwd", tmp_path)
     run.write()
-    build_launcher(compiler(), run.launcher)
+    shutil.copy(built(), run.launcher)
     (tmp_path / "0.o").write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
     run.verify()
     (tmp_path / "0.o").write_bytes(code_object("MIOpenActiveFwdLite", kernarg=40))
@@ -201,9 +201,7 @@ def test_packing_by_hand(tmp_path: Path) -> None:
     [planned] = plan("bn", "fwd", tmp_path)
     (tmp_path / "0.o").write_bytes(code_object("MIOpenBatchNormFwdTrainPerActivation", kernarg=96))
     planned.write()
-    played = tmp_path / "played"
-    build_with_fake_device(played)
-    done = run(played, planned.list_file, trace=tmp_path / "trace", idle=True)
+    done = run(played(), planned.list_file, trace=tmp_path / "trace", idle=True)
     assert done.returncode == 0, done.stderr
     arguments = (tmp_path / "trace").read_bytes()[64 + 256 + 256 :]
     assert len(arguments) == 96
@@ -217,8 +215,6 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
     clang = shutil.which("clang-15") or shutil.which("clang")
     if clang is None or not DEVICE_LIBRARIES.exists():
         pytest.skip("no clang with ROCm device libraries on this machine")
-    launcher = tmp_path / "launcher"
-    build_launcher(compiler(), launcher)
     for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
         found: tuple[Launch, ...] = tuple(
             launch
@@ -246,7 +242,7 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
             command = [clang, *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
             subprocess.run(command, check=True)
         for planned in guest_runs(
-            found, device="gfx801", launcher=launcher, objects=objects, directory=tmp_path / name
+            found, device="gfx801", launcher=built(), objects=objects, directory=tmp_path / name
         ):
             planned.write()
             planned.verify()

@@ -131,7 +131,7 @@ def test_lrn_hand_values() -> None:
 
 
 def test_lrn_of_an_even_window_reaches_further_back() -> None:
-    """Window 4 across channels: two back, one ahead (MIOpenLRNFwd.cl: PRE_PAD = (4 - 1) / 2 channels ahead)."""
+    """Window 4 across channels: two back, one ahead (MIOpenLRNFwd.cl: PRE_PAD = (4 - 1) / 2 ahead)."""
     text = layer("LRN", (1, 5, 1, 1), lrn_mode="cross_channel_dim1", local_size=4, alpha=4, beta=0.5, k=1)
     memory = play(text, "fwd", {"layer.bottom": np.array([1.0, 2.0, 3.0, 4.0, 5.0])})
     assert memory["layer.workspace"] == pytest.approx([1 + 5, 1 + 14, 1 + 30, 1 + 54, 1 + 50])
