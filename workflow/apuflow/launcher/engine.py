@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuflow.config import Release
 from apuflow.dnnmark import Direction, parse
 from apuflow.errors import ConfigError
-from apuflow.gem5.command import Guest, OptionValue, refuse_redirected
+from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process
 from apuflow.launcher import gemm
@@ -17,7 +16,6 @@ from apuflow.launcher.plan import guest_runs, kernel_source
 from apuflow.miopen import Launch, Row, expand, launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
-from apuflow.points import Point
 from apuflow.provenance import Launch as LaunchRecord
 
 DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
@@ -65,17 +63,6 @@ def point_launches(
             remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
         )
     return found
-
-
-def data_bytes(found: Iterable[Launch]) -> int:
-    """Size of the data file that the launches need: the largest input."""
-    inputs = (
-        arg.elements * arg.element_bytes
-        for launch in found
-        for arg in launch.args
-        if arg.kind == "buffer" and arg.role != "out"
-    )
-    return max(inputs, default=0)
 
 
 def kernel_objects(
@@ -194,31 +181,3 @@ def kernel_run(
         for one in expand(found)
     )
     return KernelRun((process,), records, (launcher, *links.values()))
-
-
-def point_run(
-    point: Point,
-    release: Release,
-    *,
-    run_dir: Path,
-    launcher: Path,
-    objects: Mapping[Row, Path],
-    data: Path,
-) -> KernelRun:
-    """What a point of this engine runs; ``run_dir`` is where its process will.
-
-    Raises:
-        ConfigError: as :func:`point_launches` and :func:`kernel_run`; a directory that the guest cannot see.
-        NotDerivable: a layer that MIOpen refuses.
-    """
-    for directory in (run_dir, launcher.parent):
-        refuse_redirected(directory.resolve())
-    return kernel_run(
-        point_launches(point.config_text, point.direction, point.options),
-        gfx=point.gfx,
-        options=dict(point.options),
-        launcher=launcher,
-        objects=objects,
-        data=data,
-        release_dumps=release.capabilities.per_kernel_statistics,
-    )
