@@ -142,6 +142,8 @@ def test_two_sweeps_that_share_a_point_share_its_run(root: Path) -> None:
     few = HEAD + "options: {num-compute-units: 8}\nlayer: {n: 10}\n"
     assert one(root, few).id == many[2].id
     assert one(root, HEAD + "options: {num-compute-units: 8}\n").id == many[3].id
+    written = one(root, HEAD + "options: {num-tccs: 2, num-dirs: 4, mem-req-latency: 7}\n")
+    assert one(root, HEAD + "options: {mem-req-latency: 7, num-tccs: 2, num-dirs: 4}\n").id == written.id
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Each distinct set of options and each distinct network is resolved and checked o
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -161,7 +162,8 @@ class Resolver:
                 f"one of {', '.join(base.release_file.gfx)}, or another release",
             )
             return None
-        changed = {n: v for n, v in full.items() if base.defaults.get(n) != v or n not in base.defaults}
+        names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
+        changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
         memory = str(full["mem-size"]) if "mem-size" in given else None
         room = Room(
             simds=int(full["simds-per-cu"]),
@@ -325,3 +327,9 @@ class Resolver:
             document = yamlio.load(self._root / paths.machine_file(machine))
             file = document.where(("options", option))
         self._problems[key] = ConfigError(message, file=file, key=option, value=value, remedy=remedy)
+
+
+@functools.cache
+def _order() -> Mapping[str, int]:
+    """Place of each option in the catalogue: labels do not follow the order of a sweep file."""
+    return {name: number for number, name in enumerate(options.catalogue())}

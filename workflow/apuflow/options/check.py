@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from apuflow.options.catalogue import RELEASES, Option, Value, catalogue, position, short_names
 from apuflow.options.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
@@ -49,7 +50,7 @@ def check(options: Mapping[str, Value], release: str) -> tuple[OptionProblem, ..
     alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
     if alone:
         return alone
-    return tuple(_together({**defaults(release), **options}, release))
+    return tuple(_together({**_defaults(release), **options}, release))
 
 
 def defaults(release: str) -> dict[str, Value]:
@@ -58,6 +59,11 @@ def defaults(release: str) -> dict[str, Value]:
     Options without a default (thresholds, prefetchers) are absent; ``mem-size`` has gem5's 512 MB here, which
     ``apuflow.points`` replaces by what the workload needs.
     """
+    return dict(_defaults(release))
+
+
+@lru_cache(maxsize=len(RELEASES))
+def _defaults(release: str) -> Mapping[str, Value]:
     result: dict[str, Value] = {}
     for name, option in catalogue().items():
         if option.role == "machine" and option.known_to(release):
@@ -67,6 +73,12 @@ def defaults(release: str) -> dict[str, Value]:
             if value is not None:
                 result[name] = value
     return result
+
+
+@lru_cache(maxsize=1)
+def _garnet_options() -> tuple[str, ...]:
+    """Options that only the garnet network reads."""
+    return tuple(name for name, option in catalogue().items() if option.meaning.startswith("garnet"))
 
 
 def canonical(name: str, value: Value) -> Value:
@@ -83,7 +95,7 @@ def canonical(name: str, value: Value) -> Value:
 
 def resolve(given: Mapping[str, Value], release: str) -> dict[str, Value]:
     """All options: the given ones over the release's defaults."""
-    return {**defaults(release), **{name: canonical(name, value) for name, value in given.items()}}
+    return {**_defaults(release), **{name: canonical(name, value) for name, value in given.items()}}
 
 
 def arguments(options: Mapping[str, Value], release: str) -> list[str]:
@@ -209,9 +221,8 @@ def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProb
     if "pf-type" in options and "TLB-prefetch" not in options:
         yield problem("pf-type", "has no effect without TLB-prefetch", "set TLB-prefetch too")
     if options["network"] == "simple":
-        changed = {n: v for n, v in options.items() if catalogue()[n].meaning.startswith("garnet")}
-        for name, value in changed.items():
-            if value != catalogue()[name].default_at(release):
+        for name in _garnet_options():
+            if name in options and options[name] != _defaults(release)[name]:
                 yield problem(name, "has an effect in garnet only", "set network: garnet, or leave it out")
 
 
