@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import lzma
+import struct
 from pathlib import Path
 
 import pytest
 
 from apuflow.dnnmark import parse
 from apuflow.errors import ConfigError, NotDerivable
-from apuflow.miopen import Launch, expand, kernel_rows, launches
+from apuflow.miopen import Arg, Launch, expand, kernel_rows, launches
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -143,6 +144,47 @@ def test_keys_and_geometry_equal_those_of_miopens_own_host_code() -> None:
             for launch in launches(parse(case["config"]), case["direction"], case["num_cus"])
             if launch.library == "miopen"
         ]
+        assert found == case["launches"], case["config"]
+
+
+def printed(arg: Arg) -> str:
+    """A kernel argument as the recording program prints it: buffers by name, others by type and value."""
+    if arg.kind == "buffer":
+        return str(arg.value)
+    number = float(arg.value)
+    if arg.kind == "float":
+        (number,) = struct.unpack("f", struct.pack("f", number))
+    return {"float": "f", "double": "d"}.get(arg.kind, "i") + (
+        str(arg.value) if arg.kind in ("int", "uint") else f"{number:.9g}"
+    )
+
+
+def test_every_dispatch_equals_miopens_own_with_its_arguments_and_matrix_products() -> None:
+    """400 softmax, batch normalisation and convolution layers, plain and transposed, image by image."""
+    with lzma.open(DATA / "miopen_dispatches.jsonl.xz", "rt") as stream:
+        cases = [json.loads(line) for line in stream]
+    assert len(cases) == 400
+    for case in cases:
+        found: list[dict[str, object]] = []
+        for launch in expand(launches(parse(case["config"]), case["direction"], 4)):
+            args = [printed(arg) for arg in launch.args]
+            if launch.gemm is None:
+                found.append(
+                    {
+                        "program": launch.program,
+                        "arguments": launch.arguments,
+                        "kernel": launch.kernel,
+                        "grid": list(launch.grid),
+                        "workgroup": list(launch.workgroup),
+                        "args": args,
+                    }
+                )
+                continue
+            gemm = launch.gemm
+            sizes = [gemm.m, gemm.n, gemm.k, gemm.transpose_a, gemm.transpose_b, gemm.batch]
+            strides = [gemm.lda, gemm.ldb, gemm.ldc, gemm.stride_a, gemm.stride_b, gemm.stride_c]
+            rest = [gemm.beta, gemm.offset_a, gemm.offset_b, gemm.offset_c]
+            found.append({"gemm": [*sizes, *strides, *rest], "args": args})
         assert found == case["launches"], case["config"]
 
 
