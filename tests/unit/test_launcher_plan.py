@@ -203,7 +203,7 @@ def test_packing_by_hand(tmp_path: Path) -> None:
     planned.write()
     done = run(played(), planned.list_file, trace=tmp_path / "trace", idle=True)
     assert done.returncode == 0, done.stderr
-    arguments = (tmp_path / "trace").read_bytes()[64 + 256 + 256 :]
+    arguments = (tmp_path / "trace").read_bytes()[8 + 64 + 256 + 256 :]
     assert len(arguments) == 96
     assert arguments[8:16] == bytes.fromhex("30000000 10000000")  # 48 and 16
     assert arguments[40:48] == bytes.fromhex("000000000000e03f")  # 0.5

@@ -1,6 +1,6 @@
 /* Stands in for guest/sys.c in tests: real system calls, and a /dev/kfd played by a thread.
  *
- * The "GPU" appends what it was given to the file $FAKE_TRACE, per dispatch: the 64-byte packet, 256 bytes from the
+ * The "GPU" appends what it was given to the file $FAKE_TRACE, per dispatch: the packet's address, its 64 bytes, 256 bytes from the
  * kernel object, 256 bytes of the queue's amd_queue_t, and the kernel arguments (their size is in the descriptor).
  * Then it plays a kernel: y[i] = 2 * x[i] for every work-item, x and y being the first two arguments; none if
  * $FAKE_IDLE is set.
@@ -34,6 +34,7 @@ static void run_packet(const uint8_t *packet)
     memcpy(&signal, packet + 56, 8);
     memcpy(&grid, packet + 12, 4);
     memcpy(&bytes, (void *)(object + 8), 4);
+    fwrite(&packet, 8, 1, trace);
     fwrite(packet, 64, 1, trace);
     fwrite((void *)object, 256, 1, trace);
     fwrite((void *)(queue.read_pointer_address - 0x80), 256, 1, trace);
@@ -56,7 +57,9 @@ static void *gpu(void *unused)
             usleep(50);
             continue;
         }
-        run_packet((uint8_t *)queue.ring_base_address + done++ % 64 * 64);
+        /* gem5 takes half of a GFX8 ring for a second view of the same memory (HSAQueueDescriptor::ptr). */
+        uint64_t packets = queue.ring_size / 64 / (queue.gpu_id == 22124 || getenv("FAKE_GFX9") ? 1 : 2);
+        run_packet((uint8_t *)queue.ring_base_address + done++ % packets * 64);
     }
     return NULL;
 }

@@ -3,10 +3,10 @@
 enum { MAX_WORDS = 16 };
 
 static const struct device DEVICES[] = {
-    { "gfx801", 0x28, 2765, 0, 0 },
-    { "gfx803", 0x2a, 50156, 1, 0 },
-    { "gfx900", 0x2c, 22124, 1, 1 },
-    { "gfx902", 0x2d, 2765, 0, 0 },
+    { .name = "gfx801", .elf_machine = 0x28, .gpu_id = 2765, .doubled_ring = 1 },
+    { .name = "gfx803", .elf_machine = 0x2a, .gpu_id = 50156, .discrete = 1, .doubled_ring = 1 },
+    { .name = "gfx900", .elf_machine = 0x2c, .gpu_id = 22124, .discrete = 1, .wide_doorbell = 1 },
+    { .name = "gfx902", .elf_machine = 0x2d, .gpu_id = 2765 },
 };
 
 struct parser {

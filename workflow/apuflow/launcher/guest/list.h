@@ -45,6 +45,7 @@ struct device {
     uint32_t gpu_id;      /* gem5 configs/example/hsaTopology.py */
     int discrete;
     int wide_doorbell;    /* 8 bytes, holding the last packet's index, instead of 4 with the next index */
+    int doubled_ring;     /* GFX8: a ring is said to be twice as large as the packets it holds (hsa_packet_processor.hh) */
 };
 
 struct list {

@@ -2,7 +2,13 @@
 #include "kfd.h"
 #include "memory.h"
 
-enum { LANES = 64, PACKET_BYTES = 64, RING_PACKETS = 64, WAIT_FOREVER = 0xfffffffe };
+enum { LANES = 64, LINE = 64, PACKET_BYTES = 64, LEAST_PACKETS = 64, WAIT_FOREVER = 0xfffffffe };
+
+/*
+ * gem5 before v24.0 does not invalidate the scalar cache when a kernel starts. Kernels read their arguments and their
+ * dispatch packet through it, so both lie where no kernel has read before: the ring has a packet for each dispatch,
+ * and each has lines of its own for its arguments.
+ */
 
 /* Offsets in amd_queue_t (ROCR amd_hsa_queue.h; gem5 src/dev/hsa/hsa_queue.hh). */
 enum {
@@ -78,24 +84,28 @@ static void set_scratch(struct queue *queue, const struct list *list)
 
 struct queue create_queue(const struct list *list, int kfd)
 {
-    struct queue queue = { .kfd = kfd, .device = list->device, .poll = list->poll };
+    struct queue queue = { .kfd = kfd, .device = list->device, .poll = list->poll, .packets = LEAST_PACKETS };
     uint64_t kernarg = 0;
     for (uint64_t i = 0; i < list->action_count; i++)
-        if (list->actions[i].kind == ACTION_DISPATCH && list->actions[i].kernel.kernarg_bytes > kernarg)
-            kernarg = list->actions[i].kernel.kernarg_bytes;
+        if (list->actions[i].kind == ACTION_DISPATCH)
+            kernarg += ROUND_UP(list->actions[i].kernel.kernarg_bytes, LINE);
+    while (queue.packets < list->dispatch_count)
+        queue.packets *= 2;
+    if (queue.packets * PACKET_BYTES * 2 > UINT32_MAX)
+        fail(EXIT_MEMORY, "too many dispatches for one queue: ", decimal(list->dispatch_count), NULL);
     queue.control = gpu_pages(kfd, queue.device, PAGE);
-    queue.ring = gpu_pages(kfd, queue.device, RING_PACKETS * PACKET_BYTES);
+    queue.ring = gpu_pages(kfd, queue.device, queue.packets * PACKET_BYTES);
     queue.signal = gpu_pages(kfd, queue.device, PAGE);
     queue.descriptor = gpu_pages(kfd, queue.device, PAGE);
     queue.kernarg = gpu_pages(kfd, queue.device, kernarg + 1);
-    for (unsigned i = 0; i < RING_PACKETS; i++)
+    for (uint64_t i = 0; i < queue.packets; i++)
         store32(queue.ring + i * PACKET_BYTES, PACKET_INVALID);
     store32(queue.control + QUEUE_READ_INDEX_OFFSET, QUEUE_READ_INDEX);
     set_scratch(&queue, list);
 
     struct kfd_create_queue request = {
         .ring_base_address = (uint64_t)queue.ring,
-        .ring_size = RING_PACKETS * PACKET_BYTES,
+        .ring_size = (uint32_t)(queue.packets * PACKET_BYTES * (queue.device->doubled_ring ? 2 : 1)),
         .write_pointer_address = (uint64_t)(queue.control + QUEUE_WRITE_INDEX),
         .read_pointer_address = (uint64_t)(queue.control + QUEUE_READ_INDEX),
         .gpu_id = queue.device->gpu_id,
@@ -144,11 +154,12 @@ void dispatch(struct queue *queue, const struct action *action)
     const uint8_t *descriptor = action->object->image + action->kernel.descriptor;
     memcpy(queue->descriptor, descriptor, 64);
     store64(queue->descriptor + 16, (uint64_t)(descriptor + action->kernel.entry - queue->descriptor));
-    memset(queue->kernarg, 0, action->kernel.kernarg_bytes);
-    pack_arguments(action, queue->kernarg);
+    uint8_t *kernarg = queue->kernarg;
+    queue->kernarg += ROUND_UP(action->kernel.kernarg_bytes, LINE);
+    pack_arguments(action, kernarg);
     store64(queue->signal + SIGNAL_VALUE, 1);
 
-    uint8_t *packet = queue->ring + queue->next % RING_PACKETS * PACKET_BYTES;
+    uint8_t *packet = queue->ring + queue->next % queue->packets * PACKET_BYTES;
     unsigned dimensions = action->grid[2] > 1 ? 3 : action->grid[1] > 1 ? 2 : 1;
     for (unsigned i = 0; i < 3; i++) {
         *(volatile uint16_t *)(packet + 4 + 2 * i) = (uint16_t)action->workgroup[i];
@@ -157,7 +168,7 @@ void dispatch(struct queue *queue, const struct action *action)
     store32(packet + 24, action->kernel.private_bytes);
     store32(packet + 28, action->kernel.group_bytes);
     store64(packet + 32, (uint64_t)queue->descriptor);
-    store64(packet + 40, (uint64_t)queue->kernarg);
+    store64(packet + 40, (uint64_t)kernarg);
     store64(packet + 56, (uint64_t)queue->signal);
     store32(packet, (uint32_t)dimensions << 16 | PACKET_DISPATCH | SYSTEM_FENCES);
     queue->next++;

@@ -10,11 +10,12 @@ struct queue {
     int poll;
     uint8_t *control; /* amd_queue_t: what the packet processor reads about the queue */
     uint8_t *ring;
+    uint64_t packets; /* a power of two */
     volatile uint8_t *doorbell;
     uint64_t next; /* index of the next packet */
     uint8_t *signal;
     uint8_t *descriptor; /* the running kernel's, followed by zeros */
-    uint8_t *kernarg;
+    uint8_t *kernarg; /* where the next dispatch's arguments go; zeros from there on */
     uint32_t event;
 };
 
