@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow import dnnmark, labels, options, paths, yamlio
+from apuflow import labels, options, paths, yamlio
 from apuflow.config import EngineName, Release, Sweep, Workload, load_machine, load_release
 from apuflow.config.base import together
 from apuflow.config.site import load_site
 from apuflow.errors import ConfigError
+from apuflow.networks import Network, Networks
 from apuflow.options import Value
 from apuflow.origin import engine_content
 from apuflow.placement import Room, misfits
@@ -44,17 +45,6 @@ class Base:
     defaults: Mapping[str, Value]
     given: Mapping[str, Value]
     defaults_hash: str
-
-
-@dataclass(frozen=True)
-class Network:
-    """A workload's network with a point's layer values; all None or 0 for a command."""
-
-    text: str | None
-    parsed: dnnmark.Network | None
-    device_bytes: int
-    mmap_bytes: int
-    label: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -90,10 +80,8 @@ class Resolver:
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
-        self._networks: dict[Assignment, Network | None] = {}
-        self._layer_parts: dict[tuple[str, Value], str] = {}
+        self._networks = Networks(workload, plan.layer, self._note_network)
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
-        self._shipped = self._network_text({})
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
@@ -118,7 +106,7 @@ class Resolver:
     def resolve(self, engine: EngineName, assignment: Assignment) -> Resolved | None:
         """One point; None when something is wrong with it (noted)."""
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
-        network = self._network(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        network = self._networks.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or network is None:
             return None
         changed = dict(machine.changed)
@@ -185,75 +173,11 @@ class Resolver:
             release_file = load_release(release, self._root)
             given = load_machine(machine, self._root).options
         except ConfigError as error:
-            self._problems[(error.message, str(error.value), "")] = error
+            self._keep(error)
             return None
         defaults = options.defaults(release_file.options_of)
         text = json.dumps(defaults, sort_keys=True)
         return Base(release, release_file, defaults, given, hashlib.sha256(text.encode()).hexdigest()[:8])
-
-    # network -------------------------------------------------------------------------------------------
-
-    def _network(self, assignment: Assignment) -> Network | None:
-        if assignment not in self._networks:
-            try:
-                self._networks[assignment] = self._resolve_network(
-                    {name.removeprefix("layer."): value for name, value in assignment}
-                )
-            except ConfigError as error:
-                key = (error.key or "").partition(" ")[0].removeprefix("layer.")
-                self._note(error.message, f"layer.{key}", error.value, error.remedy or "")
-                self._networks[assignment] = None
-        return self._networks[assignment]
-
-    def _resolve_network(self, values: dict[str, Value]) -> Network | None:
-        layer = {**self._plan.layer, **values}
-        workload = self._workload
-        if workload.config_text is None or workload.direction is None:
-            if layer:
-                name = next(iter(layer))
-                self._note("a command has no layers", f"layer.{name}", layer[name], "leave layer out for it")
-                return None
-            memory = 0 if workload.command is None else options.size_bytes(workload.command.memory) or 0
-            return Network(None, None, memory, 0, ())
-        text = self._network_text(layer)
-        parsed = dnnmark.parse(text or "", workload.config_file)
-        errors = [
-            problem
-            for problem in dnnmark.check(parsed, workload.direction, workload.handles)
-            if problem.level == "error"
-        ]
-        for problem in errors:
-            self._note(
-                f"layer {problem.layer}: {problem.message}", "layer", layer or "as shipped", problem.remedy
-            )
-        if errors:
-            return None
-        return Network(
-            parsed.write(),
-            parsed,
-            dnnmark.device_bytes(parsed, workload.direction),
-            dnnmark.mmap_bytes(parsed, workload.direction),
-            self._layer_label(layer, text),
-        )
-
-    def _network_text(self, layer: Mapping[str, Value]) -> str | None:
-        text = self._workload.config_text
-        if text is None or not layer:
-            return text
-        return dnnmark.with_layer_values(text, layer, self._workload.config_file)
-
-    def _layer_label(self, layer: Mapping[str, Value], text: str | None) -> tuple[str, ...]:
-        """``n10``, for each key whose value is not the workload's as shipped."""
-        parts = []
-        for name in sorted(layer):
-            key = (name, layer[name])
-            if key not in self._layer_parts:
-                alone = text if len(layer) == 1 else self._network_text({name: layer[name]})
-                self._layer_parts[key] = (
-                    "" if alone == self._shipped else labels.value_part(name, layer[name])
-                )
-            parts.append(self._layer_parts[key])
-        return tuple(part for part in parts if part)
 
     # both ----------------------------------------------------------------------------------------------
 
@@ -319,14 +243,19 @@ class Resolver:
         self, message: str, option: str, value: object, remedy: str, machine: str | None = None
     ) -> None:
         """Keep a problem; ``machine``: the option may stand in that machine's file instead of the sweep's."""
-        key = (message, option, str(value))
-        if key in self._problems:
-            return
         file = line_of(self._sweep, self._root, [option.removeprefix("layer."), option])
         if machine is not None and option not in self._plan.options and option not in self._plan.axes:
             document = yamlio.load(self._root / paths.machine_file(machine))
             file = document.where(("options", option))
-        self._problems[key] = ConfigError(message, file=file, key=option, value=value, remedy=remedy)
+        self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
+
+    def _note_network(self, error: ConfigError) -> None:
+        if error.file is None:
+            error.file = line_of(self._sweep, self._root, [(error.key or "").removeprefix("layer."), "layer"])
+        self._keep(error)
+
+    def _keep(self, error: ConfigError) -> None:
+        self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
 
 
 @functools.cache
