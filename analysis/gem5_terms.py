@@ -32,6 +32,9 @@ ARRAYS: dict[str, str] = {
 }
 """Arrays of objects, and a statistic that every element prints even when it is zero."""
 
+CHECKED: tuple[str, ...] = ("instCyclesVALU",)
+"""Rows of a compute unit that only identities need."""
+
 Lookup = Callable[[str], float | None]
 
 
@@ -83,7 +86,7 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
 @cache
 def unit_rows() -> tuple[str, ...]:
     """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
-    wanted: dict[str, None] = {}
+    wanted: dict[str, None] = dict.fromkeys(CHECKED)
     for counter in COUNTERS:
         for terms in parse(counter.stats) if counter.stats else ():
             for term in terms:

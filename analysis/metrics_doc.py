@@ -17,7 +17,8 @@ _INTRODUCTION = """\
 
 Every engine reports the same counters; metrics are formulas over counters and machine parameters (options of
 apu_se.py with `-` written `_`). This page is written from the tables that compute them
-(`analysis/counter_table.py`, `analysis/metric*.py`) by `python -m analysis.metrics_doc`; a test keeps it in step.
+(`analysis/counter_table.py`, `analysis/metric*.py`) by `python -m analysis.metrics_doc`; a test keeps it in
+step.
 
 Sums run over all compute units, caches and channels, and numerators and denominators are summed before they
 are divided. A metric whose counters an engine or release does not yield is empty. A value outside its range
@@ -41,9 +42,9 @@ def render() -> str:
         for c in COUNTERS
     )
     parts.append(
-        "## Counters\n\nThe fourth column is where gem5 keeps it, `CUs*` standing for all compute units; names "
-        "that begin with a dot or `CUs*` belong to the shader (`system.cpuN`). The last column is how the dumps "
-        "of one run are put together.\n\n"
+        "## Counters\n\nThe fourth column is where gem5 keeps it, `CUs*` standing for all compute units; "
+        "names that begin with a dot or `CUs*` belong to the shader (`system.cpuN`), the others to `system`. "
+        "The last column is how the dumps of one run are put together.\n\n"
         + _table(("name", "unit", "meaning", "gem5 statistics", "dumps"), counters)
     )
     return "\n".join(parts)

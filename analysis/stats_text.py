@@ -32,7 +32,6 @@ _ROW = re.compile(rf"(?P<name>\S+) +(?P<value>{_NUMBER})(?=\s|$)")
 _ONELINE = re.compile(r"(?P<name>\S+) +\|")
 _SHARES = re.compile(r"\s*([\d.]+|inf|nan)%(?:\s+([\d.]+|inf|nan)%)?")
 _CELL = re.compile(rf"\s*({_NUMBER})(?:\s+([\d.]+|nan|inf)%)?(?:\s+([\d.]+|nan|inf)%)?")
-_UNIT = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)\s*$")
 
 Text = bytes | memoryview
 Source = Callable[[int, int], bytes]
@@ -136,10 +135,19 @@ def description(tail: str) -> tuple[str, str]:
     if not hash_sign:
         text = _SHARES.sub("", before, count=1).rpartition("|")[2].rpartition("%")[2]
         text = text.lstrip("0123456789. ")
-    unit = _UNIT.search(text)
-    if unit is None:
-        return text.strip(), ""
-    return text[: unit.start()].strip(), unit[1]
+    start = _unit_start(text)
+    return text[:start].strip(), text[start:].strip()[1:-1]
+
+
+def _unit_start(text: str) -> int:
+    """Where the parenthesis that ends a line opens; the line's end if there is none."""
+    depth = 0
+    if text.rstrip().endswith(")"):
+        for at in range(len(text) - 1, -1, -1):
+            depth += (text[at] == ")") - (text[at] == "(")
+            if depth == 0 and text[at] == "(":
+                return at
+    return len(text)
 
 
 def selection(patterns: Sequence[str]) -> str:
