@@ -57,8 +57,8 @@ def test_a_record_says_what_ran_from_which_sources(finished: Gem5Project) -> Non
         assert "SoftmaxForward" in {launch["kernel"] for launch in record["launches"]}
 
 
-def test_every_run_found_its_kernels_in_its_own_home(finished: Gem5Project) -> None:
-    databases = sorted((finished.root / "runs").rglob("*.ukdb"))
+def test_each_compute_unit_count_has_its_database(finished: Gem5Project) -> None:
+    databases = sorted((finished.root / "cachefiles").rglob("*.ukdb"))
     assert {path.name for path in databases} == {"gfx801_4.ukdb", "gfx801_8.ukdb", "gfx801_16.ukdb"}
     with sqlite3.connect(databases[0]) as connection:
         [(name, arguments)] = connection.execute("SELECT kernel_name, kernel_args FROM kern_db").fetchall()
@@ -77,43 +77,54 @@ def test_nothing_runs_again_after_a_new_clone_of_the_toolchain(finished: Gem5Pro
     assert {path: path.stat().st_mtime_ns for path in finished.records()} == before
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "status", "text"),
-    [
-        ("panic", "gem5_panic", "General-Protection"),
-        ("exit1", "guest_failure", "exit"),
-        ("deadlock", "deadlock", "deadlock"),
-        ("guest_oom", "guest_out_of_memory", "Out of memory"),
-        ("missing_kernel", "missing_kernel", "apuflow kernels"),
-    ],
-)
-def test_a_failed_run_leaves_its_evidence_and_no_row(
-    gem5: Gem5Project, behaviour: str, status: str, text: str
-) -> None:
-    gem5.sweep("one", axes={"num-compute-units": [4, 16]})
-    assert gem5.run("--until", "own_gem5", "gem5", "results/one/softmax_fwd.csv").returncode == 0
-    repositories.behave(gem5.binary, {"num-compute-units=16": behaviour})
+FAILURES = {
+    1: ("panic", "gem5_panic", "General-Protection"),
+    2: ("exit1", "guest_failure", "exit"),
+    16: ("deadlock", "deadlock", "deadlock"),
+    32: ("guest_oom", "guest_out_of_memory", "Out of memory"),
+    64: ("missing_kernel", "missing_kernel", "apuflow kernels"),
+}
+
+
+def test_failed_runs_leave_evidence_and_no_row_and_a_plain_rerun_completes(gem5: Gem5Project) -> None:
+    table = gem5.root / "results/one/softmax_fwd.csv"
+    gem5.sweep("one", axes={"num-compute-units": [4, *FAILURES]})
+    assert gem5.run("--until", "gem5", "results/one/softmax_fwd.csv").returncode == 0
+    repositories.behave(
+        gem5.binary, {f"num-compute-units={cus} ": what for cus, (what, _, _) in FAILURES.items()}
+    )
     done = gem5.run("results/one/softmax_fwd.csv")
     assert done.returncode != 0
-    assert status in done.stderr and text in done.stderr
-    assert not (gem5.root / "results/one/softmax_fwd.csv").exists()
+    assert not table.exists()
     assert len(gem5.records()) == 1
-    failure = next((gem5.root / "runs").rglob("failure.json"))
-    assert json.loads(failure.read_text())["status"] == status
-    assert (failure.parent / "command.sh").exists()
+    failures = {
+        record["options"]["num-compute-units"]: (record["status"], path)
+        for path in (gem5.root / "runs").rglob("failure.json")
+        for record in [json.loads(path.read_text())]
+    }
+    for cus, (_, status, text) in FAILURES.items():
+        assert failures[cus][0] == status
+        assert (failures[cus][1].parent / "command.sh").exists()
+        assert status in done.stderr and text in done.stderr
 
+    gem5.sweep("one", axes={"num-compute-units": [4, *FAILURES]}, on_failure="record")
+    done = gem5.run("results/one/softmax_fwd.csv")
+    assert done.returncode == 0, done.stderr
+    frame = pd.read_csv(table).set_index("num_compute_units")
+    assert frame["status"].to_dict() == {4: "completed", **{cus: f[1] for cus, f in FAILURES.items()}}
+    assert frame["gpu_cycles"].isna().to_dict() == {4: False, **dict.fromkeys(FAILURES, True)}
+    assert "General-Protection" in frame.loc[1, "evidence"]
+
+
+def test_a_plain_rerun_repeats_only_what_failed(gem5: Gem5Project) -> None:
+    gem5.sweep("one", axes={"num-compute-units": [4, 16]})
+    assert gem5.run("--until", "gem5", "results/one/softmax_fwd.csv").returncode == 0
+    repositories.behave(gem5.binary, {"num-compute-units=16 ": "panic"})
+    assert gem5.run("results/one/softmax_fwd.csv").returncode != 0
+    [kept] = gem5.records()
+    before = kept.stat().st_mtime_ns
     repositories.behave(gem5.binary, {})
     done = gem5.run("results/one/softmax_fwd.csv")
     assert done.returncode == 0, done.stderr
     assert len(pd.read_csv(gem5.root / "results/one/softmax_fwd.csv")) == 2
-
-
-def test_a_recording_sweep_shows_the_failed_point_with_empty_metrics(gem5: Gem5Project) -> None:
-    gem5.sweep("one", axes={"num-compute-units": [4, 16]}, on_failure="record")
-    assert gem5.run("--until", "gem5", "results/one/softmax_fwd.csv").returncode == 0
-    repositories.behave(gem5.binary, {"num-compute-units=16": "panic"})
-    done = gem5.run("results/one/softmax_fwd.csv")
-    assert done.returncode == 0, done.stderr
-    frame = pd.read_csv(gem5.root / "results/one/softmax_fwd.csv").set_index("num_compute_units")
-    assert frame["status"].to_dict() == {4: "completed", 16: "gem5_panic"}
-    assert pd.isna(frame.loc[16, "gpu_cycles"]) and "General-Protection" in frame.loc[16, "evidence"]
+    assert kept.stat().st_mtime_ns == before

@@ -1,0 +1,39 @@
+"""Fixtures of the tests with real engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from docker_daemon import Daemon, answers, load_base, start
+
+
+@pytest.fixture(scope="session")
+def docker_url() -> Iterator[str]:
+    """Address of a Docker daemon: DOCKER_HOST, the machine's own, or one started for the session."""
+    for url in (os.environ.get("DOCKER_HOST"), "unix:///var/run/docker.sock"):
+        if url and answers(url):
+            yield url
+            return
+    daemon = start()
+    if daemon is None:
+        pytest.skip("no Docker daemon, and none can be started (needs root and dockerd)")
+    yield daemon.url
+    daemon.stop()
+
+
+@pytest.fixture(scope="session")
+def docker_image(docker_url: str) -> str:
+    """An image with python3, make and the stand-in scons."""
+    return load_base(docker_url)
+
+
+@pytest.fixture
+def own_daemon() -> Iterator[Daemon]:
+    """A daemon that a test may stop."""
+    daemon = start()
+    if daemon is None:
+        pytest.skip("needs root and dockerd")
+    yield daemon
+    daemon.stop()

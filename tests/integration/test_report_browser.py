@@ -1,0 +1,260 @@
+"""The report in a real browser: what a reader does with mouse, keyboard and phone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+from result_frames import grid, table
+
+from analysis import figures
+from analysis.report import SweepDescription, render
+
+pytestmark = pytest.mark.browser
+
+BROWSER = os.environ.get("APUFLOW_TEST_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bold</b>"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of 18 workloads on five machines, one point failed with a hostile message."""
+    root = tmp_path_factory.mktemp("report")
+    programs = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropout", "bypass")
+    workloads = [f"{program}_{direction}" for program in programs for direction in ("fwd", "bwd")]
+    frame = grid({"num_compute_units": [4, 8, 16, 32, 64]}, workloads=workloads)
+    rows = frame.to_dict("records")
+    rows[0] = {**rows[0], "status": "guest_failure", "evidence": HOSTILE}
+    frame = table(rows, ["num_compute_units"])
+    plot = figures.make("speedup", frame)
+    drawn = figures.save(plot.figure, plot.data, root / "figures" / "speedup")
+    sweep = SweepDescription("wide", "A sweep of " + HOSTILE, ("preview",), tuple(workloads))
+    render(sweep, {str(root / "all.csv"): frame}, [], [drawn[0]], root / "report.html")
+    return root / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if BROWSER is None:
+        pytest.skip("no chromium: set APUFLOW_TEST_BROWSER or install it")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        profile = tmp_path_factory.mktemp("profile")
+        context = driver.chromium.launch_persistent_context(
+            str(profile), executable_path=BROWSER, args=FLAGS, viewport={"width": 1280, "height": 900}
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    """The report, freshly opened; any message on the console or request for a resource fails the test."""
+    opened = browser.new_page()
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: said.append(f"error: {error}"))
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.set_default_timeout(5000)
+    opened.goto(report.as_uri())
+    yield opened
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
+    opened.close()
+
+
+def cells(page: Any, column: str) -> list[str]:
+    """The texts of one column of the page of the table that is shown."""
+    names = page.eval_on_selector_all("#results thead th", "nodes => nodes.map((node) => node.dataset.name)")
+    index = names.index(column) + 1
+    return [text.strip() for text in page.locator(f"#results tbody td:nth-child({index})").all_inner_texts()]
+
+
+def numbers(texts: list[str]) -> list[float]:
+    return [float(text.replace("\u202f", "")) for text in texts if text != "–"]
+
+
+def test_it_opens_and_runs_nothing_of_what_it_shows(page: Any) -> None:
+    assert page.title() == "wide · apuflow report"
+    assert page.locator("#results tbody tr").count() == 25
+    assert page.locator(".lead").inner_text() == "A sweep of " + HOSTILE
+    assert page.locator("main b").count() == 0
+    shown = page.eval_on_selector_all("figure img", "nodes => nodes.map((node) => node.naturalWidth)")
+    assert shown and all(width > 100 for width in shown)
+
+
+def test_headings_sort_and_say_so(page: Any) -> None:
+    heading = page.locator("#results th[data-name=gpu_cycles]")
+    button = heading.locator("button")
+    button.click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    rising = numbers(cells(page, "gpu_cycles"))
+    assert len(rising) == 25 and rising == sorted(rising) and rising[0] == 1000
+    button.click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    falling = numbers(cells(page, "gpu_cycles"))
+    assert falling == sorted(falling, reverse=True) and falling[0] == 16000
+    page.locator("#results th[data-name=workload] button").click()
+    assert heading.get_attribute("aria-sort") == "none"
+    assert cells(page, "workload")[0] == "activation_bwd"
+
+
+def test_unknown_values_stay_at_the_end(page: Any) -> None:
+    page.locator("#rows select").last.select_option("500")
+    for _ in range(2):
+        page.locator("#results th[data-name=gpu_cycles] button").click()
+        assert cells(page, "gpu_cycles")[-1] == "–"
+
+
+def test_the_keyboard_sorts(page: Any) -> None:
+    page.locator("#results th[data-name=num_compute_units] button").focus()
+    page.keyboard.press("Enter")
+    heading = page.locator("#results th[data-name=num_compute_units]")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert page.evaluate("document.activeElement.closest('th')?.dataset.name") == "num_compute_units"
+    page.keyboard.press("Space")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert numbers(cells(page, "num_compute_units"))[0] == 64
+
+
+def test_search_and_filters_narrow_the_table(page: Any) -> None:
+    page.get_by_label("Search").fill("softmax bwd")
+    assert set(cells(page, "workload")) == {"softmax_bwd"}
+    assert page.locator("#rows .status").inner_text() == "5 of 90 rows"
+    page.get_by_label("Compute units", exact=True).select_option("=16")
+    assert numbers(cells(page, "gpu_cycles")) == [4000]
+    page.get_by_label("Search").fill("nothing like this")
+    assert page.locator("#results tbody tr").count() == 0
+    page.get_by_label("Search").fill("")
+    page.get_by_label("Compute units", exact=True).select_option("")
+    page.get_by_label("status", exact=True).select_option("=guest_failure")
+    assert page.locator("#results tbody tr").count() == 1
+
+
+def test_pages_turn(page: Any) -> None:
+    first = cells(page, "point")
+    page.get_by_role("button", name="Next").click()
+    assert cells(page, "point") != first or cells(page, "workload")[0] != "conv_fwd"
+    assert "page 2 of 4" in page.locator(".pager").inner_text()
+    page.get_by_role("button", name="Previous").click()
+    assert cells(page, "point") == first
+    assert page.get_by_role("button", name="Previous").is_disabled()
+
+
+def test_columns_can_be_chosen(page: Any) -> None:
+    assert page.locator("#results th[data-name=gfx]").count() == 0
+    page.locator("#rows summary").click()
+    page.locator(".choices label", has_text="gfx").locator("input").check()
+    assert set(cells(page, "gfx")) == {"gfx801"}
+
+
+def test_the_selection_is_saved_as_csv(page: Any, tmp_path: Path) -> None:
+    page.get_by_label("Search").fill("lrn_fwd")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved = tmp_path / "selection.csv"
+    download.value.save_as(saved)
+    lines = saved.read_text().splitlines()
+    assert len(lines) == 6 and lines[0].startswith("workload,point") and "gpu_cycles" in lines[0]
+    assert "lrn_fwd" in lines[1] and "16000" in lines[1]
+
+
+def test_hovering_reads_a_value(page: Any) -> None:
+    plot = page.locator(".plot svg")
+    plot.scroll_into_view_if_needed()
+    page.locator(".plot g.series").nth(1).locator("circle").last.hover()
+    tip = page.locator(".tip")
+    assert tip.is_visible()
+    text = tip.inner_text()
+    assert "Compute units: 64" in text and "speedup: 16" in text
+    page.mouse.move(2, 2)
+    assert not tip.is_visible()
+
+
+def test_arrow_keys_read_values_aloud(page: Any) -> None:
+    page.locator(".plot svg").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    spoken = page.locator("#chart [role=status]").inner_text()
+    assert spoken.startswith("conv_bwd") and "Compute units: 16" in spoken
+    page.keyboard.press("Escape")
+    assert not page.locator(".tip").is_visible()
+
+
+def test_lines_are_switched_by_buttons(page: Any) -> None:
+    series = page.locator(".plot g.series")
+    assert series.count() == 8
+    button = page.locator(".toggles button").nth(17)
+    assert button.get_attribute("aria-pressed") == "false"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert series.count() == 9
+    assert page.locator(".toggles button").nth(17).get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.dataset.line") == "bypass_bwd"
+    page.get_by_role("button", name="No line").click()
+    assert series.count() == 0 and "No line is switched on." in page.locator(".plot").text_content()
+    page.get_by_role("button", name="All lines").click()
+    assert series.count() == 18
+
+
+def test_the_chart_shows_any_quantity(page: Any) -> None:
+    page.get_by_label("Up", exact=True).select_option("gpu_cycles")
+    assert "gpu_cycles (cycle)" in page.locator(".plot svg").text_content()
+    page.locator(".plot svg").focus()
+    page.keyboard.press("ArrowRight")
+    assert "gpu_cycles: 8\u202f000 cycle" in page.locator(".tip").inner_text()
+
+
+def test_a_phone_shows_it_without_sideways_scrolling(page: Any) -> None:
+    page.set_viewport_size({"width": 375, "height": 740})
+    page.reload()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('main *')].filter((node) => {
+            const box = node.getBoundingClientRect();
+            return box.right > innerWidth + 1 && !node.closest('.scroll, pre, .hidden, .choices');
+        }).map((node) => node.tagName + '.' + node.className)"""
+    )
+    assert wide == []
+    box = page.get_by_role("button", name="Next").bounding_box()
+    assert box["height"] >= 32
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_it_prints_whole_tables(page: Any) -> None:
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#results tbody tr").count() == 90
+    assert not page.locator("nav").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#results tbody tr").count() == 25
+    page.emulate_media(media="screen")
+
+
+def test_without_scripts_it_still_reads(browser: Any, report: Path, tmp_path: Path) -> None:
+    html = report.read_text(encoding="utf-8").replace("script-src 'sha256-", "script-src 'sha256-x")
+    (tmp_path / "report.html").write_text(html, encoding="utf-8")
+    opened = browser.new_page()
+    opened.goto((tmp_path / "report.html").as_uri())
+    assert opened.locator("#figures figure").count() == 1
+    assert opened.locator("#rows *").count() == 0
+    opened.close()
