@@ -42,10 +42,10 @@ def kernels(
     direction: Annotated[
         DirectionChoice | None, typer.Option(help="Passes to run; default: the workload's, else both.")
     ] = None,
-    num_cus: Annotated[int, typer.Option(min=1, max=4096, help="Compute units of the GPU.")] = 4,
-    gfx: Annotated[
-        str, typer.Option(help="GPU architecture, for warnings and the comparison with --db.")
-    ] = "gfx801",
+    num_cus: Annotated[
+        list[int] | None, typer.Option(min=1, max=4096, help="Compute units of the GPU [4]; can be repeated.")
+    ] = None,
+    gfx: Annotated[list[str] | None, typer.Option(help="GPU architecture [gfx801]; can be repeated.")] = None,
     db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print a kernel list in upstream's format.")] = False,
     add: Annotated[
@@ -55,22 +55,38 @@ def kernels(
     rows: Annotated[
         Path, typer.Option(help="Kernel list that every database of this project gets.")
     ] = EXTRA_ROWS,
+    build: Annotated[
+        Path | None,
+        typer.Option(help="Write a database per GPU and number of compute units to this directory."),
+    ] = None,
+    sources: Annotated[
+        Path | None, typer.Option(help="MIOpen's src/kernels; default: those of configs/site.yaml.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time [all cores].")] = None,
 ) -> None:
     """List the kernel objects that MIOpen looks up for CONFIG, or those that a database holds.
 
     With both, say which ones the database lacks (exit status 1 if any). With --add, write down a kernel that
-    cannot be derived.
+    cannot be derived. With --build, compile with this machine's clang and write databases, as upstream's
+    generate_cachefiles.py does in the image; each kernel is compiled once for all of them.
     """
+    cus, gpus = tuple(num_cus or [4]), tuple(gfx or ["gfx801"])
     if add:
         _add(add, rows)
     elif config is not None:
-        needed = _needed(config, None if direction is None else direction.value, num_cus, gfx)
-        if csv:
-            _print_csv(needed)
+        from apuflow.miopen import distinct
+
+        passes: Direction | None = None if direction is None else direction.value
+        needed = _needed(config, passes, cus, gpus[0])
+        listed = list(distinct(row for found in needed.values() for row in found))
+        if build is not None:
+            _build(needed, gpus, build, sources, jobs)
+        elif csv:
+            _print_csv(listed)
         elif db is not None:
-            _compare(needed, db, gfx)
+            _compare(listed, db, gpus[0])
         else:
-            _print_rows(needed)
+            _print_rows(listed)
     elif db is not None:
         _print_database(db)
     else:
@@ -79,13 +95,16 @@ def kernels(
         )
 
 
-def _needed(config: Path, direction: Direction | None, num_cus: int, gfx: str) -> list[Row]:
+def _needed(
+    config: Path, direction: Direction | None, counts: tuple[int, ...], gfx: str
+) -> dict[int, list[Row]]:
+    """Rows by number of compute units; traps of the network go to standard error."""
     from apuflow.dnnmark import check, parse
     from apuflow.miopen import network_rows
     from apuflow.miopen.extra import read_rows
 
     if config.suffix == ".csv":
-        return read_rows(config)
+        return dict.fromkeys(counts, read_rows(config))
     text, workload_direction = _network_text(config)
     network, passes = parse(text, config), direction or workload_direction
     layers: dict[tuple[str, str, str], list[str]] = {}
@@ -93,7 +112,7 @@ def _needed(config: Path, direction: Direction | None, num_cus: int, gfx: str) -
         layers.setdefault((problem.level, problem.message, problem.remedy), []).append(problem.layer)
     for (level, message, remedy), names in layers.items():
         typer.echo(f"{level}: {', '.join(filter(None, names))}: {message}; fix: {remedy}", err=True)
-    return list(network_rows(network, passes, num_cus))
+    return {count: list(network_rows(network, passes, count)) for count in counts}
 
 
 def _network_text(config: Path) -> tuple[str, Direction]:
@@ -157,3 +176,55 @@ def _add(texts: list[str], path: Path) -> None:
 
     added = add_rows(path, [row for text in texts for row in parse_rows(text, "--add")])
     typer.echo(f"{added} rows added to {path}; databases built from now on hold them")
+
+
+def _build(
+    needed: dict[int, list[Row]],
+    gpus: tuple[str, ...],
+    directory: Path,
+    sources: Path | None,
+    jobs: int | None,
+) -> None:
+    import os
+
+    from apuflow.miopen.compiler import host_compiler
+    from apuflow.miopen.extra import project_rows
+    from apuflow.miopen.location import db_name
+    from apuflow.miopen.prepare import directory_identity, plan_database, prepare_databases
+
+    compiler, source = host_compiler(), sources or _site_sources()
+    plans = [
+        plan_database(
+            [*rows, *project_rows()],
+            gfx,
+            count,
+            release="command",
+            compiler=compiler.identity,
+            sources=directory_identity(source),
+        )
+        for gfx in gpus
+        for count, rows in needed.items()
+    ]
+    built = prepare_databases(
+        plans,
+        compiler,
+        source,
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        place=lambda plan: directory / db_name(plan.gfx, plan.num_cus),
+    )
+    typer.echo(f"{len(built.made)} kernels compiled, {len(built.kept)} were there ({compiler.name})")
+    for plan in plans:
+        typer.echo(f"{directory / db_name(plan.gfx, plan.num_cus)}: {len(plan.objects)} kernel objects")
+
+
+def _site_sources() -> Path:
+    from apuflow.config import load_site
+
+    given = load_site(Path()).miopen_source
+    if given is None:
+        raise ConfigError(
+            "where are MIOpen's kernel sources?",
+            key="--sources",
+            remedy="name src/kernels of MIOpen at rocm-4.0.1, or set miopen_source in configs/site.yaml",
+        )
+    return Path(given) / "src/kernels" if (Path(given) / "src/kernels").is_dir() else Path(given)

@@ -44,9 +44,9 @@ class DatabasePlan:
         """Relative to the project's directory."""
         return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.num_cus))
 
-    def build(self, root: Path = Path()) -> Path:
-        """Put the database together from its objects, which must be there."""
-        target = root / self.path
+    def build(self, root: Path = Path(), target: Path | None = None) -> Path:
+        """Put the database together from its objects, which must be there; at ``path`` or at ``target``."""
+        target = target or root / self.path
         build_database(target, {key(item.row, self.gfx): item.path(root) for item in self.objects})
         return target
 
@@ -79,11 +79,15 @@ def prepare_databases(
     root: Path = Path(),
     jobs: int = 1,
     run: Runner = run_on_host,
+    place: Callable[[DatabasePlan], Path] | None = None,
 ) -> Built:
     """Compile the distinct objects of all plans, ``jobs`` at a time, then write the databases.
 
     A database that is there and sound stays; every plan's path exists afterwards. Databases of the same rows
     for other numbers of compute units are copies.
+
+    Args:
+        place: puts a database elsewhere than at its plan's path; what is there is replaced.
 
     Raises:
         EngineError: objects that failed, each with the layer that wants it; the others stay compiled.
@@ -93,16 +97,16 @@ def prepare_databases(
         (item for plan in wanted for item in plan.objects), compiler, kernels, root=root, jobs=jobs, run=run
     )
     built.check()
-    sound: dict[str, Path] = {}
+    written: dict[str, Path] = {}
     for plan in wanted:
-        target = root / plan.path
-        if not _is_sound(target):
-            if plan.identity in sound:
+        target = place(plan) if place else root / plan.path
+        if place or not _is_sound(target):
+            if plan.identity in written:
                 with atomic_write(target) as part:
-                    shutil.copyfile(sound[plan.identity], part)
+                    shutil.copyfile(written[plan.identity], part)
             else:
-                plan.build(root)
-        sound[plan.identity] = target
+                plan.build(root, target)
+        written[plan.identity] = target
     return built
 
 
