@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from apuflow.config import (
     sweep_workloads,
     workload_names,
 )
+from apuflow.config.reference import MODELS, refresh
 from apuflow.config.schemas import schema_texts
 from apuflow.errors import ConfigError
 from apuflow.points import points
@@ -157,6 +159,7 @@ def test_site_is_optional_and_checked(root: Path) -> None:
         ("gem5: {binary: /x/gem5.opt}\n", "add source"),
         ("image: {mode: local}\n", "needs a name"),
         ("mirror: {}\n", "did you mean mirrors?"),
+        ("memory: 16 GB\n", "512MB, 16GB"),
     ):
         path.write_text(text)
         with pytest.raises(ConfigError) as caught:
@@ -249,3 +252,29 @@ def test_names_are_listed_by_kind(root: Path) -> None:
     (root / "configs/machines/.hidden.yaml").write_text("x")
     (root / "configs/machines/backup.yaml~").write_text("x")
     assert not {".hidden", "backup"} & set(machine_names(root))
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_models() -> None:
+    text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"
+    assert text.count("<!-- generated: ") == text.count("<!-- end -->") == len(MODELS) + 3
+    assert refresh(text.replace("| `engines` |", "| `engine` |")) == text
+
+
+def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:
+    text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    example = text.partition("```yaml\n")[2].partition("```")[0]
+    (root / "configs/sweeps/t.yaml").write_text(example)
+    sweep = load_sweep("t", root)
+    assert sweep_workloads(sweep, root) == ["softmax_fwd"]
+    assert len(points(sweep, "softmax_fwd", root)) == 10
+
+
+def test_the_example_of_the_site_is_a_site(root: Path) -> None:
+    """As it stands, and with everything in it switched on."""
+    text = (ROOT / "configs/site.example.yaml").read_text(encoding="utf-8")
+    (root / "configs/site.yaml").write_text(text)
+    assert load_site(root).engine == "docker"
+    (root / "configs/site.yaml").write_text(re.sub(r"^# (?=\S+:|  )", "", text, flags=re.M))
+    site = load_site(root)
+    assert site.gem5.binary and site.dnnmark.build and site.mirrors.miopen and site.image.digest

@@ -1,4 +1,4 @@
-"""``apuflow schemas``: write the JSON schemas that editors check configuration files with."""
+"""``apuflow schemas``: write what is generated from the typed models: JSON schemas and reference tables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ def register(app: typer.Typer) -> None:
     def schemas(
         directory: str = typer.Option("workflow/schemas", help="where to write them"),
     ) -> None:
-        """Write the JSON schemas of all configuration files, from the typed models."""
+        """Write the JSON schemas of all configuration files, and the tables of docs/configuration.md."""
+        from apuflow.config.reference import refresh
         from apuflow.config.schemas import schema_texts
         from apuflow.files import write_text
 
+        document = Path("docs/configuration.md")
+        if document.exists():
+            write_text(document, refresh(document.read_text(encoding="utf-8")))
+            typer.echo(document)
         for name, text in schema_texts().items():
             write_text(Path(directory) / name, text)
             typer.echo(Path(directory) / name)

@@ -8,11 +8,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from apuflow import yamlio
 from apuflow.errors import ConfigError
+from apuflow.options import size_bytes
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 """Names become file names: letters, digits, dot, dash and underscore."""
@@ -48,6 +56,17 @@ def _as_tuple(value: object) -> object:
 Item = TypeVar("Item")
 ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
 """A YAML list, kept as a tuple."""
+
+
+def _size(value: str) -> str:
+    if not size_bytes(value):
+        remedy = "a whole number and B, kB, MB, GB or TB: 512MB, 16GB"
+        raise Wrong("a size is expected", value=value, remedy=remedy)
+    return value
+
+
+Size: TypeAlias = Annotated[str, AfterValidator(_size)]
+"""A size as gem5 writes it."""
 
 
 class Model(BaseModel):

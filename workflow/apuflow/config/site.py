@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from apuflow.config.base import Model, Text, Wrong, read
+from apuflow.config.base import Model, Size, Text, Wrong, read
 
 ImageMode = Literal["build", "pull", "debian", "local"]
 
@@ -80,7 +80,7 @@ class Site(Model):
     dnnmark: Dnnmark = Dnnmark()
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
-    memory: Text | None = Field(None, description="most memory that one run may use, for example 16GB")
+    memory: Size | None = Field(None, description="most memory that one run may use, for example 16GB")
     scratch: Text | None = Field(None, description="directory for the mmap file and builds")
 
 

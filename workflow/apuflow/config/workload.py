@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints
 
-from apuflow.config.base import WORD, ListOf, Model, Name, Text
+from apuflow.config.base import WORD, ListOf, Model, Name, Size, Text
 from apuflow.dnnmark import Direction
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
@@ -49,7 +49,7 @@ class CommandFile(Model):
     environment: dict[Name, str] = Field(
         default_factory=dict, description="added to the guest's environment (LD_LIBRARY_PATH, HOME ...)"
     )
-    memory: Text = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
+    memory: Size = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
     end_marker: Text | None = Field(None, description="text that it prints only when it ended well")
     error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
     runs_on: dict[EngineName, Runs] = Field(
