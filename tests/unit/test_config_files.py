@@ -278,3 +278,13 @@ def test_the_example_of_the_site_is_a_site(root: Path) -> None:
     (root / "configs/site.yaml").write_text(re.sub(r"^# (?=\S+:|  )", "", text, flags=re.M))
     site = load_site(root)
     assert site.gem5.binary and site.dnnmark.build and site.mirrors.miopen and site.image.digest
+
+
+def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
+    assert "square" not in workload_names(root)
+    shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
+    workload = load_workload("square", root)
+    assert workload.command is not None and workload.command.end_marker == "PASSED!"
+    assert workload.runs_on_gem5.state == "yes" and workload.runs_on("preview").state == "no"
+    assert "square" in sweep_workloads(load_sweep("default", root), root)
+    assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
