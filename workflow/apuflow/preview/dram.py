@@ -34,6 +34,17 @@ class Dram:
         """A read of an idle bank: activate, column access, transfer."""
         return self.rcd_ns + self.cl_ns + self.burst_ns
 
+    def busy_ns(self, reads: float, writes: float) -> float:
+        """Bus time of a mix of bursts: transfers, refresh, and a turnaround to writes and back per batch
+        of writes (``min_writes_per_switch`` = 16, a little more in runs)."""
+        refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
+        turnaround = self.read_to_write_ns + self.write_to_read_ns + self.cl_ns + self.burst_ns
+        return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
+
+
+WRITES_PER_SWITCH = 17.5
+"""``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
+
 
 _TYPES = {
     "DDR3_1600_8x8": Dram(5.0, 13.75, 13.75, 13.75, 8192, 16, 260.0, 7800.0, 7.5, 2.5),

@@ -20,16 +20,18 @@ class Stream:
     Attributes:
         kind: ``"load"`` or ``"store"``.
         instructions: wavefront instructions that access the buffer.
-        accesses: (wavefront instruction, 64-byte line) pairs: what reaches the TCP.
+        accesses: (wavefront instruction, 64-byte line) pairs, without those that the coalescer merges
+            because the line is in flight.
         lines: distinct lines.
         pages: distinct 4 KiB pages.
-        reuse: where repeated accesses come from: nowhere, the same workgroup (window_bytes between two
-        uses of a
-            line by the workgroup), or other workgroups.
+        reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
-        page_group: wavefront instructions of one compute unit that touch a new page at about the same time.
-        spread: distinct pages that one wavefront instruction touches.
-        resident: the CPU wrote the buffer before the launch (inputs), so the CPU's L2 and the L3 hold it.
+        page_group: wavefronts of one workgroup that wait for the walk of a new page.
+        sharing: workgroups that touch the same page.
+        lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
+            later finds the translation, waits for nobody and keeps nobody waiting.
+        line_sharing: workgroups that read the same line.
+        resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
     """
 
     kind: Literal["load", "store"]
@@ -40,7 +42,9 @@ class Stream:
     reuse: Reuse = "none"
     window_bytes: float = 0.0
     page_group: float = 4.0
-    spread: float = 1.0
+    sharing: float = 1.0
+    lockstep: float = 1.0
+    line_sharing: float = 1.0
     resident: bool = True
 
 
@@ -54,10 +58,15 @@ class Profile:
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
         rounds: times a wavefront waits for vector loads, one after the other.
-        tail_stores: stores of a wavefront that nothing waits for before its end.
+        walk_rounds: page walks that it waits for in its loads.
+        store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
+            them).
+        scalar_rounds: times it waits for scalar loads from a page of their own.
+        active_groups: workgroups that do the work, where the others end at once (0: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
         flops: floating point operations.
+        waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
 
     workgroups: int
@@ -66,18 +75,26 @@ class Profile:
     streams: tuple[Stream, ...]
     code_bytes: float
     rounds: float
+    walk_rounds: float = 1.0
+    store_rounds: float = 0.0
+    scalar_rounds: float = 2.0
+    active_groups: int = 0
     lds_bytes: int = 0
     vgprs: int = 32
     sgprs: int = 32
     lds_conflicts: float = 0.0
     flops: float = 0.0
-    scalar_rounds: float = 2.0
     waves: int = 0
 
     @property
     def wavefronts(self) -> int:
-        """Of the launch; fewer than groups times waves where the last workgroup is partial."""
+        """Of the launch."""
         return self.waves or self.workgroups * self.waves_per_group
+
+    @property
+    def groups(self) -> int:
+        """Workgroups that share the work."""
+        return self.active_groups or self.workgroups
 
 
 def lines_of(elements: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.latency import Latencies, latencies
 from apuflow.preview.machine import Machine
 from apuflow.preview.model import STATIONS, solve
 from apuflow.preview.profile import Profile
@@ -15,23 +16,10 @@ from apuflow.preview.traffic import Traffic, resident_groups, traffic
 
 Array = NDArray[np.float64]
 
-FETCH_CYCLES = 330.0
-"""A cold instruction line: SQC miss to memory and back (idle gaps of 1301 cycles in runs = 330 + a page
-walk)."""
-STEP_CYCLES = 0.4
-"""Cycles beyond the issue period between two instructions of one wavefront (scoreboard, schedule,
-execute)."""
-TCP_HIT_CYCLES = 5.0
-"""Translation and TCP beyond the request and response latencies: 105-cycle shortest loads in runs."""
-TCC_CYCLES = 70.0
-MEMORY_CYCLES = 134.0
-"""TCC miss beyond ``--gpu-to-dir-latency``: 359-cycle shortest loads from memory in runs."""
-STORE_CYCLES = 150.0
-"""Write-through acknowledgement: 250-cycle shortest stores in runs."""
-BURST_FACTOR = 1.25
-"""DRAM time per burst over the pure transfer: turnarounds, row misses, refresh."""
-
-
+DATA_BYTES, CONTROL_BYTES = 72.0, 8.0
+"""Network message sizes (``Network::MessageSizeType_to_int``)."""
+TBES = 256.0
+"""``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 HEAD = 7
 """Columns of a row before the stations' demands."""
 
@@ -52,87 +40,81 @@ class Times:
     used: Array
 
 
-def _row(profile: Profile, machine: Machine, flow: Traffic) -> list[float]:
-    waves = float(profile.wavefronts)
+def _dram_ns(flow: Traffic, machine: Machine) -> float:
+    """DRAM time that the launch waits for: what stores leave in the directory's TBEs drains after its end."""
+    ways = machine.directories
+    left = min(flow.tcc_writes, TBES * ways)
+    reads, writes = max(0.0, flow.dram_reads - left), max(0.0, flow.dram_writes - left)
+    return machine.dram.busy_ns(reads, writes) / ways
+
+
+def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:
+    waves = float(profile.wavefronts) * profile.groups / profile.workgroups
     counts = profile.counts
-    used = float(min(machine.compute_units, profile.workgroups))
-    groups = float(-(-profile.workgroups // int(used)))
+    used = float(min(machine.compute_units, profile.groups))
+    groups = float(-(-profile.groups // int(used)))
     resident = min(float(resident_groups(profile, machine)), groups)
-    g, r = machine.gpu_ns, machine.ruby_ns
-    period = machine.issue_period * g
-    walk = (
-        machine.l1_tlb_cycles + machine.l2_tlb_cycles + machine.l3_tlb_cycles + machine.walk_cycles + 3
-    ) * g
-    second = (machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g
-    hold = (machine.request_cycles + TCP_HIT_CYCLES) * g
-    memory_instructions = max(counts.vector_memory, 1e-9)
-    warm = max(0.0, flow.l1_tlb_misses - flow.cold_pages)
-    token_time = counts.vector_memory * hold + flow.walk_tokens * walk + warm * second
-    translation = (flow.walk_tokens * walk + warm * second) / memory_instructions
-    bytes_per_ns = machine.link_bytes / r
+    period = machine.issue_period * machine.gpu_ns
+    line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
+    control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
     misses = flow.tcc_reads - flow.tcc_hits
-    line = 72.0 / bytes_per_ns
-    control = 8.0 / bytes_per_ns
-    dram = (flow.dram_reads + flow.dram_writes) * machine.dram.burst_ns * BURST_FACTOR / machine.directories
-    load_share = (flow.tcc_reads / flow.tcp_loads) if flow.tcp_loads else 0.0
-    miss_share = (misses / flow.tcp_loads) if flow.tcp_loads else 0.0
-    load_ns = (
-        (machine.request_cycles + machine.response_cycles + TCP_HIT_CYCLES) * g
-        + load_share * TCC_CYCLES * g
-        + miss_share * (machine.to_directory * g + (MEMORY_CYCLES - TCC_CYCLES) * g)
-    )
-    store_ns = (machine.request_cycles + machine.response_cycles + STORE_CYCLES) * g
-    delay = (
-        profile.rounds * (load_ns + translation * 0.25)
-        + counts.instructions / waves * STEP_CYCLES * g
-        + (store_ns if counts.stores else 0.0)
-        + counts.barriers / waves * 10 * g
-    )
+    warm = max(0.0, flow.l1_tlb_misses - flow.cold_pages)
+    tokens = counts.vector_memory * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
+    dram = _dram_ns(flow, machine)
+    # A load's lines arrive one after the other over the link; from memory they also queue at the DRAM.
+    lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
+    from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
+    from_memory = misses / flow.tcp_loads if flow.tcp_loads else 0.0
+    load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
+    load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
+    delay = profile.rounds * load + profile.walk_rounds * lat.walk + counts.instructions / waves * lat.step
+    # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
+    delay += lat.store * (profile.store_rounds + 1.0) + lat.walk if counts.stores else 0.0
     lines = profile.code_bytes / 64.0
-    fetch = FETCH_CYCLES * g
-    scalar = (machine.scalar_request_cycles + machine.scalar_response_cycles + 280.0) * g
-    start = walk + fetch * max(1.0, lines - 2.0) + profile.scalar_rounds * (walk + scalar)
-    valu = counts.valu / waves * period
-    token = token_time / waves
+    start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + max(0.0, lines - 2.0) * lat.fetch
     return [
-        waves,
         used,
         resident * profile.waves_per_group,
         groups * profile.waves_per_group,
         start,
-        delay + valu * (1 - 1 / machine.simds) + token * (1 - 1 / machine.tokens),
-        walk + fetch * max(1.0, lines - 2.0),
+        delay,
+        lat.first_fetch + max(0.0, lines - 2.0) * lat.fetch,
+        waves,
         counts.scalar_issues / waves * period,
-        valu / machine.simds,
-        counts.lds / waves * (4.0 + profile.lds_conflicts * machine.lds_penalty) * g,
+        counts.valu / waves * period / machine.simds,
+        counts.lds / waves * (4.0 + profile.lds_conflicts * machine.lds_penalty) * machine.gpu_ns,
         counts.vector_memory / waves * period,
-        token / machine.tokens,
-        flow.tcc_reads / waves * line + flow.tcp_stores / waves * control,
+        tokens / waves / machine.tokens,
+        (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
         (flow.tcc_writes * line + flow.tcc_reads * control) / waves / machine.tccs,
         max(misses * line + flow.tcc_writes * control, flow.tcc_writes * line + misses * control) / waves,
         dram / waves,
-        flow.cold_pages * walk * 0.1 / waves,
+        flow.serial_walks * lat.walk / waves,
     ]
 
 
 def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
-    table = np.array(
-        [_row(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)], dtype=np.float64
-    ).reshape(len(profiles), HEAD + len(STATIONS))
-    _, used, resident, per_cu, start, delay = (table[:, k] for k in range(6))
-    demands, fetch = table[:, HEAD:], table[:, 6]
-    customers = np.minimum(resident, per_cu)
-    rate, utilisation, spent = solve(demands, delay, customers, used)
-    # The busiest compute unit holds the last workgroup: it has per_cu wavefronts, the mean has waves / used.
-    ns = start + per_cu * used / np.maximum(rate, 1e-12)
+    rows = [_row(p, m, f, latencies(m)) for p, m, f in zip(profiles, machines, flows, strict=True)]
+    table = np.array(rows, dtype=np.float64).reshape(len(profiles), HEAD + len(STATIONS))
+    used, resident, per_cu, start, delay, fetch, waves = (table[:, k] for k in range(HEAD))
+    demands = table[:, HEAD:].copy()
+    simds = np.array([machine.simds for machine in machines], dtype=np.float64)
+    # A wavefront stays on its own SIMD: the station is a quarter of the work, the rest is its latency.
+    delay = delay + demands[:, 1] * (simds - 1.0)
+    # The busiest compute unit has per_cu wavefronts, in batches of at most what it can hold.
+    local = np.minimum(resident, per_cu)
+    batches = per_cu / local
+    # Between barriers the wavefronts of a workgroup wait for each other: they queue as one customer.
+    wide = np.array([float(p.waves_per_group if p.counts.barriers else 1) for p in profiles])
+    residence, utilisation, spent = solve(
+        demands * wide[:, None], delay, local / wide, np.maximum(waves / batches / wide, 1.0)
+    )
+    ns = start + residence * batches
     names = np.array(STATIONS)
-    top = utilisation.max(axis=1)
-    bound = [
-        str(name) if best > 0.6 else "latency"
-        for name, best in zip(names[utilisation.argmax(axis=1)], top, strict=True)
-    ]
-    residence = customers * used / np.maximum(rate, 1e-12)
+    top = utilisation.max(axis=1, initial=0.0)
+    best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]
+    bound = [str(name) if high > 0.6 else "latency" for name, high in zip(best, top, strict=True)]
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     return Times(ns, start, fetch, residence, ready, utilisation, bound, flows, resident, used)

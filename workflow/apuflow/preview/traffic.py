@@ -1,15 +1,15 @@
 """Memory traffic of a launch on a machine: what the TCP, the TCC, the directory and the DRAM see.
 
 Source: gem5 v23.0.1.0 ``GPU_VIPER-TCP.sm`` (write-through, no allocation on stores), ``GPU_VIPER-TCC.sm``,
-``MOESI_AMD_Base-dir.sm``: every GPU request probes the CPU; a load whose data comes clean (memory or L3)
-is written
-back to memory (``wd_writeBackData``), a store reads and writes memory, an L3 hit frees the L3 line.
+``MOESI_AMD_Base-dir.sm``: every GPU request probes the CPU; a load whose data comes clean (memory or L3) is
+written back to memory (``wd_writeBackData``), a store reads and writes memory, an L3 hit frees the L3 line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import pi, sqrt
 
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import LINE, Profile
@@ -17,7 +17,15 @@ from apuflow.preview.profile import LINE, Profile
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Totals over a launch, in lines (64 bytes), wavefront instructions and pages."""
+    """Totals over a launch.
+
+    Attributes:
+        tcp_loads, tcp_hits, tcp_stores, tcc_reads, tcc_hits, tcc_writes, l3_hits: lines.
+        dram_reads, dram_writes: bursts.
+        cold_pages: page walks. serial_walks: those that others wait for (``parallel_walks``).
+        walk_tokens: coalescer tokens held during walks, in walks.
+        l1_tlb_misses: of coalesced lookups.
+    """
 
     tcp_loads: float
     tcp_hits: float
@@ -29,16 +37,16 @@ class Traffic:
     dram_reads: float
     dram_writes: float
     cold_pages: float
+    serial_walks: float
     walk_tokens: float
     l1_tlb_misses: float
-    shared_pages: float
 
 
 def resident_groups(profile: Profile, machine: Machine) -> int:
     """Workgroups that a compute unit holds at once.
 
-    Limits: wavefront slots per SIMD, barrier slots (workgroups of several wavefronts), LDS, vector registers.
-    Source: ``ComputeUnit::hasDispResources``.
+    Limits: wavefront slots per SIMD, barrier slots (workgroups of several wavefronts), LDS, vector
+    registers. Source: ``ComputeUnit::hasDispResources``.
     """
     waves = profile.waves_per_group
     limit = machine.slots // waves
@@ -48,57 +56,55 @@ def resident_groups(profile: Profile, machine: Machine) -> int:
         limit = min(limit, machine.lds_bytes // profile.lds_bytes)
     block = machine.register_block
     registers = -(-profile.vgprs // block) * block
-    per_simd = machine.vgprs // registers if registers else machine.slots_per_simd
-    limit = min(limit, per_simd * machine.simds // waves)
+    limit = min(limit, machine.vgprs // registers * machine.simds // waves)
     return max(1, limit)
 
 
 @lru_cache(maxsize=262144)
 def traffic(profile: Profile, machine: Machine) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
-    used = min(machine.compute_units, profile.workgroups)
-    groups_per_cu = -(-profile.workgroups // used)
-    resident = min(resident_groups(profile, machine), groups_per_cu)
-    tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = misses = 0.0
-    pages = walk_tokens = l1_misses = shared = 0.0
-    fresh = 0.0
-    input_lines = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
+    used = min(machine.compute_units, profile.groups)
+    resident = min(resident_groups(profile, machine), -(-profile.groups // used))
+    tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
+    pages = serial = walk_tokens = l1_misses = 0.0
+    window = min(float(machine.tokens), float(resident * profile.waves_per_group))
+    total_pages = sum(stream.pages for stream in profile.streams)
+    # Workgroups start together; those of later batches start when one ends, apart from each other.
+    together = min(1.0, used * resident / profile.groups)
     for stream in profile.streams:
+        sharers = max(1.0, min(stream.sharing, float(used)))
+        waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         pages += stream.pages
-        walk_tokens += stream.pages * min(stream.page_group, machine.tokens)
-        visits = stream.pages
-        if stream.reuse == "device" or stream.page_group < 2:
-            visits = max(stream.pages, stream.instructions / max(1.0, stream.page_group * 8))
-        l1_misses += max(stream.pages, min(stream.instructions, visits, stream.pages * used))
+        lockstep = stream.lockstep * together
+        walk_tokens += stream.pages * waves * (1.0 + lockstep * (sharers - 1.0) / 3.0)
+        if sharers >= 1.5:
+            distinct = max(1.0, used * window / waves / sharers)
+            serial += stream.pages * lockstep / parallel_walks(distinct, sharers)
+        first = stream.pages * sharers
+        if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
+            # Every wavefront walks all pages: each window of tokens brings its own back.
+            first = max(first, stream.instructions / (1.5 * machine.tokens))
+        l1_misses += min(stream.instructions, first)
         if stream.kind == "store":
             tcp_stores += stream.accesses
             writes += stream.accesses
             continue
-        repeats = max(0.0, stream.accesses - stream.lines)
-        found = 0.0
-        if stream.reuse == "group":
-            need = resident * stream.window_bytes
-            found = repeats * _share(machine.tcp_bytes, need)
-        elif stream.reuse == "device":
-            found = repeats * _share(machine.tcp_bytes, resident * stream.window_bytes) * 0.5
+        copies = stream.lines * max(1.0, min(stream.line_sharing, float(used)))
+        found = max(0.0, stream.accesses - copies)
+        found *= 0.0 if stream.reuse == "none" else _share(machine.tcp_bytes, resident * stream.window_bytes)
         reach = stream.accesses - found
+        again = max(0.0, reach - stream.lines)
+        again *= _share(machine.tcc_bytes, used * resident * max(stream.window_bytes, 64.0))
         tcp_loads += stream.accesses
         tcp_hits += found
         reads += reach
-        left = max(0.0, reach - stream.lines)
-        again = left * _share(machine.tcc_bytes, used * resident * max(stream.window_bytes, 64.0) * 2)
         hits += again
-        misses += reach - again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0
-    cpu_l2 = machine.cpu_l2_bytes / LINE
-    l3 = machine.l3_bytes / LINE
-    in_l2 = min(1.0, cpu_l2 / input_lines) if input_lines else 0.0
-    in_l3 = min(1.0 - in_l2, l3 / input_lines) if input_lines else 0.0
-    dirty = fresh * in_l2
+    misses = reads - hits
+    inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
+    in_l2 = min(1.0, machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0
+    in_l3 = min(1.0 - in_l2, machine.l3_bytes / LINE / inputs) if inputs else 0.0
     l3_hits = fresh * in_l3
-    clean = misses - dirty - l3_hits
-    dram_reads = dirty + clean + writes
-    dram_writes = l3_hits + clean + writes
     return Traffic(
         tcp_loads=tcp_loads,
         tcp_hits=tcp_hits,
@@ -107,13 +113,25 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         tcc_hits=hits,
         tcc_writes=writes,
         l3_hits=l3_hits,
-        dram_reads=dram_reads,
-        dram_writes=dram_writes,
+        dram_reads=misses - l3_hits + writes,
+        dram_writes=misses * (1.0 - in_l2) + writes,
         cold_pages=pages,
+        serial_walks=serial,
         walk_tokens=walk_tokens,
         l1_tlb_misses=l1_misses,
-        shared_pages=shared,
     )
+
+
+def parallel_walks(pages: float, sharers: float) -> float:
+    """Page walks that proceed at once when each of ``pages`` is wanted by ``sharers`` compute units.
+
+    The L2 TLB's coalescer serves its queue in order and stops at the first request for a page that is being
+    walked already (``TLBCoalescer::processProbeTLBEvent``). Of requests in random order, about
+    sqrt(pi/2 * pages * sharers / (sharers - 1)) come before the first repetition (the birthday problem); the
+    queue then idles until that walk ends, so that half of them count.
+    """
+    first = sqrt(pi / 2 * pages * sharers / (sharers - 1.0))
+    return max(1.0, first / 2)
 
 
 def _share(capacity: float, need: float) -> float:

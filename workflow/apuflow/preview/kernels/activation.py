@@ -68,9 +68,11 @@ def activation(facts: Facts) -> Profile:
     elements = items * unit
     lines, pages = lines_of(elements), pages_of(elements)
     inputs = int(counts.loads / waves)
-    group = min(4.0, max(1.0, waves / pages))
-    streams = [Stream("load", float(waves), lines, lines, pages, "none", 0.0, group)] * inputs
-    streams.append(Stream("store", float(waves), lines, lines, pages, "none", 0.0, group, 1.0, False))
+    group, sharing = 4.0, 4.0 / unit  # a workgroup covers 1 kB of a page, times the read unit
+    streams = [Stream("load", float(waves), lines, lines, pages, "none", 0.0, group, sharing)] * inputs
+    streams.append(
+        Stream("store", float(waves), lines, lines, pages, "none", 0.0, group, sharing, resident=False)
+    )
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=facts.waves_per_group,

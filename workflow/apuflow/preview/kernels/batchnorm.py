@@ -8,9 +8,9 @@ times. One work-item a (channel, pixel); the y dimension of the workgroup covers
 
 from __future__ import annotations
 
-from apuflow.preview.counts import NOTHING, Counts, block
+from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, span_lines
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
 
 def _backward_pass(n: int, lanes: int) -> Counts:
@@ -56,69 +56,47 @@ def per_activation_backward(facts: Facts) -> Profile:
     spans = sum(span_lines(4 * lanes, 4 * hw) for lanes in active) / len(active)
     visits = float(len(active) * groups)
     elements = n * channels * hw
-    page_group = 1.0
-    row_pages = max(1.0, channels * hw * 4 / 4096)
-    streams = []
-    for _ in range(2):
-        streams.append(
-            Stream(
-                "load",
-                2 * n * visits,
-                2 * n * visits * spans,
-                lines_of(elements),
-                _rows(n, channels * hw),
-                "device",
-                4.0 * n * 64,
-                page_group,
-            )
-        )
-    streams.append(
+    lines, pages = lines_of(elements), pages_of(elements)
+    vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
+    sharing = max(1.0, min(groups, 4096 / (4 * hw)))
+    # Every wavefront walks all images: with more pages than the L1 TLB holds, each sweep loses them.
+    window = max(64.0, 4.0 * min(64, hw)) * n * 2 * min(1.0, hw / 16)
+    big = [
         Stream(
-            "store",
-            n * visits,
-            n * visits * spans,
-            lines_of(elements),
-            _rows(n, channels * hw),
-            "none",
-            0.0,
-            page_group,
+            "load",
+            2 * n * visits,
+            2 * n * visits * spans,
+            lines,
+            pages,
+            "device",
+            window,
             1.0,
-            False,
+            sharing,
+            line_sharing=max(1.0, 16 / hw),
         )
-    )
-    streams.append(
-        Stream("load", 3 * visits, 3 * visits * spans, 3 * lines_of(channels * hw), 3 * row_pages, "device")
-    )
-    streams.append(
+        for _ in range(2)
+    ]
+    big.append(
         Stream(
-            "store",
-            2 * visits,
-            2 * visits * spans,
-            2 * lines_of(channels * hw),
-            2 * row_pages,
-            "none",
-            0.0,
-            1.0,
-            1.0,
-            False,
+            "store", n * visits, n * visits * spans, lines, pages, "none", 0.0, 1.0, sharing, resident=False
         )
     )
+    small = [Stream("load", visits, visits * spans, vector, vector_pages, "device", 64.0, 1.0, sharing)] * 3
+    small += [
+        Stream(
+            "store", visits, visits * spans, vector, vector_pages, "none", 0.0, 1.0, sharing, resident=False
+        )
+    ] * 2
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
         counts=counts,
-        streams=tuple(streams),
+        streams=(*big, *small),
         code_bytes=2600.0 if n >= 8 else 900.0,
-        rounds=(4.0 * n + 1.0) * len(active) / waves,
+        rounds=(2.0 * n + 1.0) * len(active) / waves,
+        walk_rounds=1.0 + pages / 4,
+        store_rounds=float(n * len(active)) / waves,
         vgprs=64,
         sgprs=48,
         flops=float(14 * elements),
     )
-
-
-def _rows(n: int, row: int) -> float:
-    """Pages of ``n`` rows of ``row`` packed floats."""
-    return float(-(-n * row * 4 // 4096))
-
-
-_ = NOTHING

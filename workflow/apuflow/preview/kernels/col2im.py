@@ -90,18 +90,28 @@ def col2im(facts: Facts) -> Profile:
     channels = max(1, pixels // plane)
     elements = channels * kh * kw * oh * ow
     streams = (
-        Stream("load", loads, accesses, lines_of(elements), pages_of(elements), "group", 64.0 * kw * 64, 2.0),
+        Stream(
+            "load",
+            loads,
+            accesses,
+            lines_of(elements),
+            pages_of(elements),
+            "group",
+            256.0 * kw * 4,
+            page_group=1.2,
+            sharing=4.0,
+            lockstep=0.2,
+        ),
         Stream(
             "store",
             float(waves),
             lines_of(pixels),
             lines_of(pixels),
             pages_of(pixels),
-            "none",
-            0.0,
-            4.0,
-            1.0,
-            False,
+            page_group=4.0,
+            sharing=4.0,
+            lockstep=0.2,
+            resident=False,
         ),
     )
     return Profile(
@@ -112,6 +122,7 @@ def col2im(facts: Facts) -> Profile:
         waves=waves,
         code_bytes=1900.0,
         rounds=loads / waves,
+        walk_rounds=pages_of(elements) / max(1, facts.workgroups),
         vgprs=32,
         sgprs=48,
         flops=float(elements),

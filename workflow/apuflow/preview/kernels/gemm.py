@@ -24,41 +24,25 @@ def sgemm(facts: Facts) -> Profile:
     one = block("sm6 wt2 s24 v20 br2 en1 st1") + block("s6 v22 br3 wt3 ba2 ld2 lw2") * steps
     one += block("lr2 v1 wt1") * (TILE * steps)
     counts = one * (groups * waves)
-    tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
     loads = float(steps * groups * waves)
     # A tile row is 16 floats: one line where aligned; a wavefront loads four rows.
+    store = float(groups * waves)
     streams = (
         Stream(
-            "load",
-            loads,
-            loads * 4,
-            batch * lines_of(m * k),
-            pages_of(m * k),
-            "device",
-            2048.0 * tiles_n,
-            2.0,
+            "load", loads, loads * 4, batch * lines_of(m * k), pages_of(m * k), "device", 2048.0, 4.0, 2.0
         ),
         Stream(
-            "load",
-            loads,
-            loads * 4,
-            batch * lines_of(n * k),
-            pages_of(n * k),
-            "device",
-            2048.0 * tiles_m,
-            2.0,
+            "load", loads, loads * 4, batch * lines_of(n * k), pages_of(n * k), "device", 2048.0, 4.0, 2.0
         ),
         Stream(
             "store",
-            float(groups * waves),
-            groups * waves * 4.0,
+            store,
+            store * 4.0,
             batch * lines_of(m * n),
             pages_of(m * n),
-            "none",
-            0.0,
-            2.0,
-            1.0,
-            False,
+            page_group=4.0,
+            sharing=2.0,
+            resident=False,
         ),
     )
     return Profile(

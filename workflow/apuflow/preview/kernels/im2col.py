@@ -152,14 +152,18 @@ def im2col(facts: Facts) -> Profile:
         blocks = _ONE_STRIDED if strided else _ROWS
     channels = facts.workgroups // tiles
     total = _Sum()
+    active = 0
     for number in range(tiles):
         x, y = _tile(number, across, tiles)
+        before = total.active
         _group(facts, blocks, x, y, total)
+        active += total.active > before
     counts = total.counts * channels
     image = channels * facts.integer("image_h") * facts.integer("image_w")
     written = total.store_lines * channels
     pages = max(1.0, written * 64 / 4096)
-    plane = facts.integer("column_h") * facts.integer("column_w") * 4
+    row = TILE_Y * facts.integer("column_w") * 4
+    sharing = max(1.0, 4096 / row) * across if across > 1 else max(1.0, 4096 / row)
     streams = (
         Stream(
             "load",
@@ -169,6 +173,8 @@ def im2col(facts: Facts) -> Profile:
             pages_of(image),
             "device",
             4096.0,
+            4.0,
+            sharing,
         ),
         Stream(
             "store",
@@ -176,21 +182,23 @@ def im2col(facts: Facts) -> Profile:
             written,
             written,
             pages,
-            "none",
-            0.0,
-            min(4.0, max(1.0, plane / 1024)),
-            1.0,
-            False,
+            page_group=4.0,
+            sharing=sharing,
+            resident=False,
         ),
     )
-    waves = facts.workgroups * 4
+    plane = facts.integer("column_h") * facts.integer("column_w") * 4
+    busy = active * channels * 4
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=4,
         counts=counts,
         streams=streams,
         code_bytes=900.0,
-        rounds=counts.loads / waves,
+        rounds=counts.loads / busy,
+        walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
+        store_rounds=counts.stores / busy,
+        active_groups=active * channels,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from apuflow.errors import NotModelled
 from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, span_lines
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
 _PARTS: dict[int, tuple[str, str, str, float]] = {
     4: ("sm8 wt7 s32 v440 ld5 st6 no3", "v168 ld1 s2 wt1 st2 no1 br1", "v263 s9 st4 no1 en1", 7400.0),
@@ -44,12 +44,24 @@ def lrn_forward(facts: Facts) -> Profile:
     elements = batch * channels * plane
     span = span_lines(4 * unit * min(64, lanes_total), 4 * plane)
     loads = float(channels * waves)
-    pages = max(1.0, elements * 4 / 4096)
-    group = max(1.0, min(8.0, 4096 / (plane * 4)))
+    pages = pages_of(elements)
+    chunk = 256 * unit
+    sharing = max(1.0, min(lanes_total / 64, 4096 / chunk))
     streams = (
-        Stream("load", loads, loads * span, lines_of(elements), pages, "none", 0.0, group),
-        Stream("store", loads, loads * span, lines_of(elements), pages, "none", 0.0, group, 1.0, False),
-        Stream("store", loads, loads * span, lines_of(elements), pages, "none", 0.0, group, 1.0, False),
+        Stream("load", loads, loads * span, lines_of(elements), pages, page_group=1.0, sharing=sharing),
+        *[
+            Stream(
+                "store",
+                loads,
+                loads * span,
+                lines_of(elements),
+                pages,
+                page_group=1.0,
+                sharing=sharing,
+                resident=False,
+            )
+        ]
+        * 2,
     )
     return Profile(
         workgroups=facts.workgroups,
@@ -58,6 +70,7 @@ def lrn_forward(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=code,
         rounds=float(channels - 4),
+        walk_rounds=max(1.0, min(channels - 4.0, channels * plane * 4 / 4096)),
         vgprs=64,
         sgprs=40,
         flops=float(20 * elements),

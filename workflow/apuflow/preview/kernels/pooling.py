@@ -31,6 +31,12 @@ def distinct_lines(index: NDArray[np.int64], lanes: Lanes) -> float:
     return float(((np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)).sum())
 
 
+def _union(accesses: list[tuple[NDArray[np.int64], Lanes]]) -> float:
+    """(wavefront, line) pairs under loads that are in flight together: the coalescer merges what repeats."""
+    index = np.concatenate([one for one, _ in accesses], axis=1)
+    return distinct_lines(index, np.concatenate([lanes for _, lanes in accesses], axis=1))
+
+
 def pooling_forward(facts: Facts) -> Profile:
     """Geometry from the compile arguments and the kernel's arguments; all (image, channel) planes are
     alike."""
@@ -67,6 +73,7 @@ def pooling_forward(facts: Facts) -> Profile:
         if j:
             counts += block("s3 v5 br1", share) * size
         some = rows.any(axis=1)
+        seen: list[tuple[NDArray[np.int64], Lanes]] = []
         if last:
             counts += block("s2 sm1 v1 br1", share) * size + block("s2 v1 br1", share) * (
                 size * max(0, kw - 2)
@@ -84,7 +91,8 @@ def pooling_forward(facts: Facts) -> Profile:
             if last or i == kw - 1:
                 counts += block("s1") * int(some.sum())
             loads += float(lanes.any(axis=1).sum())
-            lines += distinct_lines(run_y * w + run_x, lanes)
+            seen.append((run_y * w + run_x, lanes))
+        lines += _union(seen)
     middle = 6 + (kh * kw + 1) // 2 - (kh * kw + 1) % 2 if maximum else 22 + kh * kw - (3 if sh == 1 else 0)
     stores = store_lines = 0.0
     for k in range(tall):
@@ -110,7 +118,7 @@ def pooling_forward(facts: Facts) -> Profile:
         store_lines += distinct_lines((top + k) * ow + x, lanes)
     counts = counts * planes
     out = planes * oh * ow
-    group = max(1.0, min(8.0, 4096 / (h * w * 4) * waves))
+    sharing = max(1.0, 4096 / (h * w * 4)) * across * (down if h * w * 4 < 4096 else 1)
     streams = (
         Stream(
             "load",
@@ -120,7 +128,8 @@ def pooling_forward(facts: Facts) -> Profile:
             pages_of(planes * h * w),
             "group",
             float(g0 * sw * (height + sh * (g1 - 1) * tall) * 4),
-            group,
+            page_group=1.5,
+            sharing=sharing,
         ),
         Stream(
             "store",
@@ -128,11 +137,9 @@ def pooling_forward(facts: Facts) -> Profile:
             store_lines * planes,
             lines_of(out),
             pages_of(out),
-            "none",
-            0.0,
-            group,
-            1.0,
-            False,
+            page_group=float(waves),
+            sharing=max(1.0, sharing * h * w / (oh * ow)),
+            resident=False,
         ),
     )
     return Profile(
@@ -142,6 +149,7 @@ def pooling_forward(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=sum((60.0 + 64.0 * kw) for _ in range(height)) + tall * (80.0 + 4.0 * kh * kw),
         rounds=1.0,
+        walk_rounds=max(1.0, min(float(height), height * w * 4 / 4096)),
         vgprs=48,
         sgprs=48,
         flops=float(out * kh * kw),

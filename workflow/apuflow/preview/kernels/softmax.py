@@ -188,14 +188,25 @@ def softmax(facts: Facts) -> Profile:
         window = 0.0
         code = 1500 if forward else 1000
     pages = pages_of(c * rows)
-    per_page = max(1.0, min(8.0, writes[0] / pages))
+    piece = 4 * c * batch
+    sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
+    sharing = max(1.0, sharing)
+    total = lines_of(c * rows)
     streams = [
-        Stream("load", i, a, lines_of(c * rows), pages, "group" if batch == 1 else "none", window, per_page)
-        for i, a in reads
+        Stream(
+            "load",
+            instructions,
+            accesses,
+            total,
+            pages,
+            "group" if batch == 1 else "none",
+            window,
+            page_group=3.0,
+            sharing=sharing,
+        )
+        for instructions, accesses in reads
     ]
-    streams.append(
-        Stream("store", writes[0], writes[1], lines_of(c * rows), pages, "none", 0.0, per_page, 1.0, False)
-    )
+    streams.append(Stream("store", *writes, total, pages, page_group=3.0, sharing=sharing, resident=False))
     return Profile(
         workgroups=groups,
         waves_per_group=WAVES,
@@ -203,6 +214,7 @@ def softmax(facts: Facts) -> Profile:
         streams=tuple(streams),
         code_bytes=code,
         rounds=rounds,
+        store_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
         lds_bytes=1024,
         vgprs=16,
         sgprs=36,

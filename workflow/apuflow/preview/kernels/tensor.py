@@ -22,9 +22,7 @@ def set_tensor(facts: Facts) -> Profile:
     trips = full * -(-items // 64) + -(-rest // 64)
     counts += block("v8 wt1 s2 st1 br1", elements / trips) * trips
     lines, pages = lines_of(elements), pages_of(elements)
-    stream = Stream(
-        "store", float(trips), lines, lines, pages, "none", 0.0, min(4.0, trips / pages), 1.0, False
-    )
+    stream = Stream("store", float(trips), lines, lines, pages, page_group=4.0, sharing=4.0, resident=False)
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=facts.waves_per_group,
@@ -32,6 +30,7 @@ def set_tensor(facts: Facts) -> Profile:
         streams=(stream,),
         code_bytes=150.0,
         rounds=0.0,
+        walk_rounds=0.0,
         vgprs=8,
         sgprs=16,
         scalar_rounds=2.0,
