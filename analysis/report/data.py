@@ -50,6 +50,8 @@ def page_data(frame: pd.DataFrame, runs: Sequence[Run]) -> dict[str, Any]:
             "axis": column.name in axes,
             "shown": first and column.name != "direction",
         }
+        if column.name in ("engine", "status") and frame[column.name].nunique() == 1:
+            entry["shown"] = False
         if column.kind == "axis" and not numeric:
             entry["sizes"] = [quantity(value) if value is not None else None for value in values]
         if len(values) > 1 and len(set(map(repr, values))) == 1:

@@ -90,7 +90,7 @@ def test_utilization_above_one_is_said() -> None:
 
 
 def test_roofline_ceilings_by_hand() -> None:
-    """16 CUs: 16 * 4 SIMDs * 64 lanes / 4 cycles * 1 GHz = 1.024e12 lane operations a second, twice that fused.
+    """16 CUs: 16 * 4 SIMDs * 64 lanes / 4 cycles * 1 GHz = 1.024e12 lanes a second, twice that fused.
 
     Link: 8 bytes at 2 GHz, of which 64 in 72 are payload.
     """

@@ -60,8 +60,11 @@ function compare(left, right) {
   return String(left).localeCompare(String(right), "en", { numeric: true });
 }
 
+let fields = 0;
+
 function labelled(text, control) {
-  return element("label", {}, element("span", {}, text), control);
+  control.id = control.id || "field-" + (fields += 1);
+  return element("div", { class: "field" }, element("label", { for: control.id }, text), control);
 }
 
 function selectOf(choices, chosen, changed) {
