@@ -58,7 +58,13 @@ def start() -> Daemon | None:
     if os.getuid() != 0 or shutil.which("dockerd") is None:
         return None
     directory = Path(tempfile.mkdtemp(prefix="apuflow-dockerd-", dir="/var/tmp"))
-    options = ["--iptables=false", "--ip6tables=false", "--bridge=none", f"--data-root={directory}/data"]
+    options = [
+        "--iptables=false",
+        "--ip6tables=false",
+        "--bridge=none",
+        "--shutdown-timeout=2",
+        f"--data-root={directory}/data",
+    ]
     options += [
         f"--exec-root={directory}/exec",
         f"--pidfile={directory}/pid",

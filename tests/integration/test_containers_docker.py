@@ -68,7 +68,9 @@ def ours(engine: DockerEngine, project: Path) -> list[str]:
 
 
 def test_a_job_sees_the_same_path_its_home_and_its_environment(run: Run, directory: Path) -> None:
-    code = "import os; print(os.getcwd()); print(os.environ['HOME']); print(os.environ['ODD']); open('made', 'w')"
+    code = (
+        "import os; print(os.getcwd(), os.environ['HOME'], os.environ['ODD'], sep='\\n'); open('made', 'w')"
+    )
     result = run("python3", "-c", code, env={"ODD": "a'b\"c $HOME `id`\nd"})
     assert (result.code, result.signal, result.oom_killed, result.stopped) == (0, None, False, None)
     assert (directory / "log").read_text() == f"{directory}\n{directory}/home\na'b\"c $HOME `id`\nd\n"
@@ -138,7 +140,8 @@ def test_a_signal_to_us_stops_the_job_and_leaves_no_container(
 def test_a_job_has_no_rights_and_no_network(run: Run, engine: DockerEngine, directory: Path) -> None:
     code = (
         "import os, socket\n"
-        "status = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)\n"
+        "lines = open('/proc/self/status').read().splitlines()\n"
+        "status = dict(line.split(':\\t') for line in lines if ':\\t' in line)\n"
         "print(status['CapEff'], status['CapPrm'], status['NoNewPrivs'])\n"
         "print(sorted(os.listdir('/sys/class/net')))\n"
         "print(os.path.exists('/work'), os.path.exists('/var/run/docker.sock'))\n"
@@ -166,7 +169,7 @@ def test_mounts_are_read_only_unless_asked(run: Run, directory: Path, tmp_path: 
 
 
 def test_containers_carry_labels_and_a_dead_owners_are_removed(
-    engine: DockerEngine, docker_image: str, directory: Path, tmp_path: Path
+    engine: DockerEngine, docker_url: str, docker_image: str, directory: Path, tmp_path: Path
 ) -> None:
     project = directory.parent
     script = (
@@ -175,8 +178,7 @@ def test_containers_carry_labels_and_a_dead_owners_are_removed(
         "DockerEngine('docker', sys.argv[1]).run(job(('sleep', '300'), Path(sys.argv[2]), sys.argv[3]))\n"
     )
     here = str(Path(__file__).parent)
-    url = engine.client.api.base_url if engine.client.api.base_url.startswith("unix") else engine._socket
-    victim = subprocess.Popen([sys.executable, "-c", script, str(url), directory, docker_image, here])
+    victim = subprocess.Popen([sys.executable, "-c", script, docker_url, directory, docker_image, here])
     deadline = time.monotonic() + 30
     while not ours(engine, project) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -228,9 +230,8 @@ def test_an_engine_that_is_stopped_in_the_middle_ends_the_job(own_daemon: Daemon
     timer = threading.Timer(1.5, own_daemon.process.terminate)
     timer.start()
     result = engine.run(job(("sleep", "60"), directory, image))
-    assert result.stopped == "engine" or result.code != 0
     assert result.code != 0
-    with pytest.raises(EngineError, match="does not answer|nothing listens"):
+    with pytest.raises(EngineError, match=r"does not answer|nothing listens"):
         DockerEngine("docker", own_daemon.url).check()
 
 

@@ -42,7 +42,7 @@ def make_gem5(directory: Path) -> Repository:
 
 def apu_se_options() -> list[str]:
     """Options of a real v23.0.1.0 apu_se.py: those in the usage text that it printed, and -m."""
-    usage = (DATA / "gem5_outcomes/bad_option/simerr").read_text()
+    usage = (DATA / "gem5_outcomes/bad_option/simerr").read_text().partition("apu_se.py: error:")[0]
     long = set(re.findall(r"--[A-Za-z0-9][\w-]*", usage))
     short = {f"--{name.lower().replace('_', '-')}" for name in re.findall(r"\[-\w ([A-Z_]+)\]", usage)}
     return sorted(long | short | {"--abs-max-tick"})

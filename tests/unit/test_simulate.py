@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from standins.repositories import behave, make_gem5
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.containers.identity import start_time
@@ -27,9 +28,6 @@ from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
 from apuflow.gem5.statscan import scan
 from apuflow.provenance import Status, read_record
 from apuflow.status import RunState, all_well, runs
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from standins.repositories import behave, make_gem5
 
 BEHAVIOURS = {
     "panic": Status.GEM5_PANIC,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from standins.repositories import Repository, commit, git
 
 from apuflow.errors import EngineError
 from apuflow.toolchain import SourceRecord, fetch_source, read_record, use_checkout, write_record
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from standins.repositories import Repository, commit, git
 
 
 @pytest.fixture

@@ -30,6 +30,9 @@ _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerExcept
 class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
+    away_seconds = _AWAY_SECONDS
+    """How long the engine may not answer before its job counts as lost (a restart takes seconds)."""
+
     def __init__(self, name: str = "docker", socket: str | None = None) -> None:
         self.name = name
         self._socket = socket
@@ -154,7 +157,7 @@ class DockerEngine:
                 return Exit(137, 9, False, peak or None, watch.seconds, watch.reason or "engine")
             except _UNREACHABLE:
                 lost_since = lost_since or time.monotonic()
-                if time.monotonic() - lost_since > _AWAY_SECONDS:
+                if time.monotonic() - lost_since > self.away_seconds:
                     return Exit(137, None, False, peak or None, watch.seconds, watch.reason or "engine")
             time.sleep(wait)
         raise AssertionError("the loop above has no end")
