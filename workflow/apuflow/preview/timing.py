@@ -106,8 +106,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     # The busiest compute unit has per_cu wavefronts, in batches of at most what it can hold.
     local = np.minimum(resident, per_cu)
     batches = per_cu / local
-    # Between barriers the wavefronts of a workgroup wait for each other: they queue as one customer.
-    wide = np.array([float(p.waves_per_group if p.counts.barriers else 1) for p in profiles])
+    # The wavefronts of a workgroup start together and wait for the same pages: they queue as one customer.
+    wide = np.array([float(profile.waves_per_group) for profile in profiles])
     residence, utilisation, spent = solve(
         demands * wide[:, None], delay, local / wide, np.maximum(waves / batches / wide, 1.0)
     )
