@@ -38,11 +38,6 @@ class AnalysisError(Exception):
         self.value = value
         self.remedy = remedy
 
-    @property
-    def given(self) -> dict[str, object]:
-        """The offending value as a keyword argument, if one was given."""
-        return {} if self.value is _MISSING else {"value": self.value}
-
     def __str__(self) -> str:
         lines = [self.message]
         if self.file is not None:

@@ -8,6 +8,7 @@ import sys
 
 import typer
 
+from analysis.errors import AnalysisError
 from apuflow import commands
 from apuflow.errors import ApuflowError
 
@@ -31,7 +32,7 @@ def main() -> None:
     """Entry point. Exit status 2: the user's input is wrong; 1: the command says that something failed."""
     try:
         build_app()()
-    except ApuflowError as error:
+    except (ApuflowError, AnalysisError) as error:
         print(f"apuflow: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""What every rule's script shares: output goes to the rule's log, mistakes end in a message, not a traceback."""
+"""What every rule's script shares: output goes to the rule's log, a mistake is a message, no traceback."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from analysis.errors import AnalysisError
 from apuflow.errors import ApuflowError
 
 
 @contextlib.contextmanager
 def logged(log: str | Path) -> Iterator[None]:
-    """Send stdout and stderr of the body to the file ``log``; turn an :class:`ApuflowError` into its message.
+    """Send stdout and stderr of the body to the file ``log``; turn our errors into their message.
 
     Raises:
         SystemExit: with status 1 after any failure; the log holds the message (or, for a defect of ours, the
@@ -25,7 +26,7 @@ def logged(log: str | Path) -> Iterator[None]:
         try:
             with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
                 yield
-        except ApuflowError as error:
+        except (ApuflowError, AnalysisError) as error:
             print(error, file=stream)
             raise SystemExit(1) from None
         except Exception:

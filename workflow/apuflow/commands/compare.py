@@ -35,32 +35,26 @@ def compare(
     from analysis.compare import SHOWN, compare_engines
     from analysis.compare import compare as compare_tables
     from analysis.counter_table import NAMES as COUNTERS
-    from analysis.errors import AnalysisError
     from analysis.metrics import NAMES as METRICS
     from analysis.tables import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
-    try:
-        if engines is not None:
-            first, _, second = engines.partition(",")
-            if b is not None or not second:
-                raise AnalysisError(
-                    "--engines takes one table and two engines",
-                    key="--engines",
-                    value=engines,
-                    remedy="apuflow compare TABLE --engines gem5,preview",
-                )
-            result = compare_engines(read(a), first.strip(), second.strip(), names)
-        elif b is None:
-            raise AnalysisError(
-                "a second table is missing", remedy="apuflow compare A B, or apuflow compare A --engines X,Y"
+    if engines is not None:
+        first, _, second = engines.partition(",")
+        if b is not None or not second:
+            raise ApuflowError(
+                "--engines takes one table and two engines",
+                key="--engines",
+                value=engines,
+                remedy="apuflow compare TABLE --engines gem5,preview",
             )
-        else:
-            result = compare_tables(read(a), read(b), names)
-    except AnalysisError as error:
+        result = compare_engines(read(a), first.strip(), second.strip(), names)
+    elif b is None:
         raise ApuflowError(
-            error.message, file=error.file, key=error.key, remedy=error.remedy, **error.given
-        ) from None
+            "a second table is missing", remedy="apuflow compare A B, or apuflow compare A --engines X,Y"
+        )
+    else:
+        result = compare_tables(read(a), read(b), names)
     _show(result, points)
     if csv is not None:
         from apuflow.files import write_text
