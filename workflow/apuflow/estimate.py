@@ -70,10 +70,10 @@ def from_preview(points: Sequence[Point]) -> list[Duration]:
         + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy()
         + SECONDS_PER_CYCLE * frame["cu_cycles"].to_numpy()
     )
-    return [Duration(float(each), _BASIS[point.engine]) for each, point in zip(seconds, points, strict=True)]
+    return [Duration(float(each), BASIS[point.engine]) for each, point in zip(seconds, points, strict=True)]
 
 
-_BASIS = {
+BASIS = {
     "preview": "",
     "gem5-kernels": "the preview's counts at the host speed of 137 recorded runs",
     "gem5": "GPU part alone, from the preview's counts at the host speed of 137 recorded runs; the simulated "

@@ -37,6 +37,7 @@ class PlannedWorkload:
         seconds: host time of one point, smallest and largest estimate; None when nothing is known.
         total_seconds: host time of all points that have no completed run.
         basis: where the estimate comes from.
+        at_least: the estimate leaves the simulated CPUs out.
     """
 
     workload: str
@@ -45,6 +46,7 @@ class PlannedWorkload:
     seconds: tuple[float, float] | None
     total_seconds: float | None
     basis: str
+    at_least: bool
     warnings: tuple[str, ...]
 
     @property
@@ -105,7 +107,9 @@ def _workload(sweep: str, workload: str, engine: str, found: Sequence[Point], ro
     )
     left = [point for point, status in zip(found, statuses, strict=True) if status != "completed"]
     seconds, total, basis = _cost(workload, engine, left, root)
-    return PlannedWorkload(workload, engine, planned, seconds, total, basis, _warnings(workload, found, root))
+    at_least = engine == "gem5" and basis == estimate.BASIS["gem5"]
+    warnings = _warnings(workload, found, root)
+    return PlannedWorkload(workload, engine, planned, seconds, total, basis, at_least, warnings)
 
 
 def _statuses(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> list[str]:

@@ -60,14 +60,16 @@ def duration(seconds: float) -> str:
 def _left(each: PlannedWorkload) -> str:
     if each.total_seconds is None:
         return "" if each.engine == "preview" else "?"
-    return duration(each.total_seconds) if each.total_seconds else "-"
+    if not each.total_seconds:
+        return "-"
+    return ("> " if each.at_least else "") + duration(each.total_seconds)
 
 
 def _range(each: PlannedWorkload) -> str:
     if each.seconds is None:
         return ""
     low, high = (duration(value) for value in each.seconds)
-    return low if low == high else f"{low} to {high}"
+    return ("> " if each.at_least else "") + (low if low == high else f"{low} to {high}")
 
 
 def _totals(plan: SweepPlan, out: Console) -> None:
