@@ -1,9 +1,9 @@
-"""Reading a sweep and expanding it into checked points with identities: 1,000 and 10,000 points of several shapes.
+"""Reading a sweep and expanding it into checked points with identities: 1,000 and 10,000 points.
 
     .venv/bin/python benchmarks/bench_sweep.py [--repeat N]
 
-Printed per shape: seconds (best of N), microseconds per point, and the ratio to the least that any program must
-do for as many points: making their identities, which is canonical JSON of what identifies them and a SHA-256.
+Printed per shape: seconds (best of N), microseconds per point, and the ratio to the least that any program has
+to do for as many points: their identities, which are canonical JSON of what identifies them and a SHA-256.
 """
 
 from __future__ import annotations
