@@ -159,10 +159,13 @@ def read(path: str | Path) -> pd.DataFrame:
             key=missing[0],
             remedy="give a table that the workflow wrote (results/*.csv or results/*.parquet)",
         )
-    for name in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            frame[name] = frame[name].astype("object").where(frame[name].notna(), None)
-    frame.attrs[_AXES] = tuple(column.name for column in columns(frame) if column.kind == AXIS)
+    described = columns(frame)
+    for column in described:
+        values = frame[column.name]
+        number = column.kind in ("counter", "metric", "run") or values.notna().any()
+        if not (number and pd.api.types.is_numeric_dtype(values)):
+            frame[column.name] = values.astype("object").where(values.notna(), None)
+    frame.attrs[_AXES] = tuple(column.name for column in described if column.kind == AXIS)
     return frame
 
 
