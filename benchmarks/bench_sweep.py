@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/bench_sweep.py [--repeat N]
 
-Printed per shape: seconds (best of N), microseconds per point, and the ratio to the least that any program has
-to do for as many points: their identities, which are canonical JSON of what identifies them and a SHA-256.
+Printed per shape: seconds (best of N), microseconds per point, and the ratio to the least that any program
+has to do for as many points: their identities, canonical JSON of what identifies them and a SHA-256.
 """
 
 from __future__ import annotations

@@ -288,3 +288,44 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     assert workload.runs_on_gem5.state == "yes" and workload.runs_on("preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
+
+
+WRONG = {
+    "release of another name": ("gem5/v22.1", "options_of: v22.1", "options_of: v22.2", "one of v21.1"),
+    "short commit": ("gem5/v22.1", "commit: 5fa484e2e0", "commit: 5fa4", "40 hex digits"),
+    "unknown build": ("gem5/v22.1", "GCN3_X86: [", "GCN3: [", "GCN3_X86"),
+    "unknown gfx": ("gem5/v22.1", "[gfx801,", "[gfx80,", "gfx801"),
+    "no barrier slots": ("gem5/v22.1", "barrier_slots: 4", "barrier_slots: 0", "at least 1"),
+    "no network": ("workloads/softmax_fwd", "softmax.dnnmark", "nosuch.dnnmark", "No such file"),
+    "network elsewhere": ("workloads/softmax_fwd", "softmax.dnnmark", "../x", "not a usable name"),
+    "unknown library": ("workloads/softmax_fwd", "[miopen]", "[miopn]", "'rocblas'"),
+    "unknown direction": ("workloads/softmax_fwd", "direction: fwd", "direction: up", "'bwd'"),
+    "handles as text": ("workloads/softmax_fwd", "handles: 1", "handles: one", "whole number"),
+    "unknown state": ("workloads/softmax_fwd", 'state: "yes"', "state: maybe", "'unproven'"),
+}
+
+
+@pytest.mark.parametrize(("file", "right", "wrong", "said"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_in_another_file_is_named(root: Path, file: str, right: str, wrong: str, said: str) -> None:
+    path = root / f"configs/{file}.yaml"
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong))
+    with pytest.raises(ConfigError) as caught:
+        (load_release if file.startswith("gem5") else load_workload)(path.stem, root)
+    line = text[: text.index(right)].count("\n") + 1
+    assert said in str(caught.value) and f"{path}:{line}" in str(caught.value)
+
+
+def test_a_bare_yes_is_a_yes(root: Path) -> None:
+    path = root / "configs/workloads/softmax_fwd.yaml"
+    path.write_text(path.read_text().replace('state: "yes"', "state: yes"))
+    assert load_workload("softmax_fwd", root).runs_on_gem5.state == "yes"
+
+
+def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:
+    path = root / "configs/workloads/softmax.dnnmark"
+    path.write_text(path.read_text().replace("c=1000", "c=many"))
+    with pytest.raises(ConfigError) as caught:
+        points(load_sweep("quickstart", root), "softmax_fwd", root)
+    assert "softmax.dnnmark" in str(caught.value)

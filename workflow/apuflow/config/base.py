@@ -174,7 +174,8 @@ def dotted(location: Iterable[str | int]) -> str:
 def _internal(part: str | int) -> bool:
     """Whether pydantic added this part itself (the member of a union)."""
     return isinstance(part, str) and (
-        part in ("str", "int", "bool", "float")
+        part == "[key]"
+        or part in ("str", "int", "bool", "float")
         or part.startswith(("list[", "dict[", "function-", "constrained-", "tagged-"))
     )
 
@@ -206,6 +207,8 @@ def _message(text: str) -> str:
 def _remedy(kind: str, context: dict[str, Any]) -> str:
     if kind in ("literal_error", "enum"):
         return f"one of {context['expected']}"
+    if kind in ("greater_than_equal", "too_short"):
+        return f"at least {context.get('ge', context.get('min_length'))}"
     if kind.endswith("_type") or kind.endswith("_parsing"):
         return f"write {_WANTED.get(kind, 'what the message says')}"
     return "see docs/configuration.md"
@@ -219,6 +222,7 @@ _PATTERNS = {
 }
 
 _MESSAGES = {
+    "literal_error": "not one of the values that are known here",
     "tuple_type": "a list is expected",
     "dict_type": "a mapping is expected",
     "model_type": "a mapping is expected",

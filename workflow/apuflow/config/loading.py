@@ -168,12 +168,13 @@ def load_workload(name: str, root: Path = Path()) -> Workload:
     try:
         text = config_file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a UTF-8 text file"
         raise ConfigError(
-            "cannot read the network",
+            f"cannot read the network: {why}",
             file=document.where(("config",)),
             key="config",
             value=spec.config,
-            remedy=f"{config_file}: {error}",
+            remedy=f"put it at {config_file}",
         ) from error
     return Workload(
         name=name,

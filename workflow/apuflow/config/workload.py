@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from apuflow.config.base import WORD, ListOf, Model, Name, Size, Text
 from apuflow.dnnmark import Direction
@@ -16,10 +16,15 @@ EngineName = Literal["gem5", "gem5-kernels", "preview"]
 ENGINES: tuple[EngineName, ...] = ("gem5", "gem5-kernels", "preview")
 
 
+def _state(value: object) -> object:
+    """YAML reads a bare yes or no as true or false."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
 class Runs(Model):
     """Whether an engine can run a workload."""
 
-    state: Literal["yes", "unproven", "no"] = Field(
+    state: Annotated[Literal["yes", "unproven", "no"], BeforeValidator(_state)] = Field(
         description="yes: seen or tested upstream; unproven: nothing known against it; no: it fails"
     )
     reason: Text = Field(description="where that is known from, or why not")
