@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,13 +33,28 @@ DEFINING: dict[str, tuple[str, ...]] = {
 """Files whose options apu_se.py takes, and the functions in them (none: the whole file)."""
 
 
+READING = (
+    "configs/example/apu_se.py",
+    "configs/example/hsaTopology.py",
+    "configs/ruby/GPU_VIPER.py",
+    "configs/ruby/Ruby.py",
+    "configs/network/Network.py",
+    "configs/common/GPUTLBConfig.py",
+    "configs/common/FileSystemConfig.py",
+)
+"""Files on apu_se.py's path that read options; Simulation.setWorkCountOptions reads the work marks."""
+READ = re.compile(
+    r"options\.(L%\(level\)d\w+)|\b(?:args|options)\.(\w+)|(?:get|has)attr\(\s*(?:args|options),\s*['\"](\w+)"
+)
+
+
 def options(repository: str, tag: str) -> dict[str, dict[str, Any]]:
-    """By name: type, action and default of each option of one release."""
+    """By name: type, action and default of each option of one release, and whether anything reads it."""
+    read = _read(repository, tag)
     found: dict[str, dict[str, Any]] = {}
     defaults: dict[str, Any] = {}
     for path, functions in DEFINING.items():
-        command = ["git", "-C", repository, "show", f"{tag}:{path}"]
-        tree = ast.parse(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        tree = ast.parse(_show(repository, tag, path))
         for call in _calls(tree, functions):
             keywords = {word.arg: _value(word.value) for word in call.keywords if word.arg}
             if call.func.attr == "set_defaults":  # type: ignore[attr-defined]
@@ -52,9 +68,28 @@ def options(repository: str, tag: str) -> dict[str, dict[str, Any]]:
             found[long]["dest"] = keywords.get("dest", long.replace("-", "_"))
     for entry in found.values():
         dest = entry.pop("dest")
+        entry["read"] = dest in read
         if dest in defaults:
             entry["default"] = defaults[dest]
     return found
+
+
+def _show(repository: str, tag: str, path: str) -> str:
+    command = ["git", "-C", repository, "show", f"{tag}:{path}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _read(repository: str, tag: str) -> set[str]:
+    """Attributes of the parsed arguments that some file on apu_se.py's path reads."""
+    texts = [_show(repository, tag, path) for path in READING]
+    simulation = _show(repository, tag, "configs/common/Simulation.py")
+    texts.append(re.split(r"^def ", simulation.split("def setWorkCountOptions")[1], flags=re.M)[0])
+    names: set[str] = set()
+    for text in texts:
+        for match in READ.finditer(text):
+            name = next(filter(None, match.groups()))
+            names |= {name.replace("%(level)d", str(level)) for level in (1, 2, 3)}
+    return names
 
 
 def _calls(tree: ast.Module, functions: tuple[str, ...]) -> Iterator[ast.Call]:

@@ -56,6 +56,26 @@ def test_short_names_and_flags_are_those_of_apu_se(upstream: Any, release: str) 
             assert option.type == "flag", name
 
 
+READ_WITHOUT_EFFECT = {
+    "access-backing-store": "apu_se.py sets it to True after parsing",
+    "chroot": "apu_se.py replaces system.redirect_paths",
+    "redirects": "apu_se.py replaces system.redirect_paths",
+    "cpu-clock": "written into the guest's /proc/cpuinfo only",
+    "topology": "recorded in the network; GPU_VIPER.create_system returns its own clusters",
+    "mesh-rows": "garnet's number of rows, of a mesh that GPU_VIPER never makes",
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_ignored_options_are_those_that_nothing_reads(upstream: Any, release: str) -> None:
+    for name, there in upstream[release].items():
+        role = options.catalogue()[name].role
+        if role == "ignored":
+            assert not there["read"] or name in READ_WITHOUT_EFFECT, name
+        else:
+            assert there["read"], name
+
+
 @pytest.mark.gem5
 @pytest.mark.skipif("APUFLOW_TEST_GEM5" not in os.environ, reason="needs a gem5 clone with its tags")
 @pytest.mark.parametrize("release", RELEASES)
