@@ -1,0 +1,184 @@
+"""The form of an archive: manifest, checksums, and reading one with every check.
+
+An archive is a tar file, compressed with zstd (``.tar.zst``) or gzip (``.tar.gz``), of regular files only,
+all below one directory, all with the same time. Its first file ``MANIFEST.json`` names every other file with
+size and SHA-256; ``SHA256SUMS`` says the same for ``sha256sum -c``. It unpacks with plain ``tar`` as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
+
+import zstandard
+
+from analysis.errors import AnalysisError
+
+FORMAT = 1
+MANIFEST = "MANIFEST.json"
+SUMS = "SHA256SUMS"
+TIME = 946684800
+"""Time of every file: 2000-01-01 UTC. Equal times, so that no file looks newer than what was made from it."""
+
+MOST_BYTES = 1 << 40
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of an archive."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an archive holds.
+
+    Attributes:
+        name: the study; the archive's directory is named after it.
+        about: further facts, JSON-able.
+        entries: its files in order, without manifest and sums.
+    """
+
+    name: str
+    about: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(entry.size for entry in self.entries)
+
+
+def manifest_text(manifest: Manifest) -> bytes:
+    content = {
+        "format": FORMAT,
+        "name": manifest.name,
+        "about": manifest.about,
+        "files": [{"path": e.path, "size": e.size, "sha256": e.sha256} for e in manifest.entries],
+    }
+    return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+
+
+def sums_text(entries: tuple[Entry, ...]) -> bytes:
+    return "".join(f"{entry.sha256}  {entry.path}\n" for entry in entries).encode()
+
+
+def read(archive: Path, staging: Path | None) -> Manifest:
+    """Check an archive; with ``staging`` its files are written there, below their paths."""
+    try:
+        with _decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+            manifest = _checked(archive, tar, staging)
+            while stream.read(_BLOCK):
+                pass
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
+        raise AnalysisError(f"the archive is damaged: {error}", file=archive) from None
+    except OSError as error:
+        raise AnalysisError(f"cannot read the archive: {error.strerror or error}", file=archive) from None
+    return manifest
+
+
+def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manifest:
+    manifest: Manifest | None = None
+    waiting: dict[str, Entry] = {}
+    sums = b""
+    for member in tar:
+        top, _, path = member.name.partition("/")
+        if not member.isreg() or unsafe(path) or (manifest is not None and top != manifest.name):
+            raise AnalysisError(
+                "the archive holds what does not belong there", file=archive, value=member.name
+            )
+        stream = tar.extractfile(member)
+        assert stream is not None
+        if manifest is None:
+            manifest = _manifest(archive, top, path, stream, member.size)
+            waiting = {entry.path: entry for entry in manifest.entries}
+            _keep(staging, MANIFEST, io.BytesIO(manifest_text(manifest)), member.mode)
+            continue
+        if path == SUMS and not sums:
+            sums = stream.read(_BLOCK * 64)
+            _keep(staging, SUMS, io.BytesIO(sums), member.mode)
+            continue
+        entry = waiting.pop(path, None)
+        if entry is None:
+            raise AnalysisError(
+                "the archive holds a file that its manifest does not name", file=archive, value=path
+            )
+        if member.size != entry.size or _keep(staging, path, stream, member.mode) != entry.sha256:
+            raise AnalysisError(
+                "a file of the archive is not what its checksum says", file=archive, value=path
+            )
+    if manifest is None:
+        raise AnalysisError("this is no archive of a study: it has no manifest", file=archive)
+    if waiting or sums != sums_text(manifest.entries):
+        raise AnalysisError("the archive lacks a file", file=archive, value=next(iter(waiting), SUMS))
+    return manifest
+
+
+def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) -> Manifest:
+    try:
+        if path != MANIFEST or size > 64 * _BLOCK:
+            raise ValueError(path)
+        content = json.loads(stream.read())
+        entries = tuple(Entry(str(f["path"]), int(f["size"]), str(f["sha256"])) for f in content["files"])
+        manifest = Manifest(str(content["name"]), dict(content["about"]), entries)
+        if content["format"] != FORMAT or manifest.name != top or not 0 <= manifest.bytes <= MOST_BYTES:
+            raise ValueError(content["format"])
+    except (ValueError, KeyError, TypeError):
+        raise AnalysisError("this is no archive of a study: its manifest is not one", file=archive) from None
+    bad = [entry.path for entry in entries if unsafe(entry.path)]
+    if bad or len({entry.path for entry in entries}) != len(entries):
+        raise AnalysisError(
+            "the archive's manifest names impossible paths", file=archive, value=(bad or [""])[0]
+        )
+    return manifest
+
+
+def _keep(staging: Path | None, path: str, stream: IO[bytes], mode: int) -> str:
+    """Hash a file of the archive and, with ``staging``, write it there."""
+    digest = hashlib.sha256()
+    with contextlib.ExitStack() as stack:
+        out = None
+        if staging is not None:
+            place = staging / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            out = stack.enter_context(place.open("xb"))
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+            if out is not None:
+                out.write(block)
+    if staging is not None:
+        (staging / path).chmod(0o755 if mode & 0o100 else 0o644)
+        os.utime(staging / path, (TIME, TIME))
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _decompressed(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw:
+        if raw.read(2) == b"\x1f\x8b":
+            raw.seek(0)
+            with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
+                yield cast(IO[bytes], stream)
+        else:
+            raw.seek(0)
+            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw) as stream:
+                yield stream
+
+
+def unsafe(path: str) -> bool:
+    """Whether a path is empty, absolute, leads upwards, or is not in its plain form."""
+    parts = PurePosixPath(path).parts
+    plain = "/".join(parts) == path
+    return not parts or not plain or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path

@@ -1,0 +1,75 @@
+"""``apuflow archive SWEEP`` and ``apuflow unpack FILE DIR``: a study as one file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def archive(
+        sweep: Annotated[str, typer.Argument(help="a file of configs/sweeps whose report is there")] = "",
+        out: Annotated[
+            Path | None, typer.Option("--out", "-o", help=".tar.zst or .tar.gz [archives/SWEEP.tar.zst]")
+        ] = None,
+        check: Annotated[
+            Path | None, typer.Option("--verify", help="check this archive instead of writing one")
+        ] = None,
+        against: Annotated[
+            Path | None, typer.Option("--against", help="with --verify: a project whose tables to compare")
+        ] = None,
+    ) -> None:
+        """Pack a study (configuration, runs, statistics, tables, figures, report), or check an archive."""
+        if bool(sweep) == (check is not None) or (against is not None and check is None):
+            raise typer.BadParameter("name either a SWEEP to pack or --verify FILE (with --against DIR)")
+        if check is not None:
+            _check(check, against)
+        else:
+            _pack(sweep, out or Path("archives") / f"{sweep}.tar.zst")
+
+    @app.command()
+    def unpack(
+        file: Annotated[Path, typer.Argument(help="an archive that apuflow archive wrote")],
+        directory: Annotated[Path, typer.Argument(help="where to; made if it is not there")],
+    ) -> None:
+        """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
+        from analysis.archive import unpack as unpacked
+
+        manifest = unpacked(file, directory)
+        typer.echo(f"{directory}: {len(manifest.entries)} files of study {manifest.name}; see ARCHIVE.md")
+
+
+def _pack(sweep: str, out: Path) -> None:
+    from analysis.archive import write
+    from apuflow.campaign import Campaign
+    from apuflow.study_files import about, study_files
+
+    campaign = Campaign()
+    loaded = campaign.load(sweep)
+    manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
+    size = out.stat().st_size
+    typer.echo(f"{out}: {len(manifest.entries)} files, {manifest.bytes:,} bytes, packed {size:,}, checked")
+
+
+def _check(file: Path, against: Path | None) -> None:
+    from analysis.archive import differences, verify
+
+    manifest = verify(file)
+    typer.echo(f"{file}: study {manifest.name}, {len(manifest.entries)} files, every checksum holds")
+    if against is None:
+        return
+    tables = [entry.path for entry in manifest.entries if _is_table(entry.path)]
+    changed = [path for path in differences(manifest, against, "results/") if _is_table(path)]
+    for path in changed:
+        typer.echo(f"  differs: {path}", err=True)
+    if changed:
+        typer.echo(f"{len(changed)} of {len(tables)} tables in {against} are not the archive's", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"all {len(tables)} tables in {against} are those of the archive, byte for byte")
+
+
+def _is_table(path: str) -> bool:
+    return path.startswith("results/") and path.endswith((".csv", ".parquet"))
