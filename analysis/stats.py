@@ -35,15 +35,12 @@ class Dump(Mapping[str, Value]):
         self._rows = rows
 
     def __getitem__(self, name: str) -> Value:
-        row = self._index.get(name)
+        row = self._rows.find(name)
         if row is not None and row not in self._rows.oneline:
             return float(self._rows.values[row])
         if name in self._groups:
             return compose(name, self._rows, self._groups[name])
-        value = self.row(name)
-        if value is None:
-            raise KeyError(name)
-        return value
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._groups)
@@ -52,11 +49,11 @@ class Dump(Mapping[str, Value]):
         return len(self._groups)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index or name in self._groups
+        return isinstance(name, str) and (self._rows.find(name) is not None or name in self._groups)
 
     def row(self, name: str) -> float | None:
         """The number of one row (``base`` or ``base::sub``); ``None`` when it is not there."""
-        row = self._index.get(name)
+        row = self._rows.find(name)
         return None if row is None or row in self._rows.oneline else float(self._rows.values[row])
 
     def rows(self) -> dict[str, float]:
@@ -116,12 +113,8 @@ class Dump(Mapping[str, Value]):
         return frame.astype({"value": np.float64, "share": np.float64, "cumulative": np.float64})
 
     def _first(self, name: str) -> int:
-        row = self._index.get(name)
+        row = self._rows.find(name)
         return self._groups[name][0] if row is None else row
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return dict(zip(self._rows.names, range(len(self._rows.names)), strict=True))
 
     @cached_property
     def _groups(self) -> dict[str, list[int]]:

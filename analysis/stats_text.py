@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 _NAME_WIDTH = 40
 _VALUE_WIDTH = 12
 _PIECE = 1 << 21
+_FEW = 8
 _THREADS = min(4, len(os.sched_getaffinity(0)))
 _NEWLINE = re.compile(rb"\n")
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)"
@@ -84,6 +85,7 @@ class Rows:
     def __init__(self, pieces: Sequence[Piece], source: Source) -> None:
         self._pieces = pieces
         self._source = source
+        self._asked = 0
         self._firsts: list[int] = np.cumsum([0, *(len(piece.values) for piece in pieces)]).tolist()
         self.values: Floats = np.concatenate([np.empty(0), *(piece.values for piece in pieces)])
         self.oneline = frozenset(
@@ -98,6 +100,25 @@ class Rows:
         for piece in self._pieces:
             names += piece.names.to_numpy(zero_copy_only=False).tolist()
         return names
+
+    def find(self, name: str) -> int | None:
+        """The number of the row of this name, the last if there are several; ``None`` if there is none.
+
+        A few names are looked for one by one; who asks for more gets an index of all.
+        """
+        self._asked += 1
+        if self._asked > _FEW:
+            return self._index.get(name)
+        wanted = pa.scalar(name, pa.large_string())
+        for first, piece in zip(reversed(self._firsts[:-1]), reversed(self._pieces), strict=True):
+            hits = pc.indices_nonzero(pc.equal(piece.names, wanted))
+            if len(hits):
+                return first + int(hits[-1].as_py())
+        return None
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return dict(zip(self.names, range(len(self.names)), strict=True))
 
     def __len__(self) -> int:
         return len(self.values)
