@@ -1,8 +1,9 @@
 """Can a compute unit hold the largest workgroup that a network launches? Else gem5 never ends, or panics.
 
 Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for
-ever, without a message; 565-572: too many registers is a panic), ``src/gpu-compute/lds_state.hh``
-(canReserve). What kernels need is what the preview knows of the compiled kernels.
+ever, without a message; too many registers is a panic, where the scalar registers of a whole workgroup are
+held against those of one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is what
+the preview knows of the compiled kernels.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ LARGEST_WAVES = 16
 LARGEST_LDS = 65536
 LARGEST_REGISTERS = 256
 """Vector registers that a GCN3 wavefront can name."""
+LARGEST_SCALARS = 112
+"""Scalar registers of a GCN3 wavefront, in granules of 16."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,17 @@ class Need:
     waves: int
     lds_bytes: int
     vector_registers: int
+    scalar_registers: int
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a compute unit has: SIMD units, wavefront slots and vector registers of each, LDS bytes."""
+    """What a compute unit has: SIMD units, wavefront slots and registers of each, LDS bytes."""
 
     simds: int
     slots_per_simd: int
     registers_per_simd: int
+    scalars_per_simd: int
     register_block: int
     lds_bytes: int
 
@@ -47,6 +52,7 @@ class Room:
         return (
             self.slots_per_simd >= per_simd
             and self.registers_per_simd >= per_simd * LARGEST_REGISTERS
+            and self.scalars_per_simd >= LARGEST_WAVES * LARGEST_SCALARS
             and self.lds_bytes >= LARGEST_LDS
         )
 
@@ -86,8 +92,16 @@ def _misfits(need: Need, room: Room) -> Iterator[Misfit]:
         yield Misfit(
             "vreg-file-size",
             f"a workgroup of {need.kernel} ({need.waves} wavefronts of {need.vector_registers} registers) "
-            "does not fit: gem5 would panic",
+            "does not fit: gem5 would panic, or never start it",
             registers,
+        )
+    scalars = need.waves * need.scalar_registers
+    if scalars > room.scalars_per_simd:
+        yield Misfit(
+            "sreg-file-size",
+            f"a workgroup of {need.kernel} ({need.waves} wavefronts of {need.scalar_registers} scalar "
+            "registers) does not fit: gem5 would panic",
+            -(-scalars // block) * block,
         )
     if need.lds_bytes > room.lds_bytes:
         yield Misfit(
@@ -110,7 +124,8 @@ def _needs(config_text: str, direction: dnnmark.Direction, cus: int) -> tuple[Ne
         try:
             known = profile(facts_of(launch))
         except ApuflowError:  # a kernel that the preview does not know: its geometry still counts
-            needs[Need(launch.kernel, -(-size // 64), 0, 0)] = None
+            needs[Need(launch.kernel, -(-size // 64), 0, 0, 0)] = None
             continue
-        needs[Need(launch.kernel, -(-size // 64), known.lds_bytes, known.vgprs)] = None
+        waves = -(-size // 64)
+        needs[Need(launch.kernel, waves, known.lds_bytes, known.vgprs, known.sgprs)] = None
     return tuple(needs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,31 +13,8 @@ from typing import Any, Literal
 from apuflow import resolution
 from apuflow.config import EngineName, Sweep, load_workload
 from apuflow.dnnmark import Direction
-from apuflow.options import Value
+from apuflow.options import Options, Value
 from apuflow.sweep import plan
-
-
-class Options(Mapping[str, Value]):
-    """All options of a point: what differs from the release's defaults, over those."""
-
-    __slots__ = ("base", "changed")
-
-    def __init__(self, base: Mapping[str, Value], changed: Mapping[str, Value]) -> None:
-        self.base = base
-        self.changed = changed
-
-    def __getitem__(self, name: str) -> Value:
-        return self.changed[name] if name in self.changed else self.base[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.base
-        yield from (name for name in self.changed if name not in self.base)
-
-    def __len__(self) -> int:
-        return len(self.base) + sum(name not in self.base for name in self.changed)
-
-    def __repr__(self) -> str:
-        return f"Options({dict(self.changed)!r})"
 
 
 @dataclass(frozen=True)

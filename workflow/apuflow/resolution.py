@@ -20,7 +20,7 @@ from apuflow.config.base import together
 from apuflow.config.site import load_site
 from apuflow.errors import ConfigError
 from apuflow.networks import Network, Networks
-from apuflow.options import Value
+from apuflow.options import Options, Value
 from apuflow.origin import engine_content
 from apuflow.placement import Room, misfits
 from apuflow.sweep import PLACES, Assignment, Plan, line_of
@@ -157,6 +157,7 @@ class Resolver:
             simds=int(full["simds-per-cu"]),
             slots_per_simd=int(full["wfs-per-simd"]),
             registers_per_simd=int(full["vreg-file-size"]),
+            scalars_per_simd=int(full["sreg-file-size"]),
             register_block=int(full["vreg-min-alloc"]),
             lds_bytes=int(full["lds-size"]),
         )
@@ -209,13 +210,8 @@ class Resolver:
             return True
         problems = misfits(network.text, direction, machine.cus, machine.room)
         for problem in problems:
-            value = {"wfs-per-simd": machine.room.slots_per_simd, "lds-size": machine.room.lds_bytes}
-            self._note(
-                problem.message,
-                problem.option,
-                value.get(problem.option, machine.room.registers_per_simd),
-                f"at least {problem.needed}",
-            )
+            value = Options(machine.base.defaults, machine.changed)[problem.option]
+            self._note(problem.message, problem.option, value, f"at least {problem.needed}")
         return not problems
 
     def _content(

@@ -11,11 +11,13 @@ from apuflow.options.check import (
     resolve,
 )
 from apuflow.options.units import clock_hertz, format_size, size_bytes
+from apuflow.options.values import Options
 
 __all__ = [
     "RELEASES",
     "Option",
     "OptionProblem",
+    "Options",
     "Value",
     "arguments",
     "canonical",
