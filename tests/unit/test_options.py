@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import lzma
 import os
@@ -189,6 +190,33 @@ def test_the_command_line_states_defaults_and_gives_flags_only_when_true() -> No
     assert "--num-compute-units=8" in line and "--dgpu" in line
     assert "--reg-alloc-policy=simple" in line and "--num-cpus=3" in line
     assert not any(word.startswith(("--FunctionalTLB", "--cmd", "--mem-req-latency")) for word in line)
+
+
+def parser(declared: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
+    """A parser with the options as apu_se.py of a release declares them."""
+    result = argparse.ArgumentParser(exit_on_error=False)
+    types = {"int": int, "str": str}
+    for name, there in declared.items():
+        names = [f"-{there['short']}", f"--{name}"] if "short" in there else [f"--{name}"]
+        if there.get("action") in ("store_true", "store_false"):
+            result.add_argument(*names, action=there["action"])
+        elif name != "help":
+            result.add_argument(*names, type=types.get(there.get("type", ""), str))
+    return result
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, release: str) -> None:
+    gfx = "gfx900" if release == "v24.0" else "gfx803"
+    given = {"dgpu": True, "gfx-version": gfx, "no-resource-stalls": True, "num-compute-units": 6}
+    assert options.check(given, release) == ()
+    resolved = options.resolve(given, release)
+    arguments = parser(upstream[release]).parse_args(options.arguments(resolved, release))
+    assert arguments.no_resource_stalls is False  # store_false: giving the flag switches stalls off
+    for name, value in resolved.items():
+        if name != "no-resource-stalls":
+            read = getattr(arguments, name.replace("-", "_"))
+            assert read == value or (value is False and read == (name == "no-tcc-resource-stalls")), name
 
 
 def test_an_unknown_release_is_an_error_that_lists_the_known_ones() -> None:
