@@ -49,7 +49,9 @@ class Campaign:
         self.root = root
         self.load = cache(lambda name: load_sweep(name, root))
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
+        self._by_id: dict[tuple[str, str, str, str], Point] = {}
         self._sweep_of: dict[tuple[str, str, str], str] = {}
+        self._workloads: dict[str, list[str]] = {}
 
     # sweeps and points -----------------------------------------------------------------------------------
     def sweep(self, under: str) -> Sweep:
@@ -64,7 +66,9 @@ class Campaign:
         return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
-        return sweep_workloads(sweep, self.root)
+        if sweep.name not in self._workloads:
+            self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
+        return self._workloads[sweep.name]
 
     def points(self, sweep: str, workload: str, engine: str | None = None) -> list[Point]:
         """The points of a sweep's workload, in table order; of one engine when it is named.
@@ -88,7 +92,9 @@ class Campaign:
         if expanded is None:
             expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
             for point in expanded:
-                self._sweep_of.setdefault((point.engine, workload, point.id), sweep)
+                key = (point.engine, workload, point.id)
+                self._sweep_of.setdefault(key, sweep)
+                self._by_id[sweep, *key] = point
         return [point for point in expanded if engine in (None, point.engine)]
 
     def simulated_points(self) -> Iterator[Point]:
@@ -122,9 +128,11 @@ class Campaign:
     def point(self, engine: str, workload: str, identifier: str, sweep: str | None = None) -> Point:
         """The point with this identifier, of ``sweep`` or of the one that asks for it (see sweep_of)."""
         name = sweep or self.sweep_of(engine, workload, identifier)
-        for point in self.points(name, workload, engine):
-            if point.id == identifier:
-                return point
+        key = (name, engine, workload, identifier)
+        if key not in self._by_id:
+            self.points(name, workload)
+        if key in self._by_id:
+            return self._by_id[key]
         raise ConfigError(
             "the point is not what it was when the workflow started",
             file=paths.sweep_file(name),
