@@ -32,7 +32,7 @@ def _backward_pass(n: int, lanes: int) -> Counts:
     return total + block("v7 wt2 st2", lanes)
 
 
-def _pixels(hw: int, step: int, waves: int) -> list[int]:
+def pixels_of(hw: int, step: int, waves: int) -> list[int]:
     """Active lanes of each (pass, wavefront) of a workgroup that walks ``hw`` pixels ``step`` at a time."""
     lanes = []
     for start in range(0, hw, step):
@@ -45,7 +45,7 @@ def per_activation_backward(facts: Facts) -> Profile:
     n, hw = facts.integer("n"), facts.integer("c_stride")
     channels, waves = facts.grid[0], facts.waves_per_group
     groups = facts.workgroups
-    shape = _pixels(hw, 64 * waves, waves)
+    shape = pixels_of(hw, 64 * waves, waves)
     one = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
     for lanes in shape:
         one += block("v2 s1 br1") + block("s3 v1 br1")

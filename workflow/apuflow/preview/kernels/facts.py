@@ -50,12 +50,16 @@ class Facts:
             return default
         return int(text)
 
-    def integer(self, name: str) -> int:
-        """Integer value of a kernel argument."""
+    def number(self, name: str) -> float:
+        """Value of a kernel argument."""
         for key, value in self.values:
             if key == name:
-                return int(value)
+                return value
         raise NotModelled("a kernel argument is missing", key=name, value=self.kernel)
+
+    def integer(self, name: str) -> int:
+        """Value of an integer kernel argument."""
+        return int(self.number(name))
 
 
 @lru_cache(maxsize=65536)
@@ -67,4 +71,5 @@ def facts_of(launch: Launch) -> Facts:
         gemm = launch.gemm
         values += [("m", gemm.m), ("n", gemm.n), ("k", gemm.k), ("batch", gemm.batch)]
         values += [("transpose_a", float(gemm.transpose_a)), ("transpose_b", float(gemm.transpose_b))]
+        values += [("lda", gemm.lda), ("ldb", gemm.ldb), ("beta", gemm.beta)]
     return Facts(launch.kernel, launch.grid, launch.workgroup, launch.arguments or "", tuple(values))

@@ -1,7 +1,6 @@
-"""The tiled SGEMM that stands in for rocBLAS: 16 x 16 outputs a workgroup, tiles of both matrices in LDS.
+"""The tiled SGEMM that stands in for rocBLAS (``apuflow/launcher/gemm.cl``): 16 x 16 outputs a workgroup.
 
-Counts: one inner step of the tile loop is two loads, two LDS writes, 16 multiply-adds with two LDS reads
-each, two barriers.
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801, for each pair of transposes.
 """
 
 from __future__ import annotations
@@ -10,51 +9,60 @@ from math import ceil
 
 from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
 TILE = 16
+_SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
+_STEP = {(0, 0): "v21", (1, 0): "v20", (0, 1): "v22", (1, 1): "v21"}
 
 
 def sgemm(facts: Facts) -> Profile:
-    """``m``, ``n``, ``k`` and ``batch`` are the values of the launch's matrix product."""
+    """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
     m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
-    batch = facts.integer("batch")
+    batch, added = facts.integer("batch"), facts.number("beta") != 0.0
+    form = facts.integer("transpose_a"), facts.integer("transpose_b")
     steps = ceil(k / TILE)
     groups, waves = facts.workgroups, facts.waves_per_group
-    one = block("sm6 wt2 s24 v20 br2 en1 st1") + block("s6 v22 br3 wt3 ba2 ld2 lw2") * steps
-    one += block("lr2 v1 wt1") * (TILE * steps)
+    one = block(_SETUP[form] + " sm8 wt2 br2")
+    one += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
+    one += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
+    one += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (block("v5 ld1 wt1 br1") if added else block("v1"))
     counts = one * (groups * waves)
+    tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
     loads = float(steps * groups * waves)
-    # A tile row is 16 floats: one line where aligned; a wavefront loads four rows.
-    store = float(groups * waves)
-    streams = (
+    # A wavefront reads four rows of 16 consecutive floats.
+    lines_a = loads * 4 * span_lines(64, 4 * facts.integer("lda"))
+    lines_b = loads * 4 * span_lines(64, 4 * facts.integer("ldb"))
+    stores = float(groups * waves)
+    written = stores * 4 * span_lines(64, 4 * m)
+    a, b, c = m * k, n * k, m * n
+    streams: tuple[Stream, ...] = (
         Stream(
-            "load", loads, loads * 4, batch * lines_of(m * k), pages_of(m * k), "device", 2048.0, 4.0, 2.0
+            "load", loads, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
+            float(tiles_n), 0.5, line_sharing=float(tiles_n),
         ),
         Stream(
-            "load", loads, loads * 4, batch * lines_of(n * k), pages_of(n * k), "device", 2048.0, 4.0, 2.0
+            "load", loads, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
+            float(tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(
-            "store",
-            store,
-            store * 4.0,
-            batch * lines_of(m * n),
-            pages_of(m * n),
-            page_group=4.0,
-            sharing=2.0,
-            resident=False,
+            "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=4.0, sharing=2.0,
+            lockstep=0.5, resident=False,
         ),
-    )
+    )  # fmt: skip
+    if added:
+        streams += (Stream("load", stores, written, batch * lines_of(c), 0.0, page_group=4.0, sharing=2.0),)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
         counts=counts,
         streams=streams,
-        code_bytes=900.0,
-        rounds=float(steps),
-        lds_bytes=2 * TILE * TILE * 4,
+        code_bytes=1000.0,
+        rounds=2.0 * steps + added,
+        walk_rounds=2.0,
+        lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
-        lds_conflicts=5.0,
+        lds_conflicts=3.0,
         flops=2.0 * m * n * k * batch,
     )

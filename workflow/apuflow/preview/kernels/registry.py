@@ -8,14 +8,18 @@ from functools import lru_cache
 from apuflow.errors import NotModelled
 from apuflow.preview.kernels.activation import activation
 from apuflow.preview.kernels.batchnorm import per_activation_backward
+from apuflow.preview.kernels.batchnorm_forward import per_activation_forward
+from apuflow.preview.kernels.batchnorm_spatial import spatial
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.gemm import sgemm
 from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import lrn_forward
+from apuflow.preview.kernels.lrn_windows import across_backward, within_backward, within_forward
 from apuflow.preview.kernels.pooling import pooling_forward
+from apuflow.preview.kernels.pooling_backward import pooling_backward
 from apuflow.preview.kernels.softmax import softmax
-from apuflow.preview.kernels.tensor import set_tensor
+from apuflow.preview.kernels.tensor import set_tensor, transpose
 from apuflow.preview.profile import Profile
 
 Model = Callable[[Facts], Profile]
@@ -25,12 +29,30 @@ MODELS: dict[str, Model] = {
     "SoftmaxBackward": softmax,
     "MIOpenActiveFwdLite": activation,
     "MIOpenActiveBwdLite": activation,
+    "MIOpenBatchNormFwdTrainPerActivation": per_activation_forward,
     "MIOpenBatchNormBwdPerActivationSaved": per_activation_backward,
+    "MIOpenBatchNormFwdTrainSpatial": spatial,
+    "MIOpenBatchNormFwdTrainSpatialMeanVariance": spatial,
+    "MIOpenBatchNormFwdTrainSpatialFinalMeanVariance": spatial,
+    "MIOpenBatchNormFwdTrainSpatialNorm": spatial,
+    "MIOpenBatchNormBwdSpatial": spatial,
+    "MIOpenBatchNormBwdSpatialDScaleDBias": spatial,
+    "MIOpenBatchNormBwdSpatialFinalDScaleDBias": spatial,
+    "MIOpenBatchNormBwdSpatialDX": spatial,
     "mloPoolingG": pooling_forward,
+    "mloPoolingMaxBwd": pooling_backward,
+    "mloPoolingAveBwd": pooling_backward,
     "MIOpenLRNAcrossChannels4": lrn_forward,
+    "MIOpenLRNAcrossChannelsBwd1": across_backward,
+    "MIOpenLRNWithinChannel_PS": within_forward,
+    "MIOpenLRNWithinChannelBwd": within_backward,
     "Im2d2Col": im2col,
     "Col2Im2d": col2im,
     "SubTensorOpWithScalar1d": set_tensor,
+    "transpose_NCHW2CNHW": transpose,
+    "transpose_CNHW2NCHW": transpose,
+    "transpose_NCHW2CNHW_opt": transpose,
+    "transpose_CNHW2NCHW_opt": transpose,
     "sgemm": sgemm,
 }
 

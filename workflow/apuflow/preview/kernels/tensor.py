@@ -1,6 +1,7 @@
-"""MIOpenSubTensorOpWithScalarKernel.cl (set a tensor) and the stand-in GEMM's place among the kernels.
+"""MIOpenSubTensorOpWithScalarKernel.cl (set a tensor) and MIOpenUtilKernels4.cl (transposes of 1x1
+convolutions).
 
-Counts: basic blocks of SubTensorOpWithScalar1d compiled by clang-15 -O3 for gfx801.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801.
 """
 
 from __future__ import annotations
@@ -28,10 +29,61 @@ def set_tensor(facts: Facts) -> Profile:
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=(stream,),
-        code_bytes=150.0,
+        code_bytes=168.0,
         rounds=0.0,
         walk_rounds=0.0,
+        store_rounds=max(0.0, trips / waves - 1.0),
         vgprs=8,
         sgprs=16,
-        scalar_rounds=2.0,
+    )
+
+
+_TRANSPOSES = {
+    "transpose_NCHW2CNHW": "sm3 wt2 s6 v32 ld1 st1 en1",
+    "transpose_CNHW2NCHW": "sm3 wt2 s7 v33 ld1 st1 en1",
+    "transpose_NCHW2CNHW_opt": "sm3 wt2 s5 v30 ld1 st1 en1",
+    "transpose_CNHW2NCHW_opt": "sm3 wt2 s6 v31 ld1 st1 en1",
+}
+
+
+def transpose(facts: Facts) -> Profile:
+    """One work-item a read unit of an image; strided ones touch a line for each taken pixel pair."""
+    opt = facts.kernel.endswith("_opt")
+    unit = facts.define("RD_BLCK") if opt else 1
+    images = facts.define("N") if facts.grid[1] == 1 else 1
+    items = facts.grid[0] * facts.grid[1]
+    waves = facts.workgroups * facts.waves_per_group
+    trips = waves * images
+    counts = block(_TRANSPOSES[facts.kernel], items * images / max(1, trips)) * waves
+    if images > 1:
+        counts += block("v24 ld1 st1 wt2 s3 br1") * (waves * (images - 1))
+    elements = items * images * unit
+    step = 1 if opt else facts.define("W_STRIDE")
+    packed, spread = lines_of(elements), lines_of(elements * step)
+    dense = facts.kernel.startswith("transpose_NCHW")
+    read, written = (spread, packed) if dense else (packed, spread)
+    image = elements if opt else elements * step * facts.define("H_STRIDE")
+    pages = pages_of(elements), pages_of(image)
+    sharing = 4.0 / unit
+    streams = (
+        Stream("load", float(trips), read, read, pages[1] if dense else pages[0], sharing=sharing),
+        Stream(
+            "store",
+            float(trips),
+            written,
+            written,
+            pages[0] if dense else pages[1],
+            sharing=sharing,
+            resident=False,
+        ),
+    )
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=streams,
+        code_bytes=240.0,
+        rounds=float(images),
+        vgprs=16,
+        sgprs=24,
     )

@@ -1,0 +1,113 @@
+"""MIOpenBatchNormFwdTrainPerAct.cl: per-activation batch normalisation, training.
+
+Counts: the kernel compiled by clang-15 -O3 for gfx801 at eleven batch sizes. It unrolls the whole batch
+and keeps it
+in registers; from 49 images on it spills to private memory (scratch), which a lane reaches at 4 bytes a
+work-item.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from apuflow.preview.counts import block
+from apuflow.preview.kernels.batchnorm import pixels_of
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+
+_SPILLS = (
+    (48, 0.0, 0.0, 214),
+    (64, 13.0, 13.0, 256),
+    (80, 77.0, 77.0, 256),
+    (100, 161.0, 161.0, 256),
+    (128, 272.0, 272.0, 256),
+    (160, 403.0, 403.0, 256),
+    (200, 362.0, 362.0, 256),
+    (256, 526.0, 526.0, 256),
+)
+"""Images, spill stores and reloads per wavefront, registers."""
+
+
+def spills(images: int) -> float:
+    """Spill stores (and as many reloads) of a wavefront, interpolated between compiled batch sizes."""
+    sizes = [row[0] for row in _SPILLS]
+    if images <= sizes[0]:
+        return 0.0
+    if images >= sizes[-1]:
+        return _SPILLS[-1][1] * images / sizes[-1]
+    k = bisect_right(sizes, images)
+    low, high = _SPILLS[k - 1], _SPILLS[k]
+    return low[1] + (high[1] - low[1]) * (images - low[0]) / (high[0] - low[0])
+
+
+def per_activation_forward(facts: Facts) -> Profile:
+    """``MIOpenBatchNormFwdTrainPerActivation``: one read and one write of the batch, eight vectors."""
+    n, hw = facts.define("MIO_BN_N"), facts.integer("c_stride")
+    channels, waves, groups = facts.grid[0], facts.waves_per_group, facts.workgroups
+    shape = pixels_of(hw, 64 * waves, waves)
+    spilled = spills(n)
+    one = (block("s4 sm1 wt1 br1 en1") + block(f"sm13 wt1 s{9 + n} v{7 + n} br1")) * waves
+    for lanes in shape:
+        one += block("v2 s1 br1") + block("s3 br1")
+        if lanes:
+            waits = min(n + 2, 18) if not spilled else n + 2
+            one += block(f"v{40 + 11 * n} wt{waits} br1", lanes)
+            one += block(f"ld{4 + n} st{4 + n}") + block("ld1 st1 wt1") * spilled
+    counts = one * groups
+    active = [lanes for lanes in shape if lanes]
+    spans = sum(span_lines(4 * lanes, 4 * hw) for lanes in active) / len(active)
+    visits = float(len(active) * groups)
+    elements = n * channels * hw
+    lines, pages = lines_of(elements), pages_of(elements)
+    vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
+    sharing = max(1.0, min(groups, 4096 / (4 * hw)))
+    window = max(64.0, 4.0 * min(64, hw)) * min(1.0, hw / 16)
+    near = max(1.0, 16 / hw)
+    streams = [
+        Stream(
+            "load",
+            n * visits,
+            n * visits * spans,
+            lines,
+            pages,
+            "device",
+            window * n,
+            1.0,
+            sharing,
+            line_sharing=near,
+        ),
+        Stream(
+            "store", n * visits, n * visits * spans, lines, pages, "none", 0.0, 1.0, sharing, resident=False
+        ),
+    ]
+    for kind in ("load", "store"):
+        for _ in range(4):
+            streams.append(
+                Stream(
+                    "load" if kind == "load" else "store", visits, visits * spans, vector, vector_pages,
+                    "device", 64.0, 1.0, sharing, line_sharing=near, resident=kind == "load",
+                )
+            )  # fmt: skip
+    if spilled:
+        private = spilled * visits
+        size = spilled * 256.0 * groups * len(active)
+        streams.append(
+            Stream(
+                "load", private, private * 4, size / 64, 0.0, "group", 256.0 * spilled, 1.0, resident=False
+            )
+        )
+        streams.append(
+            Stream("store", private, private * 4, size / 64, size / 4096, page_group=1.0, resident=False)
+        )
+    return Profile(
+        workgroups=groups,
+        waves_per_group=waves,
+        counts=counts,
+        streams=tuple(streams),
+        code_bytes=500.0 + 92.0 * n + 8.0 * 2 * spilled,
+        rounds=(2.0 + spilled) * len(active) / waves,
+        walk_rounds=1.0 + pages / 8,
+        vgprs=min(256, 12 + 5 * n),
+        sgprs=90,
+        flops=float(8 * elements),
+    )
