@@ -330,3 +330,15 @@ def test_a_workgroup_that_never_fits_is_refused(root: Path, options: str, option
     assert caught.value.key == option
     more = {"wfs-per-simd": "{simds-per-cu: 2, wfs-per-simd: 2}", "lds-size": "{lds-size: 1024}"}
     assert expand(root, HEAD + f"options: {more.get(option, '{}')}\n")
+
+
+def test_a_gfx900_has_the_units_that_rocm_is_told(root: Path) -> None:
+    """hsaTopology.createVegaTopology writes simd_count 256, which is 64 CUs, in every release."""
+    text = (
+        HEAD.replace("preview", "gem5")
+        + "options: {dgpu: true, gfx-version: gfx900, num-compute-units: %d}\n"
+    )
+    assert expand(root, text % 64)[0].gfx == "gfx900"
+    with pytest.raises(ConfigError, match="64 CUs"):
+        expand(root, text % 16)
+    assert expand(root, (text % 16).replace("[gem5]", "[gem5-kernels]"))

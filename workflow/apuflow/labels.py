@@ -28,7 +28,9 @@ def option_parts(release: str, changed: Mapping[str, Value], cus: int) -> tuple[
 def value_part(name: str, value: Value) -> str:
     """Name and value as part of a file name."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return name + "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in text)
+    return name + "".join(
+        letter if (letter.isascii() and letter.isalnum()) or letter in "._-" else "-" for letter in text
+    )
 
 
 def join(*parts: str) -> str:

@@ -32,6 +32,9 @@ softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogethe
 SYSTEM_ONLY = frozenset({"mem-size"})
 """Options besides group ``system`` that the preview does not read."""
 
+VEGA_UNITS = 64
+"""CUs in the topology that ``createVegaTopology`` writes (simd_count 256), v21.1 to v24.0."""
+
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
 
@@ -108,6 +111,8 @@ class Resolver:
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
         network = self._networks.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or network is None:
+            return None
+        if engine == "gem5" and not self._sees_its_units(machine):
             return None
         changed = dict(machine.changed)
         memory = self._memory(machine, network, changed)
@@ -202,6 +207,20 @@ class Resolver:
             )
             return None
         return "" if machine.memory == derived else labels.value_part("mem-size", machine.memory)
+
+    def _sees_its_units(self, machine: _Machine) -> bool:
+        """Whether ROCm is told the machine's number of CUs (hsaTopology.py: not on gfx900)."""
+        gfx = Options(machine.base.defaults, machine.changed)["gfx-version"]
+        if gfx != "gfx900" or machine.cus == VEGA_UNITS:
+            return True
+        self._note(
+            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs whatever num-compute-units says: MIOpen would "
+            "launch for another machine",
+            "num-compute-units",
+            machine.cus,
+            f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
+        )
+        return False
 
     def _places(self, machine: _Machine, network: Network) -> bool:
         """Whether every workgroup fits into a compute unit."""

@@ -7,6 +7,7 @@ Source of the rules: gem5 v23.0.1.0 ``apu_se.py`` (lines 397-413, 645-649, 937-9
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ from apuflow.options.units import clock_hertz, format_clock, format_size, is_vol
 
 APU_GFX = ("gfx801", "gfx902")
 DGPU_GFX = ("gfx803", "gfx900")
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
 """gem5's parameters are C ints."""
 
@@ -181,7 +183,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
         return "a clock is expected", "for example 1GHz or 800MHz"
     if kind == "voltage" and not is_voltage(value):
         return "a voltage is expected", "for example 1.0V"
-    if kind == "text" and not value.replace("_", "").replace("-", "").isalnum():
+    if kind == "text" and not _NAME.fullmatch(value):
         return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"
     return None
 
