@@ -214,8 +214,8 @@ class Resolver:
         if gfx != "gfx900" or machine.cus == VEGA_UNITS:
             return True
         self._note(
-            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs whatever num-compute-units says: MIOpen would "
-            "launch for another machine",
+            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs, whatever num-compute-units says: MIOpen "
+            "would launch for another machine",
             "num-compute-units",
             machine.cus,
             f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
