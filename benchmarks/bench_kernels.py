@@ -121,7 +121,12 @@ def main() -> None:
     parser.add_argument(
         "--compiler", type=Path, help="a clang-ocl; default: one made of this machine's clang"
     )
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=len(os.sched_getaffinity(0)) + 1,
+        help="compilers at a time; default: cores + 1",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="paired measurements; the median ratio counts")
     options = parser.parse_args()
     print(f"launches of 10,000 distinct layers: {derivation():.2f} s")

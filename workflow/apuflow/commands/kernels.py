@@ -62,7 +62,7 @@ def kernels(
     sources: Annotated[
         Path | None, typer.Option(help="MIOpen's src/kernels; default: those of configs/site.yaml.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time [all cores].")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time [cores + 1].")] = None,
 ) -> None:
     """List the kernel objects that MIOpen looks up for CONFIG, or those that a database holds.
 
@@ -209,7 +209,7 @@ def _build(
         plans,
         compiler,
         source,
-        jobs=jobs or len(os.sched_getaffinity(0)),
+        jobs=jobs or len(os.sched_getaffinity(0)) + 1,
         place=lambda plan: directory / db_name(plan.gfx, plan.num_cus),
     )
     typer.echo(f"{len(built.made)} kernels compiled, {len(built.kept)} were there ({compiler.name})")
