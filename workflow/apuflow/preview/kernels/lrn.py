@@ -13,34 +13,50 @@ from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
-_PARTS: dict[int, tuple[str, str, str, float]] = {
-    4: ("sm8 wt7 s32 v440 ld5 st6 no3", "v168 ld1 s2 wt1 st2 no1 br1", "v263 s9 st4 no1 en1", 7400.0),
-    2: ("sm8 wt8 s24 v246 ld5 st6", "v92 ld1 s2 wt1 st2 br1", "v141 s9 st4 en1", 4200.0),
-    1: ("sm8 wt8 s24 v146 ld5 st6", "v54 ld1 s2 wt1 st2 br1", "v80 s9 st4 en1", 2600.0),
-}
+
+def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
+    """Prologue, loop, epilogue and code bytes for a read unit; all grow evenly with the window (compiled
+    for 3, 5, 7, 9 channels)."""
+    more = window - 5
+    ahead, after = window - window // 2, window // 2
+    if unit == 4:
+        head = f"sm8 wt{window + 2} s{27 + window} v{440 + round(74.5 * more)} no3"
+        loop = f"v{168 + 4 * more} ld1 s2 wt1 st2 no1 br1"
+        tail = f"v{263 + round(63.5 * more)} s{9 + more // 2} no1 en1"
+        code = 7400.0
+    elif unit == 2:
+        head = f"sm8 wt{window + 3} s{19 + window} v{246 + round(41.5 * more)}"
+        loop = f"v{92 + 2 * more} ld1 s2 wt1 st2 br1"
+        tail = f"v{141 + round(33.5 * more)} s{9 + more // 2} en1"
+        code = 4200.0
+    else:
+        head = f"sm8 wt{window + 1} s{16 + window} v{148 + 24 * more} br1"
+        loop = f"v{55 + round(2.5 * more)} ld1 s1 wt1 st2 br1"
+        tail = f"v{80 + round(18.5 * more)} s{9 + more // 2} en1"
+        code = 2900.0
+    return f"{head} ld{window} st{2 * ahead}", loop, f"{tail} st{2 * after}", code * window / 5
 
 
 def lrn_forward(facts: Facts) -> Profile:
-    """Across channels; raises NotModelled for windows other than 5 channels."""
+    """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
     window, plane = facts.define("MLO_LRN_KERNEL_SZ"), facts.define("MLO_LRN_BOT_CHANNEL_STRIDE")
-    if window != 5 or channels < 5:
+    if channels < window:
         raise NotModelled(
-            "the preview models LRN windows of 5 channels and at least 5 channels",
-            key="local_size",
-            value=window,
+            "the preview does not model LRN over fewer channels than its window",
+            key="c",
+            value=channels,
+            remedy=f"use at least {window} channels, or the gem5 or gem5-kernels engine",
         )
-    head, loop, tail, code = _PARTS[unit]
+    head, loop, tail, code = _parts(unit, window)
     lanes_total = facts.grid[0]
     batch = facts.grid[2]
     waves = -(-lanes_total // 64) * batch
-    one = block(head) + block(loop) * (channels - 5) + block(tail)
-    share = lanes_total * batch / waves / 64
+    share = lanes_total * batch / waves
+    one = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
+    if plane > 64 and unit == 2:
+        one += block("s1")
     counts = one * waves
-    counts = counts + block("s1") * (waves if plane > 64 and unit == 2 else 0)
-    counts = type(counts)(
-        **{**{f: getattr(counts, f) for f in counts.__slots__}, "lanes": counts.lanes * share}
-    )
     elements = batch * channels * plane
     span = span_lines(4 * unit * min(64, lanes_total), 4 * plane)
     loads = float(channels * waves)
@@ -69,8 +85,8 @@ def lrn_forward(facts: Facts) -> Profile:
         counts=counts,
         streams=streams,
         code_bytes=code,
-        rounds=float(channels - 4),
-        walk_rounds=max(1.0, min(channels - 4.0, channels * plane * 4 / 4096)),
+        rounds=float(channels - window + 1),
+        walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / 4096)),
         vgprs=64,
         sgprs=40,
         flops=float(20 * elements),

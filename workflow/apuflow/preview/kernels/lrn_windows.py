@@ -28,18 +28,23 @@ def _window(facts: Facts) -> None:
 
 def across_backward(facts: Facts) -> Profile:
     """``MIOpenLRNAcrossChannelsBwd1``: four buffers read and one written per channel."""
-    _window(facts)
     c, plane = facts.define("MLO_LRN_N_CHANNELS"), facts.define("MLO_LRN_TOP_CHANNEL_STRIDE")
-    width = facts.define("MLO_LRN_TOP_WIDTH")
+    width, window = facts.define("MLO_LRN_TOP_WIDTH"), facts.define("MLO_LRN_KERNEL_SZ")
     groups, waves, batch = facts.workgroups, facts.waves_per_group, facts.grid[2]
     share = batch * plane / (groups * waves)
-    if c <= 8:
+    more = window - WINDOW
+    if c < window + 4:
         one = block(f"sm8 wt18 v{round(61.5 * c)} s25 ld{4 * c} st{c} en1", share)
     else:
-        pairs, odd = divmod(c - 5, 2)
-        one = block("sm8 s23 wt11 v241 ld18 st3 br1", share) + block("s9 v79 ld2 wt2 st2 en1", share)
-        one += block("v72 ld4 s1 wt2 st1 br1", share) * pairs
-        one += block("v80 ld4 s1 wt2 st1 br1", share) * (pairs + odd)
+        ahead, after = window - window // 2, window // 2
+        pairs, odd = divmod(c - window, 2)
+        inner = 4 * (c - window)
+        first = round(18 + 3.5 * more)
+        head = f"sm8 s23 wt{11 + 2 * max(0, more)} v{round(241 + 42.5 * more)} ld{first} st{ahead} br1"
+        tail = f"s9 v{round(79 + 18.5 * more)} ld{4 * c - inner - first} wt2 st{after} en1"
+        one = block(head, share) + block(tail, share)
+        one += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
+        one += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
     counts = one * (groups * waves)
     visits = float(c * groups * waves)
     tile = facts.define("MLO_LRN_GROUP_SZ0")

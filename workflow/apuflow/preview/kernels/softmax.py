@@ -8,6 +8,8 @@ kept in registers). A reduction step runs its body only in wavefronts with an ac
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
@@ -37,6 +39,7 @@ def _tree(size: int) -> list[int]:
     return steps
 
 
+@lru_cache(maxsize=64)
 def _reduce(step: str, test: str, body: str) -> Counts:
     """Tree reduction over 256 lanes by four wavefronts: loop overhead in each, the body where lanes are
     active."""
@@ -50,6 +53,7 @@ def _reduce(step: str, test: str, body: str) -> Counts:
     return total
 
 
+@lru_cache(maxsize=16384)
 def _vector_forward(c: int) -> Counts:
     total = NOTHING
     for wave in range(WAVES):
@@ -66,6 +70,7 @@ def _vector_forward(c: int) -> Counts:
     return total + _reduce("s4 wt2 ba1 br1", "v1 s1 br1", "s1 v2 lr2 lw1 wt1 br1")
 
 
+@lru_cache(maxsize=16384)
 def _vector_backward(c: int) -> Counts:
     total = NOTHING
     for wave in range(WAVES):
@@ -81,24 +86,27 @@ def _vector_backward(c: int) -> Counts:
 
 def _active(c: int, size: int, rows: int, wave: int, step: int) -> tuple[int, int]:
     """Lanes of wavefront ``wave`` with an element in trip ``step``; and those whose row exists."""
-    inside = valid = 0
-    for lane in range(64 * wave, 64 * wave + 64):
-        if lane % size + step * size < c:
-            inside += 1
-            valid += lane // size < rows
-    return inside, valid
+    left = c - step * size
+    if size <= 64:
+        across = 64 // size
+        each = max(0, min(size, left))
+        return across * each, max(0, min(across, rows - wave * across)) * each
+    inside = max(0, min(64, left - 64 * wave % size))
+    return inside, inside if 64 * wave // size < rows else 0
 
 
+@lru_cache(maxsize=1024)
 def _stream_tree(size: int, wave: int, body: str) -> Counts:
     """Bodies of the reduction inside batches of ``size`` lanes."""
     total = NOTHING
     for half in _tree(size):
-        lanes = sum(1 for lane in range(64 * wave, 64 * wave + 64) if lane % size < half)
+        lanes = 64 // size * half if size <= 64 else max(0, min(64, half - 64 * wave % size))
         if lanes:
             total += block(body, lanes)
     return total
 
 
+@lru_cache(maxsize=16384)
 def _stream_group(c: int, batch: int, rows: int, forward: bool) -> Counts:
     """One workgroup of the CSR-stream variant that holds ``rows`` existing rows."""
     size = GROUP // batch
