@@ -18,7 +18,7 @@ import requests.exceptions
 import docker
 
 ROOT = Path(__file__).resolve().parents[2]
-BASE = "apuflow-test-base"
+BASE = "localhost/apuflow-test-base"
 CACHE = Path(os.environ.get("APUFLOW_TEST_CACHE", Path.home() / ".cache/apuflow-tests"))
 
 
@@ -83,17 +83,18 @@ def start() -> Daemon | None:
 
 
 def load_base(url: str) -> str:
-    """Give a daemon the image that tests run in; made once per machine. Returns its name."""
+    """Give a daemon the image that tests run in; made once per machine. Returns its id."""
     recipe = ROOT / "docker/ci/base.sh"
-    scons = ROOT / "tests/standins/bin/scons"
-    key = hashlib.sha256(recipe.read_bytes() + scons.read_bytes()).hexdigest()[:12]
-    name = f"{BASE}:{key}"
+    tools = sorted((ROOT / "tests/standins/bin").iterdir())
+    content = b"".join(file.read_bytes() for file in (recipe, *tools))
+    key = hashlib.sha256(content).hexdigest()[:12]
+    name = f"{BASE}-{key}:latest"
     client = docker.DockerClient(base_url=url, timeout=300)
     try:
-        client.images.get(name)
+        return str(client.images.get(name).id)
     except docker.errors.ImageNotFound:
         archive = CACHE / f"base-{key}.tar"
         if not archive.exists():
             subprocess.run([recipe, archive], check=True, stdout=subprocess.DEVNULL)
-        client.api.import_image_from_file(str(archive), repository=BASE, tag=key)  # type: ignore[no-untyped-call]
-    return name
+        client.api.import_image_from_file(str(archive), repository=f"{BASE}-{key}", tag="latest")  # type: ignore[no-untyped-call]
+        return str(client.images.get(name).id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from typing import Any
 
 import yaml
 from standins import repositories
+
+from apuflow.miopen import Row
+from apuflow.miopen.compiler import host_compiler
+from apuflow.miopen.objects import compile_object
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STANDINS = Path(repositories.__file__).parent
@@ -60,7 +65,12 @@ def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
         subprocess.run(["./setup.sh", "HIP"], cwd=directory, check=True, capture_output=True)
         subprocess.run(["make", "-C", "build"], cwd=directory, check=True, capture_output=True)
         site = {"dnnmark": {"build": str(directory / "build")}, **site}
+    miopen = upstream / "miopen"
+    shutil.copytree(STANDINS / "miopen", miopen)
+    if site["engine"] != "host":  # the image's stand-in clang-ocl hands this out
+        kernels, row = miopen / "src/kernels", Row("MIOpenSoftmax.cl", " -DNUM_BATCH=1 -DRUN_FORWARD=1")
+        compile_object(row, "gfx801", host_compiler(), kernels, kernels / "standin-gfx801.o")
     mirrors = {"gem5": str(gem5.path), "gem5_resources": str(resources.path)}
-    given = {"miopen_source": str(STANDINS / "miopen"), "mirrors": mirrors, **site}
+    given = {"miopen_source": str(miopen), "mirrors": mirrors, **site}
     (root / "configs/site.yaml").write_text(yaml.safe_dump(given))
     return Gem5Project(root, gem5)
