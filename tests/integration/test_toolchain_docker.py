@@ -90,7 +90,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(docker_url: str, docker_image: str) -> Site:
-    project = Path(f"/var/tmp/apuflow-test-{docker_image.rpartition(':')[2]}") / "a project's dir"
+    project = Path(f"/var/tmp/apuflow-test-{docker_image.rpartition(':')[2][:12]}") / "a project's dir"
     shutil.rmtree(project.parent, ignore_errors=True)
     project.mkdir(parents=True)
     return Site(project, docker_url, docker_image)

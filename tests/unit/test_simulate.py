@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -180,8 +179,13 @@ def test_memory_beyond_the_limit_is_host_out_of_memory(make: Callable[..., Simul
 
 def test_an_interrupted_run_is_never_published_and_a_rerun_completes(make: Callable[..., Simulation]) -> None:
     simulation = make("hang", on_failure="record")
-    pid = os.getpid()
-    killer = subprocess.Popen([sys.executable, "-c", f"import os,time; time.sleep(1); os.kill({pid}, 15)"])
+    started = simulation.run_dir / "attempts/1/m5out/simerr"
+    code = (
+        "import os, sys, time\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.02)\n"
+        "os.kill(os.getppid(), 15)\n"
+    )
+    killer = subprocess.Popen([sys.executable, "-c", code, started])
     with pytest.raises(RunFailed, match="interrupted"):
         simulate(simulation)
     killer.wait()

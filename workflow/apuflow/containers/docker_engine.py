@@ -86,6 +86,9 @@ class DockerEngine:
             raise EngineError(
                 f"the {self.name} engine needs an image", key="image", remedy="name one in the release"
             )
+        if self.daemon.podman:
+            for mount in job.mounts:
+                _refuse_for_podman(mount.path)
         uid, gid = caller()
         keep_id = self.daemon.podman and self.daemon.rootless
         user = "0:0" if self.daemon.rootless and not self.daemon.podman else f"{uid}:{gid}"
@@ -180,6 +183,16 @@ class DockerEngine:
             if "usage" in statistics:
                 return max(0, int(statistics["usage"]) - int(cache))
         return None
+
+
+def _refuse_for_podman(path: Path) -> None:
+    """Podman writes mounts as comma-separated values and does not quote them."""
+    if set(str(path)) & set(',"'):
+        raise EngineError(
+            "Podman cannot mount a path with a comma or a double quote",
+            value=str(path),
+            remedy="move the project to a directory without them, or use docker",
+        )
 
 
 def _free_name(job: Job) -> str:

@@ -96,18 +96,18 @@ def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], dra
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:
-    """Copy or compress statistics, read the result back, and only then let it have its name."""
+    """Compress statistics, read the result back, and only then let it have its name. Plain ones just move."""
+    if target.suffix not in (".gz", ".zst"):
+        source.replace(target)
+        return
     with atomic_write(target) as part:
         with source.open("rb") as plain:
             if target.suffix == ".gz":
                 with gzip.open(part, "wb", compresslevel=6) as packed:
                     shutil.copyfileobj(plain, packed, 1 << 20)
-            elif target.suffix == ".zst":
-                with part.open("wb") as stream:
-                    zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
             else:
                 with part.open("wb") as stream:
-                    shutil.copyfileobj(plain, stream, 1 << 20)
+                    zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
         if scan(part, target.suffix).sha256 != sha256:
             raise EngineError(
                 "the statistics changed while they were put away",

@@ -64,8 +64,9 @@ def simulate(simulation: Simulation) -> RunRecord:
         EngineError: it could not be started, or another process is running this very point.
     """
     run_dir = simulation.run_dir
-    run_dir.mkdir(parents=True, exist_ok=True)
-    with _alone(run_dir):
+    with _written_somewhere(run_dir):
+        run_dir.mkdir(parents=True, exist_ok=True)
+    with _written_somewhere(run_dir), _alone(run_dir):
         published = run_dir / "run.json"
         if published.exists():
             with contextlib.suppress(Exception):
@@ -200,6 +201,19 @@ class _Reporter:
         }
         with contextlib.suppress(OSError):  # progress must never end a run
             self.base.model_copy(update=update).write(self.path)
+
+
+@contextlib.contextmanager
+def _written_somewhere(run_dir: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into a message; nothing is published then, a rerun does the work."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"cannot write the run: {error.strerror or error}",
+            file=error.filename or run_dir,
+            remedy="make room there (or make it writable) and run again",
+        ) from error
 
 
 @contextlib.contextmanager
