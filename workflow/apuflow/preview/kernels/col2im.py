@@ -8,6 +8,9 @@ busiest lane.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,17 +39,26 @@ def _mixed(low: NDArray[np.bool_], live: NDArray[np.bool_], text_low: str, text_
     return counts
 
 
-def col2im(facts: Facts) -> Profile:
-    """Values of the kernel's arguments give the geometry; 256 work-items a group, one a pixel."""
-    oh, ow, kh, kw = (facts.integer(name) for name in ("column_h", "column_w", "kernel_h", "kernel_w"))
-    ph, pw, sh, sw = (facts.integer(name) for name in ("pad_h", "pad_w", "stride_h", "stride_w"))
-    h, w = facts.integer("image_h"), facts.integer("image_w")
-    pixels = facts.grid[0]
-    waves = -(-pixels // 64)
+class _Geometry(NamedTuple):
+    oh: int
+    ow: int
+    kh: int
+    kw: int
+    ph: int
+    pw: int
+    sh: int
+    sw: int
+    h: int
+    w: int
+    pixels: int
+
+
+@lru_cache(maxsize=4096)
+def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
+    """Instructions, loads and their lines of ``pixels`` work-items."""
+    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels = shape
     plane = h * w
-    # Channels are alike where a plane is whole wavefronts: one stands for all.
-    repeat = pixels // plane if plane % 64 == 0 else 1
-    gid = np.arange(-(-pixels // (64 * repeat)) * 64, dtype=np.int64).reshape(-1, 64)
+    gid = np.arange(-(-pixels // 64) * 64, dtype=np.int64).reshape(-1, 64)
     live = gid < pixels
     channel, rest = gid // plane, gid % plane
     row, column = rest // w + ph, rest % w + pw
@@ -85,6 +97,20 @@ def col2im(facts: Facts) -> Profile:
             fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
             seen = int((some.any(axis=1)).sum())
             accesses += trips * float(fresh.sum()) / max(1, seen)
+    return counts, loads, accesses
+
+
+def col2im(facts: Facts) -> Profile:
+    """Values of the kernel's arguments give the geometry; 256 work-items a group, one a pixel."""
+    oh, ow, kh, kw = (facts.integer(name) for name in ("column_h", "column_w", "kernel_h", "kernel_w"))
+    ph, pw, sh, sw = (facts.integer(name) for name in ("pad_h", "pad_w", "stride_h", "stride_w"))
+    h, w = facts.integer("image_h"), facts.integer("image_w")
+    pixels = facts.grid[0]
+    waves = -(-pixels // 64)
+    plane = h * w
+    # Channels are alike where a plane is whole wavefronts: one stands for all.
+    repeat = pixels // plane if plane % 64 == 0 else 1
+    counts, loads, accesses = _pixels(_Geometry(oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels // repeat))
     counts = counts * repeat
     loads, accesses = loads * repeat, accesses * repeat
     channels = max(1, pixels // plane)

@@ -14,6 +14,7 @@ most workgroups outside the image. ``_tile`` does what gem5 does, since the prev
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from apuflow.errors import NotModelled
 from apuflow.preview.counts import NOTHING, Counts, block
@@ -136,6 +137,26 @@ def _columns_inside(
     return inside, lines
 
 
+@lru_cache(maxsize=4096)
+def _channel(
+    kernel: str,
+    arguments: str,
+    values: tuple[tuple[str, float], ...],
+    blocks: _Blocks,
+    across: int,
+    tiles: int,
+) -> tuple[_Sum, int]:
+    """All tiles of one channel, and how many of them have outputs."""
+    facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
+    total, active = _Sum(), 0
+    for number in range(tiles):
+        x, y = _tile(number, across, tiles)
+        before = total.active
+        _group(facts, blocks, x, y, total)
+        active += total.active > before
+    return total, active
+
+
 def im2col(facts: Facts) -> Profile:
     """``NUM_CH_PER_WG`` 1: tiles of 32 x 8 outputs of one channel per workgroup."""
     if facts.define("NUM_CH_PER_WG") != 1 or "EXTREME_LARGE" in definitions(facts.arguments):
@@ -151,13 +172,7 @@ def im2col(facts: Facts) -> Profile:
     else:
         blocks = _ONE_STRIDED if strided else _ROWS
     channels = facts.workgroups // tiles
-    total = _Sum()
-    active = 0
-    for number in range(tiles):
-        x, y = _tile(number, across, tiles)
-        before = total.active
-        _group(facts, blocks, x, y, total)
-        active += total.active > before
+    total, active = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
     counts = total.counts * channels
     image = channels * facts.integer("image_h") * facts.integer("image_w")
     written = total.store_lines * channels

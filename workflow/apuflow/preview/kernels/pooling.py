@@ -7,6 +7,9 @@ then each column, and skips what no lane sees.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,19 +40,47 @@ def _union(accesses: list[tuple[NDArray[np.int64], Lanes]]) -> float:
     return distinct_lines(index, np.concatenate([lanes for _, lanes in accesses], axis=1))
 
 
-def pooling_forward(facts: Facts) -> Profile:
-    """Geometry from the compile arguments and the kernel's arguments; all (image, channel) planes are
-    alike."""
-    kh, kw = facts.define("MLO_POOLING_KERNEL_SZ1"), facts.define("MLO_POOLING_KERNEL_SZ0")
-    sh, sw = facts.define("MLO_POOLING_STRIDE1"), facts.define("MLO_POOLING_STRIDE0")
-    tall, maximum = facts.define("MLO_POOLING_N_VERT_OUT_PIX"), facts.define("MLO_POOLING_OP_ID") == 1
-    g0, g1 = facts.define("MLO_POOLING_GROUP_SZ0"), facts.define("MLO_POOLING_GROUP_SZ1")
-    ph, pw = facts.integer("pad_h"), facts.integer("pad_w")
-    h, w = facts.integer("bottom_h"), facts.integer("bottom_w")
-    oh, ow = facts.integer("top_h"), facts.integer("top_w")
-    planes = facts.grid[2]
-    across, down = -(-facts.grid[0] // g0), -(-facts.grid[1] // g1)
-    waves = facts.waves_per_group
+class _Geometry(NamedTuple):
+    kh: int
+    kw: int
+    sh: int
+    sw: int
+    ph: int
+    pw: int
+    h: int
+    w: int
+    oh: int
+    ow: int
+    tall: int
+    g0: int
+    g1: int
+    across: int
+    down: int
+    waves: int
+    maximum: bool
+
+
+class _Plane(NamedTuple):
+    counts: Counts
+    loads: float
+    lines: float
+    stores: float
+    store_lines: float
+
+
+def _store_test(k: int, tall: int) -> str:
+    """Test of the k-th output row of a work-item."""
+    if k == 0 and tall > 1:
+        return "s3 v6 br1"
+    if k == tall - 1:
+        return "s3 v2 br1"
+    return "s3 v4 br1" if k == 1 else "s3 v3 br1"
+
+
+@lru_cache(maxsize=4096)
+def _plane(shape: _Geometry) -> _Plane:
+    """Instructions and accesses of one (image, channel) plane."""
+    kh, kw, sh, sw, ph, pw, h, w, oh, ow, tall, g0, g1, across, down, waves, maximum = shape
     local = np.arange(waves * 64)
     real = (local < g0 * g1).reshape(waves, 64)
     x = np.concatenate(
@@ -96,16 +127,7 @@ def pooling_forward(facts: Facts) -> Profile:
     middle = 6 + (kh * kw + 1) // 2 - (kh * kw + 1) % 2 if maximum else 22 + kh * kw - (3 if sh == 1 else 0)
     stores = store_lines = 0.0
     for k in range(tall):
-        test = (
-            "s3 v6 br1"
-            if k == 0 and tall > 1
-            else "s3 v2 br1"
-            if k == tall - 1
-            else "s3 v4 br1"
-            if k == 1
-            else "s3 v3 br1"
-        )
-        counts += block(test, share) * size
+        counts += block(_store_test(k, tall), share) * size
         if k == 1:
             counts += block("wt2") * size
         lanes = real & (top + k < oh) & (x < ow)
@@ -116,6 +138,23 @@ def pooling_forward(facts: Facts) -> Profile:
         counts += _where(lanes, f"v{work} st1" + (" wt2" if k == 0 else ""))
         stores += float(lanes.any(axis=1).sum())
         store_lines += distinct_lines((top + k) * ow + x, lanes)
+    return _Plane(counts, loads, lines, stores, store_lines)
+
+
+def pooling_forward(facts: Facts) -> Profile:
+    """Geometry from the compile arguments and the kernel's arguments; all planes are alike."""
+    kh, kw = facts.define("MLO_POOLING_KERNEL_SZ1"), facts.define("MLO_POOLING_KERNEL_SZ0")
+    sh, sw = facts.define("MLO_POOLING_STRIDE1"), facts.define("MLO_POOLING_STRIDE0")
+    tall, maximum = facts.define("MLO_POOLING_N_VERT_OUT_PIX"), facts.define("MLO_POOLING_OP_ID") == 1
+    g0, g1 = facts.define("MLO_POOLING_GROUP_SZ0"), facts.define("MLO_POOLING_GROUP_SZ1")
+    h, w = facts.integer("bottom_h"), facts.integer("bottom_w")
+    oh, ow = facts.integer("top_h"), facts.integer("top_w")
+    pads = facts.integer("pad_h"), facts.integer("pad_w")
+    planes, waves = facts.grid[2], facts.waves_per_group
+    across, down = -(-facts.grid[0] // g0), -(-facts.grid[1] // g1)
+    shape = _Geometry(kh, kw, sh, sw, *pads, h, w, oh, ow, tall, g0, g1, across, down, waves, maximum)
+    counts, loads, lines, stores, store_lines = _plane(shape)
+    height = (tall - 1) * sh + kh
     counts = counts * planes
     out = planes * oh * ow
     sharing = max(1.0, 4096 / (h * w * 4)) * across * (down if h * w * 4 < 4096 else 1)
@@ -147,7 +186,7 @@ def pooling_forward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=streams,
-        code_bytes=sum((60.0 + 64.0 * kw) for _ in range(height)) + tall * (80.0 + 4.0 * kh * kw),
+        code_bytes=(60.0 + 64.0 * kw) * height + tall * (80.0 + 4.0 * kh * kw),
         rounds=1.0,
         walk_rounds=max(1.0, min(float(height), height * w * 4 / 4096)),
         vgprs=48,
