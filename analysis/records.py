@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,22 @@ class Row:
     findings: tuple[str, ...] = ()
 
 
-def read_rows(path: str | Path) -> tuple[Row, ...]:
-    """The rows of a run directory, a preview batch's directory, or the ``run.json`` in either.
+@dataclass(frozen=True)
+class Batch:
+    """Many points at once, as columns.
+
+    Attributes:
+        frame: identity, machine, run and counter columns and the axes; counters are NaN where a point did not
+            complete.
+        axes: names of the axis columns, in the sweep's order.
+    """
+
+    frame: pd.DataFrame
+    axes: tuple[str, ...]
+
+
+def read_record(path: str | Path) -> Row | Batch:
+    """What a run directory, a preview batch's directory, or the ``run.json`` in either holds.
 
     Raises:
         AnalysisError: the record is missing, not JSON or lacks a key, or a completed run's statistics cannot
@@ -50,7 +64,7 @@ def read_rows(path: str | Path) -> tuple[Row, ...]:
     batch = file.parent / "counters.parquet"
     if batch.exists():
         return _batch(record, batch)
-    return (_row(record, file),)
+    return _row(record, file)
 
 
 def load_record(file: str | Path) -> dict[str, Any]:
@@ -110,21 +124,18 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     return Row(values, axes, dict(found), tuple(str(broken) for broken in found.broken))
 
 
-def _batch(record: Mapping[str, Any], file: Path) -> tuple[Row, ...]:
+def _batch(record: Mapping[str, Any], file: Path) -> Batch:
     frame = pd.read_parquet(file)
     frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
     known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
-    axes = [axis_column(name) for name in record.get("axes") or ()]
-    axes = axes or [name for name in frame.columns if name not in known]
+    axes = tuple(axis_column(name) for name in record.get("axes") or ())
+    axes = axes or tuple(name for name in frame.columns if name not in known)
     absent = [name for name in ("point", "status", *axes) if name not in frame.columns]
     if absent:
         raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
     shared = _row({**record, "status": None}, file).values
-    return tuple(_batch_row(cells, axes, shared) for cells in frame.to_dict("records"))
-
-
-def _batch_row(cells: Mapping[Any, Any], axes: Iterable[str], shared: Mapping[str, Any]) -> Row:
-    values = {name: cells.get(name, value) for name, value in shared.items()}
-    done = cells["status"] == COMPLETED
-    found = {name: cells[name] for name in COUNTER_NAMES if done and name in cells}
-    return Row(values, {name: cells[name] for name in axes}, found)
+    given = {name: value for name, value in shared.items() if name not in frame.columns and value is not None}
+    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(**given)
+    counted = [name for name in COUNTER_NAMES if name in frame.columns]
+    frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
+    return Batch(frame, axes)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from analysis import metrics
@@ -20,7 +21,7 @@ from analysis.atomic import write_files
 from analysis.columns import AXIS, IDENTITY, Column, axis_column, layout
 from analysis.counter_table import BY_NAME as COUNTERS
 from analysis.errors import AnalysisError
-from analysis.records import COMPLETED, Row, read_rows
+from analysis.records import COMPLETED, Batch, Row, read_record
 
 _AXES = "axes"
 _TEXT_KINDS = ("identity", "check", "provenance")
@@ -43,39 +44,61 @@ def build(
     Raises:
         AnalysisError: a record or its statistics cannot be read, or two records claim the same point.
     """
-    rows = [row for record in records for row in read_rows(record)]
-    return from_rows(rows if axes is None else [_with_axes(row, axes) for row in rows])
-
-
-def _with_axes(row: Row, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Row:
-    asked = axes.get((row.values["engine"], row.values["point"]), row.axes)
-    return dataclasses.replace(row, axes={axis_column(name): value for name, value in asked.items()})
+    found = [read_record(record) for record in records]
+    batches = [item for item in found if isinstance(item, Batch)]
+    if rows := [item for item in found if isinstance(item, Row)]:
+        batches.insert(0, _gather(rows))
+    return _table(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
 
 
 def from_rows(rows: Sequence[Row]) -> pd.DataFrame:
     """The table of rows that are already read (see ``build``)."""
+    return _table([_gather(rows)])
+
+
+def _gather(rows: Sequence[Row]) -> Batch:
     axes = tuple(dict.fromkeys(name for row in rows for name in row.axes))
-    names = [column.name for column in layout(axes)]
-    ordered = sorted(rows, key=lambda row: _order(row, axes))
-    _refuse_duplicates(ordered)
-    cells = [{**row.values, **row.axes, **row.counters} for row in ordered]
-    data = {name: _series([cell.get(name) for cell in cells]) for name in names}
-    for name in COUNTERS:
-        data[name] = pd.to_numeric(data[name]).astype("float64")
+    cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]
+    return Batch(pd.DataFrame(cells, dtype="object"), axes)
+
+
+def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
+    keys = list(zip(batch.frame["engine"], batch.frame["point"], strict=True))
+    if not all(key in axes for key in keys):
+        return batch
+    names = tuple(dict.fromkeys(name for key in keys for name in axes[key]))
+    asked = {axis_column(name): _series([axes[key].get(name) for key in keys]) for name in names}
+    return Batch(batch.frame.assign(**{name: values.array for name, values in asked.items()}), tuple(asked))
+
+
+def _table(batches: Sequence[Batch]) -> pd.DataFrame:
+    axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
+    described = layout(axes)
+    raw = pd.concat([batch.frame.astype("object") for batch in batches], ignore_index=True)
+    raw = raw.reindex(columns=[column.name for column in described if column.kind != "metric"])
+    _refuse_duplicates(raw)
+    raw = raw.iloc[_order(raw, ("engine", "workload", "direction", *axes, "point"))].reset_index(drop=True)
+    data = {}
+    for column in described:
+        if column.kind == "counter":
+            data[column.name] = _counter(raw[column.name], COUNTERS[column.name].integer)
+        elif column.kind != "metric":
+            data[column.name] = _series(raw[column.name].tolist())
+    findings = ["" if text is None else text for text in data["flags"]]
     frame = metrics.compute(pd.DataFrame(data))
     frame["flags"] = pd.Series(
-        [
-            ";".join([flag for flag in (flags, *row.findings) if flag])
-            for flags, row in zip(frame["flags"], ordered, strict=True)
-        ],
-        dtype="object",
+        [";".join(filter(None, pair)) for pair in zip(frame["flags"], findings, strict=True)], dtype="object"
     )
-    frame = frame[names]
-    for name, counter in COUNTERS.items():
-        if counter.integer and not frame[name].isna().any():
-            frame[name] = frame[name].round().astype("int64")
+    frame = frame[[column.name for column in described]]
     frame.attrs[_AXES] = axes
     return frame
+
+
+def _counter(values: pd.Series[Any], integer: bool) -> pd.Series[Any]:
+    numbers = pd.to_numeric(values).astype("float64")
+    if not integer:
+        return numbers
+    return numbers.round() if numbers.isna().any() else numbers.round().astype("int64")
 
 
 def require_completed(frame: pd.DataFrame) -> None:
@@ -131,11 +154,12 @@ def write(
         columns_json: name, kind, unit, meaning, formula and range of every column.
     """
     described = columns(frame)
+    table = _arrow(frame, described)
     contents: dict[str | Path, bytes] = {}
     if csv is not None:
-        contents[csv] = _csv(frame)
+        contents[csv] = _csv(table)
     if parquet is not None:
-        contents[parquet] = _parquet(frame, described)
+        contents[parquet] = _parquet(table)
     if columns_json is not None:
         contents[columns_json] = _json(frame, described)
     write_files(contents)
@@ -189,10 +213,14 @@ def _series(values: list[Any]) -> pd.Series[Any]:
     return pd.Series([value if value == value else None for value in values], dtype="object")
 
 
-def _order(row: Row, axes: Sequence[str]) -> tuple[tuple[int, float, str], ...]:
-    cells = [row.values.get(name) for name in ("engine", "workload", "direction")]
-    cells += [row.axes.get(name) for name in axes] + [row.values.get("point")]
-    return tuple(_sort_key(cell) for cell in cells)
+def _order(frame: pd.DataFrame, names: Sequence[str]) -> list[int]:
+    """Positions of the rows in order: unknown before numbers before texts, column by column."""
+    keys = []
+    for name in names:
+        codes, values = pd.factorize(frame[name], use_na_sentinel=False)
+        ranks = {value: rank for rank, value in enumerate(sorted(values, key=_sort_key))}
+        keys.append(np.array([ranks[value] for value in values], dtype=np.int64)[codes])
+    return np.lexsort(keys[::-1]).tolist() if len(frame) else []
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
@@ -203,71 +231,59 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
     return (2, 0.0, str(value))
 
 
-def _refuse_duplicates(rows: Sequence[Row]) -> None:
-    seen: set[tuple[Any, ...]] = set()
-    for row in rows:
-        key = tuple(row.values.get(name) for name in ("engine", "workload", "point"))
-        if key in seen:
-            raise AnalysisError(
-                "two records of the same point",
-                key="point",
-                value="/".join(map(str, key)),
-                remedy="give each once",
-            )
-        seen.add(key)
+def _refuse_duplicates(frame: pd.DataFrame) -> None:
+    keys = ["engine", "workload", "point"]
+    doubled = frame[frame.duplicated(keys)]
+    if len(doubled):
+        raise AnalysisError(
+            "two records of the same point",
+            key="point",
+            value="/".join(map(str, doubled.iloc[0][keys])),
+            remedy="give each once",
+        )
 
 
-def _cells(values: list[Any], kind: str) -> list[str]:
-    known = [value for value in values if isinstance(value, float) and value == value]
-    integer = kind not in ("metric", "run") and all(value.is_integer() for value in known)
-    return [_cell(value, integer) for value in values]
-
-
-def _cell(value: Any, integer: bool) -> str:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float):
-        return str(int(value)) if integer else repr(value)
-    return str(value)
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    kinds = {column.name: column.kind for column in columns(frame)}
-    text = pd.DataFrame(
-        {name: _cells(frame[name].tolist(), kinds[name]) for name in frame.columns},
-        columns=frame.columns,
-        dtype="object",
-    )
-    stream = io.StringIO()
-    text.to_csv(stream, index=False, lineterminator="\n")
-    return stream.getvalue().encode()
-
-
-def _parquet(frame: pd.DataFrame, described: Sequence[Column]) -> bytes:
+def _arrow(frame: pd.DataFrame, described: Sequence[Column]) -> pa.Table:
     fields, arrays = [], []
     for column in described:
-        values = [None if value is None or value != value else value for value in frame[column.name].tolist()]
-        array = _array(column, values)
+        array = _array(column, frame[column.name])
         metadata = {"kind": column.kind, "unit": column.unit, "meaning": column.meaning}
         fields.append(pa.field(column.name, array.type, metadata=metadata))
         arrays.append(array)
-    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"apuflow.table": "1"}))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"apuflow.table": "1"}))
+
+
+def _csv(table: pa.Table) -> bytes:
+    stream = io.BytesIO((",".join(map(_quoted, table.column_names)) + "\n").encode())
+    stream.seek(0, io.SEEK_END)
+    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed")
+    pa_csv.write_csv(table, stream, options)
+    return stream.getvalue()
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if set(name) & set(',"\n') else name
+
+
+def _parquet(table: pa.Table) -> bytes:
     stream = io.BytesIO()
     pq.write_table(table, stream, compression="zstd")
     return stream.getvalue()
 
 
-def _array(column: Column, values: list[Any]) -> pa.Array:
-    if column.kind in _TEXT_KINDS:
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
+def _array(column: Column, values: pd.Series[Any]) -> pa.Array:
+    """A column with the type that its kind always has, whatever its values are here."""
     if column.kind == "counter" and COUNTERS[column.name].integer:
-        return pa.array([None if value is None else round(value) for value in values], pa.int64())
+        return pa.array(values, pa.float64(), from_pandas=True).cast(pa.int64())
     if column.kind in ("counter", "metric", "run"):
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
+        return pa.array(pd.to_numeric(values), pa.float64(), from_pandas=True)
+    if column.kind not in _TEXT_KINDS and pd.api.types.is_numeric_dtype(values):
+        whole = pa.array(values, from_pandas=True)
+        known = values.dropna()
+        return whole.cast(pa.int64()) if len(known) and (known % 1 == 0).all() else whole
+    return pa.array(
+        [None if value is None or value != value else str(value) for value in values], pa.string()
+    )
 
 
 def _json(frame: pd.DataFrame, described: Sequence[Column]) -> bytes:
