@@ -12,10 +12,11 @@ Everything between sweep file and result is decided by apuflow.campaign; the rul
 
 import sys
 
-from apuflow import paths
+from apuflow import paths, stale_locks
 from apuflow.campaign import message_and_exit
 from apuflow.orders import books
 
+registration = stale_locks.register() if workflow.is_main_process else None
 campaign, orders = books()
 with message_and_exit():
     campaign.check_targets(sys.argv[1:])
@@ -29,6 +30,8 @@ include: "workflow/rules/results.smk"
 
 
 onstart:
+    if registration and not workflow.local_exec:
+        registration.jobs_elsewhere()
     with message_and_exit():
         orders.check_ready()
 

@@ -1,0 +1,121 @@
+"""Snakemake's lock after a SIGKILL or a power cut: removed when whoever held it is provably gone.
+
+The lock names files, not processes, so it outlives its workflow and a plain rerun would be refused. Every
+workflow therefore registers beside it; the next one removes the lock only when each registered workflow is
+certainly dead and none of its jobs runs any more. Whatever is less certain (another host, a cluster's jobs,
+a file system without locks) stays, with Snakemake's own message that names ``--unlock``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from apuflow.containers.identity import Owner
+from apuflow.files import write_text
+
+WAIT_SECONDS = 60.0
+"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
+_ELSEWHERE = "jobs elsewhere"
+
+
+class Registration:
+    """This workflow's entry; removed when the process ends in an orderly way."""
+
+    def __init__(self, entry: Path) -> None:
+        self._entry = entry
+        self._pid = os.getpid()
+        atexit.register(self.end)
+
+    def jobs_elsewhere(self) -> None:
+        """Jobs run on other machines: they may live on without this process, so its death proves nothing."""
+        write_text(self._entry, f"{Owner.current()}\n{_ELSEWHERE}\n")
+
+    def end(self) -> None:
+        if os.getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                self._entry.unlink(missing_ok=True)
+
+
+def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | None:
+    """Register this process as a workflow of the project, and remove the lock of dead ones.
+
+    Args:
+        wait: seconds for the dead ones' jobs to end; after that the lock stays.
+
+    Returns:
+        The registration; None where nothing can be written (Snakemake says so itself).
+    """
+    state = root / ".snakemake/apuflow"
+    try:
+        me = Owner.current()
+        entry = state / "workflows" / f"{me.pid}-{me.started}"
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with _exclusive(state / "lock") as sure:
+            others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
+            write_text(entry, f"{me}\n")
+            if sure and all(_is_dead(path) for path in others):
+                locks = list((root / ".snakemake/locks").glob("*.lock"))
+                if not locks or (others and _without_jobs(root, wait)):
+                    for path in (*locks, *others):
+                        path.unlink(missing_ok=True)
+                    if locks:
+                        print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
+    except OSError:
+        return None
+    return Registration(entry)
+
+
+def _is_dead(entry: Path) -> bool:
+    """True only when it is certain that this workflow and its jobs are gone."""
+    with contextlib.suppress(OSError):
+        lines = entry.read_text(encoding="utf-8", errors="replace").splitlines()
+        owner = Owner.parse(lines[0]) if lines else None
+        return owner is not None and _ELSEWHERE not in lines and owner.is_dead()
+    return False
+
+
+def _without_jobs(root: Path, wait: float) -> bool:
+    """Wait for the jobs of this project that still run; whether none is left."""
+    deadline = time.monotonic() + wait
+    told = False
+    while left := list(_jobs(root)):
+        if time.monotonic() > deadline:
+            numbers = ", ".join(map(str, left))
+            print(f"apuflow: a killed workflow's jobs still run: process {numbers}", file=sys.stderr)
+            return False
+        if not told:
+            print("apuflow: waiting for the jobs of a killed workflow to end", file=sys.stderr)
+            told = True
+        time.sleep(0.1)
+    return True
+
+
+def _jobs(root: Path) -> Iterator[int]:
+    """Processes that run a rule's script of this project: Snakemake puts it below ``.snakemake/scripts``."""
+    mark = os.fsencode(f"{root.resolve()}/.snakemake/scripts/")
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with contextlib.suppress(OSError):
+                if mark in (process / "cmdline").read_bytes():
+                    yield int(process.name)
+
+
+@contextlib.contextmanager
+def _exclusive(path: Path) -> Iterator[bool]:
+    """One registration at a time; False where the file system has no locks."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        sure = False
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            sure = True
+        yield sure
+    finally:
+        os.close(handle)
