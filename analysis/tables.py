@@ -63,12 +63,12 @@ def _gather(rows: Sequence[Row]) -> Batch:
 
 
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
-    keys = list(zip(batch.frame["engine"], batch.frame["point"], strict=True))
-    if not all(key in axes for key in keys):
-        return batch
-    names = tuple(dict.fromkeys(name for key in keys for name in axes[key]))
-    asked = {axis_column(name): _series([axes[key].get(name) for key in keys]) for name in names}
-    return Batch(batch.frame.assign(**{name: values.array for name, values in asked.items()}), tuple(asked))
+    own = batch.frame[list(batch.axes)].to_dict("records")
+    keys = zip(batch.frame["engine"], batch.frame["point"], strict=True)
+    asked = [axes.get(key, recorded) for key, recorded in zip(keys, own, strict=True)]
+    names = tuple(dict.fromkeys(name for row in asked for name in row))
+    cells = {axis_column(name): _series([row.get(name) for row in asked]).array for name in names}
+    return Batch(batch.frame.assign(**cells), tuple(cells))
 
 
 def _table(batches: Sequence[Batch]) -> pd.DataFrame:
