@@ -38,7 +38,8 @@ class Orders:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
         tools = self.tools(wildcards["release"])
-        self._pending.add((tools.release.name, "gem5"))
+        if not (self.root / tools.record("image")).exists():
+            self._pending.add((tools.release.name, "gem5"))
         builds = tools.site.engine != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 

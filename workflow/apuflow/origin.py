@@ -5,11 +5,13 @@ The engine and its version, the pinned sources, the image, and hashes of what th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ def engine_content(
     if workload.command is not None:
         command = workload.command
         content["command"] = {
-            "binary": _hash(root / command.binary, command.binary),
+            "binary": _hash(root, command.binary),
             "arguments": list(command.arguments),
             "environment": dict(sorted(command.environment.items())),
         }
@@ -47,10 +49,9 @@ def engine_content(
     content["benchmark"] = workload.benchmark
     content["miopen"] = release.miopen.source.commit
     if site.dnnmark.build is not None:
-        build = root / site.dnnmark.build
-        content["dnnmark"] = {"build": _hash(build / "libdnnmark.so", str(build))}
+        content["dnnmark"] = {"build": _hash(root, f"{site.dnnmark.build}/libdnnmark.so")}
     elif site.dnnmark.source is not None:
-        content["dnnmark"] = {"source": checkout_commit(root / site.dnnmark.source)}
+        content["dnnmark"] = {"source": _commit(root, site.dnnmark.source)}
     else:
         content["dnnmark"] = release.resources.commit
     return content
@@ -88,10 +89,10 @@ def checkout_commit(directory: Path) -> str:
 
 def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
     if site.gem5.binary is not None:
-        return {"binary": _hash(root / site.gem5.binary, site.gem5.binary)}
+        return {"binary": _hash(root, site.gem5.binary)}
     target = release.build_target(gfx)
     if site.gem5.source is not None:
-        return {"source": checkout_commit(root / site.gem5.source), "target": target}
+        return {"source": _commit(root, site.gem5.source), "target": target}
     return {"commit": release.gem5.commit, "target": target}
 
 
@@ -114,7 +115,36 @@ def _image(release: Release, site: Site, root: Path) -> dict[str, Any]:
     return {"mode": mode, "name": name, "digest": site.image.digest or recorded_digest(release.name, root)}
 
 
+def brought(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str, str]:
+    """What the user brought along: place as configured to hash or commit, for machines that lack it."""
+    files = [workload.command.binary for workload in workloads if workload.command is not None]
+    if site.dnnmark.build is not None:
+        files.append(f"{site.dnnmark.build}/libdnnmark.so")
+    if site.gem5.binary is not None:
+        files.append(site.gem5.binary)
+    checkouts = [place for place in (site.gem5.source, site.dnnmark.source) if place is not None]
+    found = {place: _hash(root, place) for place in files}
+    with contextlib.suppress(ConfigError):
+        found |= {place: _commit(root, place) for place in checkouts}
+    return dict(sorted(found.items()))
+
+
 @functools.cache
-def _hash(file: Path, otherwise: str) -> str:
-    """SHA-256 of a file that the user brought; its name while it is not there."""
-    return sha256_file(file) if file.is_file() else otherwise
+def _hash(root: Path, place: str) -> str:
+    """SHA-256 of a file that the user brought, here or as an archive recorded it; else its name."""
+    file = root / place
+    return sha256_file(file) if file.is_file() else _recorded(root).get(place, place)
+
+
+def _commit(root: Path, place: str) -> str:
+    """Commit of a checkout that the user brought, or as an archive recorded it."""
+    recorded = None if (root / place).exists() else _recorded(root).get(place)
+    return recorded or checkout_commit(root / place)
+
+
+@functools.cache
+def _recorded(root: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((root / paths.brought_record()).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}

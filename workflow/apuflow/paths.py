@@ -83,6 +83,11 @@ def tool_record(release: str = "{release}", tool: str = "{tool}") -> str:
     return f"build/toolchain/{release}/{tool}.json"
 
 
+def brought_record() -> str:
+    """In an unpacked archive: hashes of what the site of its runs had brought along."""
+    return "provenance/brought.json"
+
+
 def source_dir(repository: str, commit: str) -> str:
     """A checkout made here; the directory is part of DNNMark's programs, so it never moves."""
     return f"build/sources/{repository}-{commit[:12]}"

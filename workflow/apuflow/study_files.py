@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from importlib import metadata
@@ -10,8 +11,9 @@ from typing import Any
 
 from apuflow import paths
 from apuflow.campaign import Campaign
-from apuflow.config import Sweep
+from apuflow.config import Sweep, load_site, load_workload
 from apuflow.errors import ConfigError
+from apuflow.origin import brought
 from apuflow.sweep import releases
 
 PROJECT = (
@@ -94,6 +96,10 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
             files[image] = root / image
         for tool in sorted((root / image).parent.glob("*.json")):
             files[f"provenance/{release}/{tool.name}"] = tool
+    loaded = [load_workload(workload, root) for workload in workloads]
+    given = brought(load_site(root), loaded, root)
+    if given:
+        files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
     results = f"results/{under}" if under else " ".join(path for path in wanted) + " results/figures"
     text = README.format(name=sweep.name, version=_version(), results=results, report=report)
     files["ARCHIVE.md"] = text.encode()
