@@ -217,3 +217,8 @@ def test_no_text_ends_in_a_traceback(text: str) -> None:
         assert error.remedy
     else:
         assert isinstance(document.data, dict)
+
+
+def test_elsewhere_than_in_a_project_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="beside configs/"):
+        load_sweep("quickstart", tmp_path)

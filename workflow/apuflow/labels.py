@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from apuflow.config.sweep import DEFAULT_RELEASE
@@ -28,9 +29,7 @@ def option_parts(release: str, changed: Mapping[str, Value], cus: int) -> tuple[
 def value_part(name: str, value: Value) -> str:
     """Name and value as part of a file name."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return name + "".join(
-        letter if (letter.isascii() and letter.isalnum()) or letter in "._-" else "-" for letter in text
-    )
+    return name + re.sub(r"[^A-Za-z0-9._-]", "-", text)
 
 
 def join(*parts: str) -> str:

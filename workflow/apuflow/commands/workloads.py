@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
 
         from apuflow import terminal
         from apuflow.config import ENGINES, load_workload, workload_names
+        from apuflow.errors import ConfigError
 
         root = Path()
         console = terminal.console()
@@ -26,7 +27,12 @@ def register(app: typer.Typer) -> None:
         table = Table(box=None, header_style="bold", pad_edge=False)
         for heading in ("workload", *ENGINES, "needs", "what"):
             table.add_column(heading, no_wrap=heading != "what")
-        for each in workload_names(root):
+        names = workload_names(root)
+        if not names:
+            raise ConfigError(
+                "there is no workload here", remedy="run it in the project's directory, beside configs/"
+            )
+        for each in names:
             workload = load_workload(each, root)
             states = [workload.runs_on(engine).state for engine in ENGINES]
             table.add_row(each, *states, " ".join(workload.needs) or "-", workload.description)

@@ -111,6 +111,12 @@ def together(problems: Sequence[ConfigError]) -> ConfigError:
 def check_name(name: str, what: str, known: Iterable[str]) -> None:
     """Refuse a name that no file can have, and one that is not there, with the known ones."""
     names = sorted(known)
+    if not names:
+        raise ConfigError(
+            f"there is no {what} here",
+            value=name,
+            remedy="run it in the project's directory, beside configs/",
+        )
     if not NAME.match(name) or ".." in name:
         raise ConfigError(
             f"not the name of a {what}",
