@@ -9,9 +9,11 @@ a file system without locks) stays, with Snakemake's own message that names ``--
 from __future__ import annotations
 
 import atexit
+import base64
 import contextlib
 import fcntl
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from apuflow.files import write_text
 
 WAIT_SECONDS = 60.0
 """How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
+_RUN_RECORD = re.compile(r"runs/gem5(-kernels)?/[^/]+/[^/]+/run\.json")
 _ELSEWHERE = "jobs elsewhere"
 
 
@@ -63,13 +66,26 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
             if sure and all(_is_dead(path) for path in others):
                 locks = list((root / ".snakemake/locks").glob("*.lock"))
                 if not locks or (others and _without_jobs(root, wait)):
-                    for path in (*locks, *others):
+                    for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
                         path.unlink(missing_ok=True)
                     if locks:
                         print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
     except OSError:
         return None
     return Registration(entry)
+
+
+def _marks_of_run_records(root: Path) -> Iterator[Path]:
+    """Snakemake's marks that a job was cut short, of run records that are there: they appear whole or not at
+    all, and Snakemake would delete them to make them again.
+    """
+    marks = root / ".snakemake/incomplete"
+    for mark in marks.rglob("*"):
+        with contextlib.suppress(ValueError):
+            name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
+            record = base64.urlsafe_b64decode(name).decode()
+            if _RUN_RECORD.fullmatch(record) and mark.is_file() and (root / record).is_file():
+                yield mark
 
 
 def _is_dead(entry: Path) -> bool:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import zstandard
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from apuflow.errors import EngineError
-from apuflow.files import atomic_write
+from apuflow.files import atomic_write, write_text
 from apuflow.gem5.command import STATISTICS
 from apuflow.gem5.simulation import Compression, Simulation
 from apuflow.gem5.statscan import scan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from apuflow.gem5.simulate import Ended
 
 _VERSION = re.compile(r"^gem5 version (\S+)", re.M)
+PROVEN = "proven.json"
 _SUFFIX: dict[Compression, str] = {"none": "", "gz": ".gz", "zst": ".zst"}
 
 
@@ -77,22 +79,79 @@ def record(
     )
 
 
+class ProvenFile(BaseModel):
+    """Statistics of a proven run: where gem5 left them, their published name, the hash of their text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    name: str
+    sha256: str | None
+
+
+class Proven(BaseModel):
+    """``proven.json`` of a try: everything that publishing it takes, should publishing not get to its end."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record: RunRecord
+    files: tuple[ProvenFile, ...]
+
+
 def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], draft: RunRecord) -> RunRecord:
-    """Move a proven run's statistics to the run directory, then write ``run.json``: the record comes last."""
-    names = []
+    """Move a proven run's statistics to the run directory, then write ``run.json``: the record comes last.
+
+    What was proven is noted first: a run that ended is never repeated because publishing was cut short.
+    """
+    files = []
     for process in ended:
         stem = f"stats-{process.process.name}.txt" if process.process.name else STATISTICS
-        name = stem + _SUFFIX[simulation.compress]
-        source = process.directory / "m5out" / STATISTICS
-        _place(source, simulation.run_dir / name, process.outcome.statistics.sha256)
-        names.append(name)
+        files.append(
+            ProvenFile(
+                source=str((process.directory / "m5out" / STATISTICS).relative_to(attempt)),
+                name=stem + _SUFFIX[simulation.compress],
+                sha256=process.outcome.statistics.sha256,
+            )
+        )
+    names = [file.name for file in files]
     final = draft.model_copy(update={"statistics": names[0] if not ended[0].process.name else names})
-    final.write(simulation.run_dir / "run.json")
+    proven = Proven(record=final, files=tuple(files))
+    write_text(attempt / PROVEN, proven.model_dump_json(indent=1) + "\n")
+    _publish(simulation.run_dir, attempt, proven)
     for process in ended:
         shutil.rmtree(process.directory / process.process.home, ignore_errors=True)
         shutil.rmtree(process.directory / "m5out" / "fs", ignore_errors=True)
         (process.directory / "m5out" / STATISTICS).unlink(missing_ok=True)
     return final
+
+
+def recovered(run_dir: Path) -> RunRecord | None:
+    """Publish what an earlier try proved, if its statistics are still what they were; else None."""
+    attempts = sorted(run_dir.glob(f"attempts/*/{PROVEN}"), key=lambda file: file.stat().st_mtime_ns)
+    for file in reversed(attempts):
+        try:
+            proven = Proven.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        if all(
+            _holds(run_dir / item.name, item.sha256) or _holds(file.parent / item.source, item.sha256)
+            for item in proven.files
+        ):
+            _publish(run_dir, file.parent, proven)
+            return proven.record
+    return None
+
+
+def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
+    for item in proven.files:
+        if (attempt / item.source).exists() and not _holds(run_dir / item.name, item.sha256):
+            _place(attempt / item.source, run_dir / item.name, item.sha256)
+    proven.record.write(run_dir / "run.json")
+
+
+def _holds(file: Path, sha256: str | None) -> bool:
+    found = scan(file)
+    return found.problem is None and found.sha256 == sha256
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:

@@ -56,7 +56,8 @@ def simulate(simulation: Simulation) -> RunRecord:
 
     Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
     ``failure.json``.
-    A completed record that is already there is returned as it is.
+    A completed record that is already there is returned as it is; a run that was proven before, but whose
+    record was not published (or was removed), is published now.
 
     Raises:
         RunFailed: the run is not proven; always for an interrupted one, else only when ``on_failure`` is
@@ -73,6 +74,8 @@ def simulate(simulation: Simulation) -> RunRecord:
                 record = read_record(published)
                 if record.status is Status.COMPLETED:
                     return record
+        if (finished := publish.recovered(run_dir)) is not None:
+            return finished
         simulation.container.remove_leftovers(simulation.project)
         attempt = _new_attempt(run_dir)
         started = time.monotonic()
@@ -85,6 +88,9 @@ def simulate(simulation: Simulation) -> RunRecord:
         )
         if record.status is Status.COMPLETED:
             return publish.completed(simulation, attempt.directory, ended, record)
+        if record.status is Status.INTERRUPTED:
+            # Half-written statistics are no evidence of anything, and where the disk is full they are in the way.
+            (ended[-1].directory / "m5out" / STATISTICS).unlink(missing_ok=True)
         record.write(attempt.directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
             raise RunFailed(record, attempt.directory)
