@@ -63,7 +63,8 @@ class _Units:
         values: one mapping per compute unit.
         slots: wavefront slots of a compute unit.
         start, stop: where the rows of the first unit begin and of the last end.
-        alike: whether the units were found and are numbered without a gap.
+        alike: whether the units were found, are numbered without a gap and (the first and the last, which are
+            looked at in full) have no other rows among theirs.
     """
 
     def __init__(self, text: Text, start: int, stop: int, shader: bytes) -> None:
@@ -91,6 +92,9 @@ class _Units:
             self.stop = following.start() if following else self._last_row(prefix, at, length)
             if not places:
                 places = self._layout(prefix, at)
+            if not self.values or following is None:
+                rows = self._text[at : self.stop]
+                self.alike = self.alike and rows.count(b"\n") == rows.count(prefix)
             self.values.append(self._read(prefix, at, places))
             yield unit[1]
             if following is None:
@@ -133,7 +137,9 @@ class _Units:
             if name in exact or name.startswith(open_ended):
                 places.append((name.decode(), row[1], row.start() - at))
         lacking = exact - {name.encode() for name, _, _ in places}
-        self.alike = not any(self._text.find(b"." + name + b" ", *self._bounds) >= 0 for name in lacking)
+        self.alike = self.alike and not any(
+            self._text.find(b"." + name + b" ", *self._bounds) >= 0 for name in lacking
+        )
         return places
 
     def _read(self, prefix: bytes, at: int, places: Sequence[Place]) -> dict[str, float]:

@@ -200,3 +200,25 @@ def test_irregular_order_is_read_whole(tmp_path: Path) -> None:
 def test_every_counter_says_what_it_is() -> None:
     assert all(counter.meaning and counter.unit for counter in COUNTERS)
     assert len({counter.name for counter in COUNTERS}) == len(COUNTERS)
+
+
+@pytest.mark.parametrize("source", [SMALL, TWO], ids=["one unit", "two units"])
+def test_a_row_far_from_its_unit_is_found_and_hides_no_other(tmp_path: Path, source: Path) -> None:
+    lines = lzma.decompress(source.read_bytes()).decode().splitlines(keepends=True)
+    at = max(index for index, line in enumerate(lines) if ".completedWGs " in line)
+    moved = lines.pop(at)
+    path = tmp_path / "stats.txt"
+    path.write_text("".join([*lines[:-3], moved, *lines[-3:]]))
+    assert dict(counters(path)) == dict(counters(source))
+
+
+def test_rows_of_others_among_a_units_rows(tmp_path: Path) -> None:
+    lines = lzma.decompress(TWO.read_bytes()).decode().splitlines(keepends=True)
+    row = next(index for index, line in enumerate(lines) if line.startswith("system.clk_domain.clock"))
+    ticks = next(index for index, line in enumerate(lines) if line.startswith("system.cpu3.clk_domain.clock"))
+    last = max(index for index, line in enumerate(lines) if ".wavefronts9.numInstrExecuted " in line)
+    assert row < ticks < last
+    lines.insert(last, lines.pop(ticks))
+    path = tmp_path / "stats.txt"
+    path.write_text("".join(lines))
+    assert dict(counters(path)) == dict(counters(TWO))

@@ -255,3 +255,13 @@ def test_something_else_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 not")
     with pytest.raises(AnalysisError, match="cannot read"):
         tables.read(tmp_path / "x.parquet")
+
+
+def test_points_that_the_asking_sweep_does_not_name_keep_their_axes(tmp_path: Path) -> None:
+    directories = [record(tmp_path, 1), record(tmp_path, 2)]
+    frame = tables.build(
+        directories, axes={("gem5-kernels", "u1-00000001"): {"num-compute-units": 1, "layer.n": 5}}
+    )
+    assert list(frame["num_compute_units"]) == [1, 2]
+    assert frame["layer.n"].tolist()[0] == 5
+    assert math.isnan(frame["layer.n"].tolist()[1])
