@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import pi, sqrt
 
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import LINE, Profile
+
+PARALLEL_WALKS = 1.3
+"""Page walks in flight where compute units want the same pages at the same time. The coalescer of the L2 TLB
+serves its queue in order and stops at the first request for a page that is being walked already
+(``TLBCoalescer::processProbeTLBEvent``): runs show 1.0 to 1.4 walks at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Traffic:
     Attributes:
         tcp_loads, tcp_hits, tcp_stores, tcc_reads, tcc_hits, tcc_writes, l3_hits: lines.
         dram_reads, dram_writes: bursts.
-        cold_pages: page walks. serial_walks: those that others wait for (``parallel_walks``).
+        cold_pages: page walks. serial_walks: those that others wait for, in walk times.
         walk_tokens: coalescer tokens held during walks, in walks.
         l1_tlb_misses: of coalesced lookups.
     """
@@ -69,8 +73,8 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
     pages = serial = walk_tokens = l1_misses = 0.0
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
-    # Workgroups start together; those of later batches start when one ends, apart from each other.
-    together = min(1.0, used * resident / profile.groups)
+    # Workgroups start together; without barriers, those of later batches drift apart.
+    together = 1.0 if profile.counts.barriers else min(1.0, used * resident / profile.groups)
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
@@ -78,8 +82,7 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         lockstep = stream.lockstep * together
         walk_tokens += stream.pages * waves * (1.0 + lockstep * (sharers - 1.0) / 3.0)
         if sharers >= 1.5:
-            distinct = max(1.0, used * window / waves / sharers)
-            serial += stream.pages * lockstep / parallel_walks(distinct, sharers)
+            serial += stream.pages * lockstep / (PARALLEL_WALKS if used > sharers else 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
@@ -120,18 +123,6 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         walk_tokens=walk_tokens,
         l1_tlb_misses=l1_misses,
     )
-
-
-def parallel_walks(pages: float, sharers: float) -> float:
-    """Page walks that proceed at once when each of ``pages`` is wanted by ``sharers`` compute units.
-
-    The L2 TLB's coalescer serves its queue in order and stops at the first request for a page that is being
-    walked already (``TLBCoalescer::processProbeTLBEvent``). Of requests in random order, about
-    sqrt(pi/2 * pages * sharers / (sharers - 1)) come before the first repetition (the birthday problem); the
-    queue then idles until that walk ends, so that half of them count.
-    """
-    first = sqrt(pi / 2 * pages * sharers / (sharers - 1.0))
-    return max(1.0, first / 2)
 
 
 def _share(capacity: float, need: float) -> float:

@@ -92,7 +92,7 @@ def per_activation_backward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=(*big, *small),
-        code_bytes=2600.0 if n >= 8 else 900.0,
+        code_bytes=2468.0 if n >= 8 else 700.0,
         rounds=(2.0 * n + 1.0) * len(active) / waves,
         walk_rounds=1.0 + pages / 4,
         store_rounds=float(n * len(active)) / waves,

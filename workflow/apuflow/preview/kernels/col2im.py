@@ -126,7 +126,7 @@ def col2im(facts: Facts) -> Profile:
             256.0 * kw * 4,
             page_group=1.2,
             sharing=4.0,
-            lockstep=0.2,
+            lockstep=0.5,
         ),
         Stream(
             "store",
@@ -136,7 +136,7 @@ def col2im(facts: Facts) -> Profile:
             pages_of(pixels),
             page_group=4.0,
             sharing=4.0,
-            lockstep=0.2,
+            lockstep=0.5,
             resident=False,
         ),
     )
@@ -146,7 +146,7 @@ def col2im(facts: Facts) -> Profile:
         counts=counts,
         streams=streams,
         waves=waves,
-        code_bytes=1900.0,
+        code_bytes=1808.0,
         rounds=loads / waves,
         walk_rounds=pages_of(elements) / max(1, facts.workgroups),
         vgprs=32,

@@ -178,7 +178,7 @@ def im2col(facts: Facts) -> Profile:
     written = total.store_lines * channels
     pages = max(1.0, written * 64 / 4096)
     row = TILE_Y * facts.integer("column_w") * 4
-    sharing = max(1.0, 4096 / row) * across if across > 1 else max(1.0, 4096 / row)
+    sharing = float(min(active, across * max(1, 4096 // row)))
     streams = (
         Stream(
             "load",
@@ -209,7 +209,7 @@ def im2col(facts: Facts) -> Profile:
         waves_per_group=4,
         counts=counts,
         streams=streams,
-        code_bytes=900.0,
+        code_bytes=1050.0,
         rounds=counts.loads / busy,
         walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
         store_rounds=counts.stores / busy,

@@ -23,17 +23,17 @@ def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
         head = f"sm8 wt{window + 2} s{27 + window} v{440 + round(74.5 * more)} no3"
         loop = f"v{168 + 4 * more} ld1 s2 wt1 st2 no1 br1"
         tail = f"v{263 + round(63.5 * more)} s{9 + more // 2} no1 en1"
-        code = 7400.0
+        code = 5248.0
     elif unit == 2:
         head = f"sm8 wt{window + 3} s{19 + window} v{246 + round(41.5 * more)}"
         loop = f"v{92 + 2 * more} ld1 s2 wt1 st2 br1"
         tail = f"v{141 + round(33.5 * more)} s{9 + more // 2} en1"
-        code = 4200.0
+        code = 3116.0
     else:
         head = f"sm8 wt{window + 1} s{16 + window} v{148 + 24 * more} br1"
         loop = f"v{55 + round(2.5 * more)} ld1 s1 wt1 st2 br1"
         tail = f"v{80 + round(18.5 * more)} s{9 + more // 2} en1"
-        code = 2900.0
+        code = 2228.0
     return f"{head} ld{window} st{2 * ahead}", loop, f"{tail} st{2 * after}", code * window / 5
 
 

@@ -63,7 +63,7 @@ def across_backward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=(*loads, store),
-        code_bytes=3250.0,
+        code_bytes=3192.0,
         rounds=float(2 * c),
         walk_rounds=max(1.0, min(float(c), c * plane / 1024)),
         vgprs=32,

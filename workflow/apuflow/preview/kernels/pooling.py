@@ -186,7 +186,7 @@ def pooling_forward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=streams,
-        code_bytes=(60.0 + 64.0 * kw) * height + tall * (80.0 + 4.0 * kh * kw),
+        code_bytes=160.0 + 126.0 * kw * height + tall * (52.0 + 3.0 * kh * kw),
         rounds=1.0,
         walk_rounds=max(1.0, min(float(height), height * w * 4 / 4096)),
         vgprs=48,

@@ -87,7 +87,7 @@ def pooling_backward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=(gradient, mask, result) if maximum else (gradient, result),
-        code_bytes=700.0 + 650.0 * pixels if maximum else 900.0 + 130.0 * pixels,
+        code_bytes=520.0 + 692.0 * pixels if maximum else 900.0 + 140.0 * pixels,
         rounds=float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
         lds_bytes=wide * tall * (5 if maximum else 4),
