@@ -43,6 +43,7 @@ class Networks:
         self._workload = workload
         self._fixed = fixed
         self._note = note
+        self._lean = _without_comments(workload.config_text or "")
         self._known: dict[Assignment, Network | None] = {}
         self._parts: dict[tuple[str, Value], str] = {}
 
@@ -58,6 +59,7 @@ class Networks:
         if workload.config_text is None or workload.direction is None:
             return self._command(layer)
         try:
+            dnnmark.parse(workload.config_text, workload.config_file)
             text = self._text(layer)
             parsed = dnnmark.parse(text, workload.config_file)
         except ConfigError as error:
@@ -103,7 +105,7 @@ class Networks:
         return Network(None, None, memory, 0, ())
 
     def _text(self, layer: Mapping[str, Value]) -> str:
-        text = self._workload.config_text or ""
+        text = self._lean
         return dnnmark.with_layer_values(text, layer, self._workload.config_file) if layer else text
 
     def _label(self, layer: Mapping[str, Value], text: str) -> tuple[str, ...]:
@@ -113,7 +115,13 @@ class Networks:
             key = (name, layer[name])
             if key not in self._parts:
                 alone = text if len(layer) == 1 else self._text({name: layer[name]})
-                same = alone == self._workload.config_text
+                same = alone == self._lean
                 self._parts[key] = "" if same else labels.value_part(name, layer[name])
             parts.append(self._parts[key])
         return tuple(part for part in parts if part)
+
+
+def _without_comments(text: str) -> str:
+    """The lines that DNNMark reads (utility.cc: blank ones and those that start with # are skipped)."""
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("#"))
