@@ -89,7 +89,7 @@ def simulate(simulation: Simulation) -> RunRecord:
         if record.status is Status.COMPLETED:
             return publish.completed(simulation, attempt.directory, ended, record)
         if record.status is Status.INTERRUPTED:
-            # Half-written statistics are no evidence of anything, and where the disk is full they are in the way.
+            # Half-written statistics are no evidence, and on a full disk they are in the way.
             (ended[-1].directory / "m5out" / STATISTICS).unlink(missing_ok=True)
         record.write(attempt.directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
@@ -265,9 +265,8 @@ def _text(path: Path) -> str:
 
 
 def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
-    """Statistics that are cut because the disk is full say nothing about the point: it has to run again."""
-    suspicious = (Status.NO_STATISTICS, Status.GEM5_CRASH, Status.GEM5_PANIC, Status.GEM5_FATAL)
-    if outcome.status not in suspicious or shutil.disk_usage(directory).free > 1 << 20:
+    """A failure on a full disk says nothing about the point, not even its logs are whole: it has to run again."""
+    if outcome.completed or shutil.disk_usage(directory).free > 1 << 20:
         return outcome
     evidence = f"the disk is full ({outcome.evidence})"
     remedy = "free some space and run again"
