@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
 from analysis.counter_table import NAMES as COUNTER_NAMES
 from analysis.counters import counters
 from analysis.errors import AnalysisError
+from analysis.stats_files import TORN, open_packed
 
 COMPLETED = "completed"
+_REMEDY = "remove the run's directory and start the workflow again: the run is made anew"
 _PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
 _MACHINE = tuple(column.name for column in MACHINE)
 
@@ -88,13 +91,34 @@ def load_record(file: str | Path) -> dict[str, Any]:
     missing = [key for key in ("engine", "workload") if not isinstance(record, dict) or key not in record]
     if missing:
         raise AnalysisError("the run record lacks a key", file=file, key=missing[0])
+    for key in ("options", "axes", "provenance"):
+        value = record.get(key)
+        # a preview batch names its axes in a list
+        if not (value is None or isinstance(value, dict) or (key == "axes" and isinstance(value, list))):
+            raise AnalysisError("the run record is damaged", file=file, key=key, remedy=_REMEDY)
     return dict(record)
 
 
 def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[Path, ...]:
-    """The statistics files that a record names, in the order of its launches."""
+    """The statistics files that a record names, in the order of its launches.
+
+    Raises:
+        AnalysisError: a name is none, or leads out of the run's directory.
+    """
     named = record.get("statistics") or ()
-    return tuple(Path(directory) / name for name in ([named] if isinstance(named, str) else named))
+    names = [named] if isinstance(named, str) else named
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")
+        for name in names
+    ):
+        raise AnalysisError(
+            "the run record names no file of its own directory",
+            file=Path(directory) / "run.json",
+            key="statistics",
+            value=named,
+            remedy=_REMEDY,
+        )
+    return tuple(Path(directory) / name for name in names)
 
 
 def run_values(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,8 +144,38 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
         raise AnalysisError(
             "a completed run without statistics", file=file, key="statistics", remedy="make the run again"
         )
+    _check_unchanged(files, provenance.get("statistics_sha256"), file)
     found = counters(files, release=record.get("release"))
     return Row(values, axes, dict(found), tuple(str(broken) for broken in found.broken))
+
+
+def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:
+    """The statistics are the very ones that proved the run: not cut, not another run's, not edited.
+
+    Raises:
+        AnalysisError: they are missing or differ from the hash that the run recorded.
+    """
+    for file in files:
+        if not file.is_file():
+            raise AnalysisError("the statistics of a completed run are gone", file=file, remedy=_REMEDY)
+    if sha256 is None or len(files) != 1:
+        return
+    digest = hashlib.sha256()
+    try:
+        with open_packed(files[0]) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        found = digest.hexdigest()
+    except (OSError, *TORN) as error:
+        found = str(error)
+    if found != sha256:
+        raise AnalysisError(
+            "the statistics are not those that the run was proven with",
+            file=files[0],
+            key=f"provenance.statistics_sha256 in {record.name}",
+            value=found,
+            remedy=_REMEDY,
+        )
 
 
 def _batch(record: Mapping[str, Any], file: Path) -> Batch:

@@ -23,7 +23,7 @@ _READ = 32 << 20
 _AHEAD = 512 << 20
 _POPULATE = getattr(mmap, "MAP_POPULATE", 0)
 _PACKED = (".gz", ".xz", ".zst")
-_TORN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
+TORN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
 
 Text = bytes | mmap.mmap
 
@@ -59,10 +59,10 @@ class Blocks:
         A plain file is mapped, not read: use the text at once and do not keep it.
         """
         if self.path.suffix in _PACKED or not self.path.is_file():
-            with _open(self.path) as stream:
+            with open_packed(self.path) as stream:
                 yield from self._stream(stream)
             return
-        with _open(self.path) as stream:
+        with open_packed(self.path) as stream:
             size = os.fstat(stream.fileno()).st_size
             if size == 0:
                 return
@@ -121,7 +121,7 @@ class Blocks:
             while total < size and (part := stream.read1(size - total)):  # type: ignore[attr-defined]
                 parts.append(part)
                 total += len(part)
-        except _TORN as error:
+        except TORN as error:
             self._note(f"the archive is torn: {error}")
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -157,7 +157,8 @@ def _marks(text: Text, start: int, stop: int) -> list[tuple[bytes, int]]:
     return [(found[at], at) for at in sorted(found)]
 
 
-def _open(path: Path) -> BinaryIO:
+def open_packed(path: Path) -> BinaryIO:
+    """A statistics file as it reads uncompressed. AnalysisError when it cannot be opened."""
     try:
         if path.suffix == ".gz":
             return cast(BinaryIO, gzip.open(path, "rb"))
