@@ -7,7 +7,7 @@ figures.save(plot.figure, plot.data, "results/cu_scaling/figures/speedup")
 """
 
 from analysis.figures.output import notice, render_png, render_svg, save
-from analysis.figures.registry import FIGURES, FigureSpec, applicable, make, planned, refusal
+from analysis.figures.registry import FIGURES, FigureSpec, applicable, make, make_or_say, planned, refusal
 from analysis.figures.selection import FigureError, combine
 from analysis.figures.style import Plot, style
 
@@ -19,6 +19,7 @@ __all__ = [
     "applicable",
     "combine",
     "make",
+    "make_or_say",
     "notice",
     "planned",
     "refusal",

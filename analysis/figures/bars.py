@@ -76,9 +76,9 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         named = _reported(frame)
         if not named:
             raise FigureError("the table has no utilization of any unit", key=UNITS[0][0][0])
-        selection = select(frame, [], x=x, where=where, most=_few(frame))
-        rows, ends = _ends(selection)
-        rows = _labelled(selection, rows)
+        selection = select(frame, [], x=x, where=where, most=few(frame))
+        rows, ends = at_ends(selection)
+        rows = labelled(selection, rows)
         order = list(dict.fromkeys(rows["_label"]))
         height = 0.95 + 0.15 * len(order) * max(1.0, 0.75 * len(ends))
         figure = new_figure(FULL_WIDTH, height)
@@ -203,9 +203,9 @@ def _stacked(
         known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
         if not known:
             raise FigureError("the table has no shares for this figure", key=parts[0][0])
-        selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=_few(frame))
-        rows, ends = _ends(selection)
-        rows = _labelled(selection, rows)
+        selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=few(frame))
+        rows, ends = at_ends(selection)
+        rows = labelled(selection, rows)
         if len(known) < len(parts):
             missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
             known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
@@ -257,13 +257,13 @@ def _flat(text: str) -> str:
     return text.replace("\n", " ")
 
 
-def _few(frame: pd.DataFrame) -> int:
+def few(frame: pd.DataFrame) -> int:
     """How many combinations of further axes to show per workload, so that a figure stays on its page."""
     bars = len(frame[["engine", "workload"]].drop_duplicates())
     return max(1, _MOST_BARS // max(1, bars))
 
 
-def _ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def at_ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows at the smallest and the largest value of the axis, marked in ``_end``."""
     rows = selection.rows
     if selection.x is None:
@@ -276,7 +276,7 @@ def _ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
     )
 
 
-def _labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
+def labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows in reading order, with what to write at each in ``_label``."""
     places, texts = [], []
     for _, row in rows.iterrows():

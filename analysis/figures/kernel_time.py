@@ -10,83 +10,83 @@ import pandas as pd
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from analysis.figures.selection import FigureError, completed, engines_of, machine_note
+from analysis.figures.bars import at_ends, few, labelled
+from analysis.figures.selection import FigureError, select
 from analysis.figures.style import FULL_WIDTH, NAMED, Plot, head, legend, new_figure, style
 
 KERNEL = "kernel"
 CYCLES = "gpu_cycles"
 MOST_KERNELS = 7
 """Kernels with a colour of their own; the others are drawn together."""
+
 _OTHER = "other kernels"
-_MOST_BARS = 40
+_POINT = ["engine", "workload", "point"]
 
 
 def kernel_breakdown(
     frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
 ) -> Plot:
-    """Shares of a point's GPU cycles by kernel, one bar per point.
+    """Shares of a point's GPU cycles by kernel, at both ends of the axis; workloads of one kernel are named.
 
     Args:
         frame: one row per kernel launch of a point: ``engine workload direction point status kernel
-            gpu_cycles``.
-        x: has no meaning here.
+            gpu_cycles`` and the sweep's axes.
+        x: axis whose ends are drawn; by default compute units, else the one with most values.
         where: rows to keep.
 
     Raises:
         FigureError: no such rows.
     """
     with style():
-        rows, notes = completed(frame, where)
-        if KERNEL not in rows.columns or CYCLES not in rows.columns:
+        if KERNEL not in frame.columns or CYCLES not in frame.columns:
             raise FigureError(
-                "the table does not tell kernels apart", key=KERNEL, remedy="give a table of kernels"
+                "the table does not tell kernels apart", key=KERNEL, remedy="give a table of kernel launches"
             )
-        rows = rows.dropna(subset=[KERNEL, CYCLES])
-        if rows.empty:
-            raise FigureError("no kernel has a time", key=CYCLES)
-        bars = ["engine", "workload", "point"]
-        totals = rows.groupby([*bars, KERNEL], sort=False)[CYCLES].sum().reset_index()
-        points = totals[bars].drop_duplicates()
-        if len(points) > _MOST_BARS:
-            notes.append(f"the first {_MOST_BARS} of {len(points)} points are drawn")
-            points = points.head(_MOST_BARS)
-            totals = totals.merge(points, on=bars)
-        totals["share"] = totals[CYCLES] / totals.groupby(bars, sort=False)[CYCLES].transform("sum")
+        launches = frame.dropna(subset=[KERNEL, CYCLES])
+        kinds = launches.groupby(["engine", "workload"], sort=False)[KERNEL].transform("nunique")
+        alone = sorted(set(launches.loc[kinds == 1, "workload"]))
+        launches = launches[kinds > 1]
+        if launches.empty:
+            raise FigureError("every workload launches a single kernel: there is nothing to break down")
+        points = launches.drop_duplicates(_POINT).reset_index(drop=True)
+        points.attrs = dict(frame.attrs)
+        selection = select(points, [], x=x, where=where, most=few(points))
+        bars, ends = at_ends(selection)
+        bars = labelled(selection, bars)
+        totals = launches.groupby([*_POINT, KERNEL], sort=False)[CYCLES].sum().reset_index()
+        totals = totals.merge(bars[[*_POINT, "_end", "_label"]], on=_POINT)
+        totals["share"] = totals[CYCLES] / totals.groupby(_POINT, sort=False)[CYCLES].transform("sum")
         largest = totals.groupby(KERNEL)["share"].sum().sort_values(ascending=False, kind="stable")
         own = list(largest.index[:MOST_KERNELS])
-        totals["shown"] = [kernel if kernel in own else _OTHER for kernel in totals[KERNEL]]
-        labels = [f"{row.workload}  {row.point}" for row in points.itertuples()]
-        figure = new_figure(FULL_WIDTH, 0.6 + 0.21 * len(points))
-        axes = figure.subplots()
-        start = np.zeros(len(points))
-        handles, texts = [], []
-        for index, name in enumerate([*own, _OTHER]):
-            part = totals[totals["shown"] == name].groupby(bars, sort=False)["share"].sum()
-            values = np.array(
-                [float(part.get(tuple(point), 0.0)) for point in points.itertuples(index=False)]
-            )
-            if not values.any():
-                continue
-            axes.barh(
-                range(len(points)),
-                values,
-                left=start,
-                height=0.72,
-                color=NAMED[index],
-                edgecolor="white",
-                linewidth=0.4,
-            )
-            start = start + values
-            handles.append(Patch(color=NAMED[index]))
-            texts.append(name)
-        axes.set_yticks(range(len(points)), labels)
-        axes.set_ylim(len(points) - 0.4, -0.6)
-        axes.set_xlim(0, 1)
-        axes.set_xlabel("Share of GPU cycles (%)")
-        axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
-        axes.grid(axis="y", visible=False)
-        legend(figure, handles, texts)
-        all_notes = (machine_note(rows, engines_of(rows)), *notes)
+        totals["_shown"] = [kernel if kernel in own else _OTHER for kernel in totals[KERNEL]]
+        order = list(dict.fromkeys(bars["_label"]))
+        figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(order))
+        panels = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
+        names = [name for name in (*own, _OTHER) if (totals["_shown"] == name).any()]
+        for axes, end in zip(panels, ends, strict=True):
+            part = totals[totals["_end"] == end].groupby(["_label", "_shown"], sort=False)["share"].sum()
+            start = np.zeros(len(order))
+            for index, name in enumerate(names):
+                values = np.array([float(part.get((label, name), 0.0)) for label in order])
+                look = {"color": NAMED[index], "edgecolor": "white", "linewidth": 0.4}
+                axes.barh(range(len(order)), values, left=start, height=0.72, **look)
+                start = start + values
+            axes.set_xlim(0, 1)
+            axes.set_xlabel("Share of GPU cycles (%)")
+            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
+            axes.grid(axis="y", visible=False)
+            if selection.x is not None:
+                axes.set_title(f"{selection.x.label}: {end}")
+        panels[0].set_yticks(range(len(order)), order)
+        panels[0].set_ylim(len(order) - 0.4, -0.6)
+        handles = [Patch(color=NAMED[index]) for index in range(len(names))]
+        legend(figure, handles, [_short(str(name)) for name in names])
         title = "GPU cycles by kernel"
-        head(figure, title, all_notes)
-        return Plot(figure, totals.drop(columns="shown"), title, notes=all_notes)
+        notes = (*selection.notes, *([f"only one kernel: {', '.join(alone)}"] if alone else []))
+        head(figure, title, notes)
+        data = totals.rename(columns={"_end": "at", "_label": "label"}).drop(columns="_shown")
+        return Plot(figure, data, title, notes=notes)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 38 else f"{name[:24]}…{name[-13:]}"

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.figures import bars, engines, heat, kernel_time, lines, roofline
 from analysis.figures.axis import axis, axis_columns
 from analysis.figures.lines import Quantity
+from analysis.figures.output import notice
 from analysis.figures.selection import FigureError, completed, independent
 from analysis.figures.style import Plot
 
@@ -149,6 +150,9 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
 )
 
+PER_KERNEL = frozenset({"preview", "gem5-kernels"})
+"""Engines that tell the kernels of a point apart, whatever the release."""
+
 FIGURES: Mapping[str, FigureSpec] = {spec.name: spec for spec in _SPECS}
 
 
@@ -179,6 +183,19 @@ def make(
     plot = spec.draw(frame, x=x, where=where, **options)
     caption = " ".join([spec.caption, *(f"{note[0].upper()}{note[1:]}." for note in plot.notes if note)])
     return replace(plot, name=name, caption=caption)
+
+
+def make_or_say(name: str, frame: pd.DataFrame) -> Plot:
+    """Draw a figure, or a notice that says why this table cannot carry it.
+
+    Raises:
+        FigureError: no such figure.
+    """
+    spec = _spec(name)
+    try:
+        return make(name, frame)
+    except FigureError as error:
+        return notice(name, spec.title, error.message)
 
 
 def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
@@ -244,7 +261,8 @@ def planned(axes: Collection[str], engines: Collection[str]) -> tuple[str, ...]:
     return tuple(
         spec.name
         for spec in FIGURES.values()
-        if not spec.per_kernel and len(axes) >= spec.axes and len(engines) >= spec.engines
+        if len(axes) >= spec.axes and len(engines) >= spec.engines
+        if not spec.per_kernel or set(engines) & PER_KERNEL
     )
 
 

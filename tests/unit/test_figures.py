@@ -150,6 +150,19 @@ def test_kernel_shares_by_hand() -> None:
     assert {"im2col", "sgemm"} <= set(text_of(plot))
 
 
+def test_workloads_of_one_kernel_have_no_breakdown() -> None:
+    about = {"engine": "gem5-kernels", "direction": "fwd", "status": "completed", "gpu_cycles": 100.0}
+    lone = {**about, "workload": "softmax_fwd", "point": "u4-1", "kernel": "SoftmaxForward"}
+    with pytest.raises(FigureError, match="single kernel"):
+        figures.make("kernels", pd.DataFrame([lone]))
+    pair = [{**about, "workload": "conv_fwd", "point": "u4-2", "kernel": kernel} for kernel in ("a", "b")]
+    plot = figures.make("kernels", pd.DataFrame([lone, *pair]))
+    assert set(plot.data["workload"]) == {"conv_fwd"}
+    assert "only one kernel: softmax_fwd" in plot.notes
+    said = figures.make_or_say("kernels", pd.DataFrame([lone]))
+    assert any("single kernel" in word for word in text_of(said))
+
+
 def test_failed_points_are_left_out_and_counted() -> None:
     frame = softmax_runs()
     rows = frame.to_dict("records")
@@ -205,7 +218,8 @@ def test_planned_before_anything_ran() -> None:
     assert {"speedup", "heatmap"} <= set(figures.planned(["a", "b"], ["gem5"]))
     assert "speedup" not in figures.planned([], ["gem5"]) and "ipc" in figures.planned([], ["gem5"])
     assert "engines" in figures.planned([], ["gem5", "preview"])
-    assert "kernels" not in figures.planned(["a", "b"], ["gem5", "preview"])
+    assert "kernels" not in figures.planned(["a", "b"], ["gem5"])
+    assert "kernels" in figures.planned(["a", "b"], ["gem5", "gem5-kernels"])
 
 
 def test_lists_that_advance_together_are_one_line() -> None:

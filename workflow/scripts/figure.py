@@ -3,15 +3,17 @@
 from pathlib import Path
 
 from analysis import figures, tables
+from apuflow.campaign import Campaign
+from apuflow.kernel_rows import kernel_rows
 from apuflow.steps import logged
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
-    frame = figures.combine([tables.read(path) for path in smk.input.tables])
     name = smk.wildcards.figure
-    refused = figures.refusal(name, frame)
-    if refused is None:
-        plot = figures.make(name, frame)
+    if figures.FIGURES[name].per_kernel:
+        campaign = Campaign()
+        frame = kernel_rows(campaign, campaign.sweep(smk.wildcards.under))
     else:
-        plot = figures.notice(name, figures.FIGURES[name].title, refused.message)
+        frame = figures.combine([tables.read(path) for path in smk.input.tables])
+    plot = figures.make_or_say(name, frame)
     figures.save(plot.figure, plot.data, Path(smk.output.svg).with_suffix(""))

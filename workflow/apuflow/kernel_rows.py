@@ -1,0 +1,67 @@
+"""A sweep's points kernel by kernel: what the figure of kernel times is drawn from."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import axis_column
+from analysis.errors import AnalysisError
+from analysis.kernels import kernel_table
+from analysis.records import COMPLETED
+from apuflow import paths
+from apuflow.campaign import Campaign
+from apuflow.config import Sweep
+from apuflow.points import Point
+
+
+def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
+    """One row per kernel launch of every point of a sweep.
+
+    Returns:
+        ``engine workload direction point status kernel gpu_cycles release gfx``, the options, and the axes
+        (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
+    """
+    points = [
+        point for workload in campaign.workloads(sweep) for point in campaign.points(sweep.name, workload)
+    ]
+    rows: list[dict[str, Any]] = []
+    axes: dict[str, None] = {}
+    modelled = [point for point in points if point.engine == "preview"]
+    if modelled:
+        from apuflow.preview import kernels_frame
+
+        launches = kernels_frame(modelled)
+        by_id = {point.id: point for point in modelled}
+        cycles = launches["gpu_cycles"] * launches["count"]
+        for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
+            rows.append({**_about(by_id[str(identifier)]), "kernel": kernel, "gpu_cycles": float(value)})
+    for point in points:
+        axes |= dict.fromkeys(axis_column(name) for name in point.axes)
+        if point.engine == "preview":
+            continue
+        directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
+        with contextlib.suppress(AnalysisError):
+            table = kernel_table(directory)
+            for kernel, value in zip(table["kernel"], table["gpu_cycles"], strict=True):
+                rows.append({**_about(point), "kernel": kernel, "gpu_cycles": float(value)})
+    frame = pd.DataFrame(rows)
+    frame.attrs["axes"] = tuple(axes)
+    return frame
+
+
+def _about(point: Point) -> dict[str, Any]:
+    return {
+        "engine": point.engine,
+        "workload": point.workload,
+        "direction": point.direction,
+        "point": point.id,
+        "status": COMPLETED,
+        "release": point.release,
+        "gfx": point.gfx,
+        "gpu_clock": point.options.get("gpu-clock"),
+        "num_compute_units": point.options.get("num-compute-units"),
+        **{axis_column(name): value for name, value in point.axes.items()},
+    }
