@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from apuflow import estimate, paths, planning
-from apuflow.cli import build_app
 from apuflow.config import load_sweep
 from apuflow.errors import ConfigError
 from apuflow.points import Point, points
@@ -242,55 +239,6 @@ def test_a_point_has_every_option_of_its_release(root: Path) -> None:
     assert len(options) == len(set(options)) == len(dict(options))
     with pytest.raises(KeyError):
         options["no-such"]
-
-
-# plan -----------------------------------------------------------------------------------------------------
-
-
-def test_plan_counts_what_is_there(root: Path) -> None:
-    found = expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 2, 4]}\n")
-    for point, content in zip(
-        found, ('{"status": "completed", "wall_seconds": 12}', '{"status": "timeout"}'), strict=False
-    ):
-        record = root / paths.run_record(point.engine, point.workload, point.id)
-        record.parent.mkdir(parents=True)
-        record.write_text(content)
-    (planned,) = planning.plan_sweep("t", None, root).workloads
-    assert [point.status for point in planned.points] == ["completed", "timeout", ""]
-    assert (planned.done, planned.failed) == (1, 1)
-    assert planned.total_seconds == 24 and "1 completed" in planned.basis
-
-
-def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
-    """Recorded host seconds of this kernel alone: 11.95 to 60.6 for 1 to 64 CUs."""
-    expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 64]}\n")
-    (planned,) = planning.plan_sweep("t", None, root).workloads
-    assert planned.seconds is not None
-    assert 4 < planned.seconds[0] < 40 and 20 < planned.seconds[1] < 200
-
-
-def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
-    head = HEAD.replace("preview", "gem5")
-    small, wide = one(root, head), one(root, head + "options: {num-compute-units: 64}\n")
-    large = one(root, head.replace("softmax_fwd", "lrn_fwd"), "lrn_fwd")
-    assert estimate.host_memory(small) < estimate.host_memory(wide) < estimate.host_memory(large)
-    assert estimate.host_memory(large) > 2 * 6_700_000_000
-    assert estimate.host_memory(one(root, HEAD)) == 0
-
-
-def test_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(root)
-    app, runner = build_app(), CliRunner()
-    shown = runner.invoke(app, ["plan", "quickstart", "softmax_fwd"])
-    assert shown.exit_code == 0 and "u64-" in shown.output and "7 points, 0 done" in shown.output
-    listed = json.loads(runner.invoke(app, ["plan", "quickstart", "pool_bwd", "--json"]).output)
-    assert len(listed["workloads"][0]["points"]) == 7 and listed["workloads"][0]["warnings"]
-    assert "unproven" in runner.invoke(app, ["workloads"]).output
-    assert "transposed" not in runner.invoke(app, ["workloads", "conv_fwd"]).output
-    assert isinstance(runner.invoke(app, ["plan", "nosuch"]).exception, ConfigError)
-    assert isinstance(runner.invoke(app, ["plan", "quickstart", "dropout_fwd"]).exception, ConfigError)
-    assert runner.invoke(app, ["new", "study", "mine"]).exit_code == 0
-    assert "4.0 GB" not in runner.invoke(app, ["plan", "mine"]).output
 
 
 def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:

@@ -114,9 +114,23 @@ def _workload(sweep: str, workload: str, engine: str, found: Sequence[Point], ro
 
 def _statuses(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> list[str]:
     if engine == "preview":
-        record = root / paths.preview_record(sweep, workload)
-        return [_status(record)] * len(found)
+        known = _previewed(root / paths.preview_counters(sweep, workload))
+        return ["completed" if point.id in known else "" for point in found]
     return [_status(root / paths.run_record(engine, workload, point.id)) for point in found]
+
+
+def _previewed(counters: Path) -> set[str]:
+    """Points in a preview batch; none when there is no batch (or it cannot be read)."""
+    if not counters.is_file():
+        return set()
+    import pyarrow.lib
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(counters, columns=["point"])
+    except (OSError, ValueError, pyarrow.lib.ArrowException):
+        return set()
+    return set(table.column("point").to_pylist())
 
 
 def _status(record: Path) -> str:

@@ -1,0 +1,95 @@
+"""What a sweep will cost, and what of it is already there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from apuflow import estimate, paths, planning, preview
+from apuflow.cli import build_app
+from apuflow.config import load_sweep
+from apuflow.errors import ConfigError
+from apuflow.points import Point, points
+
+ROOT = Path(__file__).parents[2]
+HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project directory with the shipped configuration."""
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    (tmp_path / "configs/site.yaml").unlink(missing_ok=True)
+    return tmp_path
+
+
+def expand(root: Path, text: str, workload: str = "softmax_fwd", name: str = "t") -> list[Point]:
+    (root / f"configs/sweeps/{name}.yaml").write_text(text)
+    return points(load_sweep(name, root), workload, root)
+
+
+def one(root: Path, text: str, workload: str = "softmax_fwd") -> Point:
+    (point,) = expand(root, text, workload)
+    return point
+
+
+def test_plan_counts_what_is_there(root: Path) -> None:
+    found = expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 2, 4]}\n")
+    for point, content in zip(
+        found, ('{"status": "completed", "wall_seconds": 12}', '{"status": "timeout"}'), strict=False
+    ):
+        record = root / paths.run_record(point.engine, point.workload, point.id)
+        record.parent.mkdir(parents=True)
+        record.write_text(content)
+    (planned,) = planning.plan_sweep("t", None, root).workloads
+    assert [point.status for point in planned.points] == ["completed", "timeout", ""]
+    assert (planned.done, planned.failed) == (1, 1)
+    assert planned.total_seconds == 24 and "1 completed" in planned.basis
+
+
+def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
+    """Recorded host seconds of this kernel alone: 11.95 to 60.6 for 1 to 64 CUs."""
+    expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 64]}\n")
+    (planned,) = planning.plan_sweep("t", None, root).workloads
+    assert planned.seconds is not None
+    assert 4 < planned.seconds[0] < 40 and 20 < planned.seconds[1] < 200
+
+
+def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
+    head = HEAD.replace("preview", "gem5")
+    small, wide = one(root, head), one(root, head + "options: {num-compute-units: 64}\n")
+    large = one(root, head.replace("softmax_fwd", "lrn_fwd"), "lrn_fwd")
+    assert estimate.host_memory(small) < estimate.host_memory(wide) < estimate.host_memory(large)
+    assert estimate.host_memory(large) > 2 * 6_700_000_000
+    assert estimate.host_memory(one(root, HEAD)) == 0
+
+
+def test_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    app, runner = build_app(), CliRunner()
+    shown = runner.invoke(app, ["plan", "quickstart", "softmax_fwd"])
+    assert shown.exit_code == 0 and "u64-" in shown.output and "7 points, 0 done" in shown.output
+    listed = json.loads(runner.invoke(app, ["plan", "quickstart", "pool_bwd", "--json"]).output)
+    assert len(listed["workloads"][0]["points"]) == 7 and listed["workloads"][0]["warnings"]
+    assert "unproven" in runner.invoke(app, ["workloads"]).output
+    assert "transposed" not in runner.invoke(app, ["workloads", "conv_fwd"]).output
+    assert isinstance(runner.invoke(app, ["plan", "nosuch"]).exception, ConfigError)
+    assert isinstance(runner.invoke(app, ["plan", "quickstart", "dropout_fwd"]).exception, ConfigError)
+    assert runner.invoke(app, ["new", "study", "mine"]).exit_code == 0
+    assert "4.0 GB" not in runner.invoke(app, ["plan", "mine"]).output
+
+
+def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
+    found = expand(root, HEAD + "axes: {num-compute-units: [1, 2]}\n")
+    counters = root / paths.preview_counters("t", "softmax_fwd")
+    counters.parent.mkdir(parents=True)
+    preview.run(found).to_parquet(counters)
+    expand(root, HEAD + "axes: {num-compute-units: [1, 2, 4]}\n")
+    (planned,) = planning.plan_sweep("t", None, root).workloads
+    assert [point.status for point in planned.points] == ["completed", "completed", ""]
+    counters.write_bytes(b"half a file")
+    assert planning.plan_sweep("t", None, root).workloads[0].done == 0
