@@ -227,7 +227,7 @@ def test_broken_identities_stand_in_flags(tmp_path: Path) -> None:
         ("[]", "lacks a key"),
         ('{"engine": "gem5"}', "lacks a key"),
         ('{"engine": "gem5", "workload": "w", "status": "completed"}', "without statistics"),
-        ('{"engine": "gem5", "workload": "w", "status": "completed", "statistics": "no.txt"}', "cannot open"),
+        ('{"engine": "gem5", "workload": "w", "status": "completed", "statistics": "no.txt"}', "are gone"),
     ],
 )
 def test_bad_records(tmp_path: Path, content: str, message: str) -> None:

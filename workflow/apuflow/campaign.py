@@ -140,6 +140,30 @@ class Campaign:
             remedy="the configuration, image or sources changed meanwhile: start the workflow again",
         )
 
+    def check_rows(self, sweep: Sweep, workload: str, rows: Iterable[tuple[str, str]]) -> None:
+        """Refuse a table whose rows are not exactly the sweep's points.
+
+        Args:
+            rows: engine and point of each.
+
+        Raises:
+            ConfigError: a record was put into another point's directory, or a preview batch is of another
+                state of the sweep.
+        """
+        found = set(rows)
+        asked = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
+        for key in (*asked, *found):
+            if key in asked and key in found:
+                continue
+            engine, point = key
+            batch = paths.preview_dir(sweep.name, workload)
+            raise ConfigError(
+                f"the records hold {'no row of this point' if key in asked else 'a point not asked for'}",
+                file=batch if engine == "preview" else paths.run_dir(engine, workload, point),
+                value=point,
+                remedy="remove that directory and start the workflow again: it is made anew",
+            )
+
     def check_targets(self, arguments: Iterable[str]) -> None:
         """Refuse a ``results/`` target that no sweep has, before anything is planned.
 

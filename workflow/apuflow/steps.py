@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from analysis.errors import AnalysisError
 from apuflow.errors import ApuflowError
+
+_OF_THE_MACHINE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOTDIR,
+    errno.ESTALE,
+)
+"""Errors that are no defect of ours: a full, read-only or failing disk."""
 
 
 @contextlib.contextmanager
@@ -18,18 +34,40 @@ def logged(log: str | Path) -> Iterator[None]:
 
     Raises:
         SystemExit: with status 1 after any failure; the log holds the message (or, for a defect of ours, the
-            traceback), and Snakemake shows it.
+            traceback), and Snakemake shows it. Where no log can be written, it stands on stderr.
     """
     path = Path(log)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8", buffering=1) as stream:
-        try:
-            with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-                yield
-        except (ApuflowError, AnalysisError) as error:
-            print(error, file=stream)
-            raise SystemExit(1) from None
-        except Exception:
-            traceback.print_exc(file=stream)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        print(_of_the_machine(error), file=sys.stderr)
+        raise SystemExit(1) from None
+    try:
+        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+            yield
+    except (ApuflowError, AnalysisError) as error:
+        _say(stream, str(error))
+        raise SystemExit(1) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            _say(stream, _of_the_machine(error))
+        else:
+            _say(stream, traceback.format_exc())
             print(f"unexpected error, see {path}", file=sys.stderr)
-            raise SystemExit(1) from None
+        raise SystemExit(1) from None
+    finally:
+        with contextlib.suppress(OSError):
+            stream.close()
+
+
+def _of_the_machine(error: OSError) -> str:
+    where = f"\n  file:  {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}\n  fix:   make room there or give permission, then run again"
+
+
+def _say(stream: TextIO, text: str) -> None:
+    try:
+        print(text, file=stream)
+    except OSError:  # the log's own disk is full
+        print(text, file=sys.stderr)

@@ -12,6 +12,8 @@ with logged(snakemake.log[0]):  # noqa: F821
         (point.engine, point.id): point.axes for point in campaign.points(sweep.name, smk.wildcards.workload)
     }
     frame = tables.build(smk.input.records, axes=axes)
+    rows = zip(frame["engine"], frame["point"], strict=True)
+    campaign.check_rows(sweep, smk.wildcards.workload, rows)
     if sweep.on_failure == "strict":
         tables.require_completed(frame)
     tables.write(frame, smk.output.csv, smk.output.parquet, smk.output.columns)
