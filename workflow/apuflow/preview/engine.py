@@ -166,7 +166,7 @@ def run(points: Sequence[PointLike]) -> pd.DataFrame:
     out: dict[str, Any] = {"point": batch.points}
     for column in numbers:
         values = each[column].to_numpy(dtype=np.float64)[batch.pair] if len(batch.pair) else np.zeros(0)
-        if column in RATES or column == "workgroups_max":
+        if column in RATES:
             total = np.full(size, np.nan)
             np.fmax.at(total, batch.owner, values)
         else:

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import log2
 
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import LINE, Profile
-
-PARALLEL_WALKS = 1.3
-"""Page walks in flight where compute units want the same pages at the same time. The coalescer of the L2 TLB
-serves its queue in order and stops at the first request for a page that is being walked already
-(``TLBCoalescer::processProbeTLBEvent``): runs show 1.0 to 1.4 walks at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +74,13 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
+        touching = stream.page_group * stream.sharing
         pages += stream.pages
         lockstep = stream.lockstep * together
         walk_tokens += stream.pages * waves * (1.0 + lockstep * (sharers - 1.0) / 3.0)
         if sharers >= 1.5:
-            serial += stream.pages * lockstep / (PARALLEL_WALKS if used > sharers else 1.0)
+            wanted = min(window / waves / sharers, resident * profile.waves_per_group / touching)
+            serial += stream.pages * lockstep / parallel_walks(used * wanted)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
@@ -126,7 +124,16 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
 
 
 def _share(capacity: float, need: float) -> float:
-    """Part of the reuse that survives in a cache: all while it fits, none from twice the capacity on."""
-    if need <= capacity:
-        return 1.0
-    return max(0.0, 2.0 - need / capacity)
+    """Part of the reuse that survives in a cache with tree-PLRU replacement when ``need`` bytes come between:
+    three quarters when they just fill it, a quarter at twice that (as in runs)."""
+    return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
+
+
+def parallel_walks(pages: float) -> float:
+    """Page walks in flight where compute units want the same ``pages`` pages at the same time.
+
+    The coalescer of the L2 TLB serves its queue in order and stops at the first request for a page that is
+    being walked already (``TLBCoalescer::processProbeTLBEvent``), so that walks run nearly one at a time:
+    runs show 1.0 to 1.4, a little more when many pages are wanted.
+    """
+    return 1.0 + 0.12 * log2(max(1.0, pages))

@@ -60,7 +60,7 @@ def per_activation_backward(facts: Facts) -> Profile:
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
     sharing = max(1.0, min(groups, 4096 / (4 * hw)))
     # Every wavefront walks all images: with more pages than the L1 TLB holds, each sweep loses them.
-    window = max(64.0, 4.0 * min(64, hw)) * n * 2 * min(1.0, hw / 16)
+    window = 4.0 * min(64, hw) * n * 2 if hw >= 16 else 64.0
     big = [
         Stream(
             "load",

@@ -165,10 +165,11 @@ def pooling_forward(facts: Facts) -> Profile:
             lines * planes,
             lines_of(planes * h * w),
             pages_of(planes * h * w),
-            "group",
-            float(g0 * sw * (height + sh * (g1 - 1) * tall) * 4),
+            "device",
+            float(g0 * sw * height * 4 * waves),
             page_group=1.5,
             sharing=sharing,
+            line_sharing=1.4,
         ),
         Stream(
             "store",
