@@ -73,8 +73,8 @@ COUNTERS: tuple[Counter, ...] = (
     _c("wavefronts", "1", "wavefronts completed", "CUs*.completedWfs"),
     Counter("compute_units", "1", "compute units in the statistics", aggregate="last"),
     Counter("tcc_banks", "1", "TCC banks in the statistics", aggregate="last"),
-    _c("workgroups_max", "1", "workgroups completed by the busiest compute unit"),
-    _c("cu_cycles_max", "cycle", "awake cycles of the compute unit that was awake longest"),
+    _c("workgroups_max", "1", "workgroups completed by the busiest compute unit, added over dumps"),
+    _c("cu_cycles_max", "cycle", "awake cycles of the compute unit that was awake longest, added over dumps"),
     _c("cu_cycles", "cycle", "awake cycles, summed over compute units", "CUs*.totalCycles"),
     _c("slot_cycles", "cycle", "wavefront-slot cycles: awake cycles times the slots of the compute unit"),
     # instructions (of wavefronts)

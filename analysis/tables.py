@@ -84,7 +84,7 @@ def _table(batches: Sequence[Batch]) -> pd.DataFrame:
     data = {}
     for column in described:
         if column.kind == "counter":
-            data[column.name] = _counter(raw[column.name], COUNTERS[column.name].integer)
+            data[column.name] = pd.to_numeric(raw[column.name]).astype("float64")
         elif column.kind != "metric":
             data[column.name] = _series(raw[column.name].tolist())
     findings = ["" if text is None else text for text in data["flags"]]
@@ -92,16 +92,13 @@ def _table(batches: Sequence[Batch]) -> pd.DataFrame:
     frame["flags"] = pd.Series(
         [";".join(filter(None, pair)) for pair in zip(frame["flags"], findings, strict=True)], dtype="object"
     )
-    frame = frame[[column.name for column in described]]
+    frame = frame[[column.name for column in described]].copy()
+    for name, counter in COUNTERS.items():
+        if counter.integer:
+            whole = frame[name].round()
+            frame[name] = whole if whole.isna().any() else whole.astype("int64")
     frame.attrs[_AXES] = axes
     return frame
-
-
-def _counter(values: pd.Series[Any], integer: bool) -> pd.Series[Any]:
-    numbers = pd.to_numeric(values).astype("float64")
-    if not integer:
-        return numbers
-    return numbers.round() if numbers.isna().any() else numbers.round().astype("int64")
 
 
 def require_completed(frame: pd.DataFrame) -> None:
