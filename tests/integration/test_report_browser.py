@@ -229,6 +229,26 @@ def test_the_chart_shows_any_quantity(page: Any) -> None:
     assert "gpu_cycles: 8\u202f000 cycle" in page.locator(".tip").inner_text()
 
 
+def test_many_axes_are_held_until_asked(browser: Any, tmp_path: Path) -> None:
+    """Two further axes and a layer key that only one of the programs has."""
+    wide = grid({"num_compute_units": [4, 8], "tcc_size": ["1MB", "256kB", "4MB"], "num_tccs": [1, 2, 4, 8]})
+    narrow = grid({"num_compute_units": [4, 8], "layer.n": range(1, 20)}, workloads=["bn_fwd"])
+    out = tmp_path / "report.html"
+    render(SweepDescription("axes"), {"a.csv": wide, "b.csv": narrow}, [], [], out)
+    opened = browser.new_page()
+    opened.goto(out.as_uri())
+    size = opened.get_by_role("combobox", name="TCC size", exact=True).first
+    assert size.locator("option").all_inner_texts() == ["all", "256kB", "1MB", "4MB"]
+    assert size.input_value() == "=256kB"
+    names = opened.locator(".toggles button").all_inner_texts()
+    assert sorted(names) == ["bn_fwd", "softmax_bwd", "softmax_fwd"]
+    size.select_option("")
+    assert len(opened.locator(".toggles button").all_inner_texts()) == 7
+    opened.get_by_role("combobox", name="Across", exact=True).select_option("tcc_size")
+    assert "TCC size" in opened.locator(".plot svg").text_content()
+    opened.close()
+
+
 def test_a_phone_shows_it_without_sideways_scrolling(page: Any) -> None:
     page.set_viewport_size({"width": 375, "height": 740})
     page.reload()

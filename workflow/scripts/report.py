@@ -3,6 +3,7 @@
 from analysis import report, tables
 from apuflow import paths
 from apuflow.campaign import Campaign
+from apuflow.preview_error import measured_error
 from apuflow.steps import logged
 
 with logged(snakemake.log[0]):  # noqa: F821
@@ -11,7 +12,12 @@ with logged(snakemake.log[0]):  # noqa: F821
     sweep = campaign.sweep(smk.wildcards.under)
     workloads = campaign.workloads(sweep)
     report.render(
-        report.SweepDescription.of(sweep.model_dump(), workloads, campaign.sources(sweep)),
+        report.SweepDescription.of(
+            sweep.model_dump(),
+            workloads,
+            campaign.sources(sweep),
+            measured_error() if "preview" in sweep.engines else "",
+        ),
         {
             paths.table(smk.wildcards.under, name): tables.read(path)
             for name, path in zip(workloads, smk.input.tables, strict=True)

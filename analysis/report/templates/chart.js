@@ -3,8 +3,10 @@
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7a7a7a"];
 const DASHES = ["", "6 3", "2 2.5", "8 3 2 3"];
 const FIRST_LINES = 8;
+const MOST_LINES = 40;
 const SPEEDUP = "speedup";
-const BOX = { width: 860, height: 430, left: 76, right: 18, top: 14, bottom: 52 };
+const WIDE = { width: 860, height: 430, left: 76, right: 18, top: 14, bottom: 52 };
+const NARROW = { width: 430, height: 360, left: 70, right: 8, top: 10, bottom: 50 };
 
 function buildChart(root, data) {
   const numbers = data.columns.filter((column) => column.numeric && (column.kind === "metric" || column.kind === "counter"));
@@ -17,23 +19,25 @@ function buildChart(root, data) {
   const time = byName.get("gpu_time") || byName.get("gpu_cycles");
   const state = {
     x: (axes.find((column) => column.name === "num_compute_units") || axes[0]).name,
-    y: time ? SPEEDUP : numbers[0].name, logX: true, logY: true, hidden: null, at: null,
+    y: time ? SPEEDUP : numbers[0].name, logX: true, logY: true, hidden: null, held: null, at: null,
   };
   const plot = element("div", { class: "plot" });
   const tip = element("div", { class: "tip", hidden: true });
   const spoken = element("p", { class: "hidden", role: "status" });
   const toggles = element("div", { class: "toggles", role: "group", "aria-label": "Lines" });
+  const held = element("div", { class: "controls" });
   let places = [];
+  let frame = WIDE;
 
   function lines() {
     const x = byName.get(state.x);
     const keys = ["engine", "workload", ...axes.map((column) => column.name)].filter((name) => name !== state.x);
     const telling = keys.map((name) => byName.get(name)).filter((column) => column && !("constant" in column));
     const dependent = new Set(telling.filter((column) => follows(column, x)).map((column) => column.name));
-    const used = telling.filter((column) => !dependent.has(column.name));
+    const used = telling.filter((column) => !dependent.has(column.name) && !(state.held || new Map()).has(column.name));
     const found = new Map();
     for (const row of indices(data.rows)) {
-      if (valueAt(byName.get("status"), row) !== "completed") continue;
+      if (valueAt(byName.get("status"), row) !== "completed" || !kept(row)) continue;
       const name = used.map((column) => (column.axis ? column.label + " " : "") + format(valueAt(column, row))).join(", ") || "all points";
       if (!found.has(name)) found.set(name, []);
       found.get(name).push(row);
@@ -43,6 +47,33 @@ function buildChart(root, data) {
       const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(rows, row) }));
       return { name: name, points: points.filter((point) => point.x !== null && point.y !== null), colour: COLOURS[index % 8], dash: DASHES[Math.floor(index / 8) % 4] };
     }).filter((line) => line.points.length);
+  }
+
+  function kept(row) {
+    return [...(state.held || [])].every(([name, wanted]) => {
+      const value = valueAt(byName.get(name), row);
+      return value === null || String(value) === wanted;
+    });
+  }
+
+  // With many axes, the others stand at their first value until the reader chooses.
+  function holds() {
+    const x = byName.get(state.x);
+    const others = axes.filter((column) => column !== x && !follows(column, x));
+    if (state.held === null) {
+      state.held = new Map();
+      if (lines().length > MOST_LINES) for (const column of others) state.held.set(column.name, values(column)[0]);
+    }
+    return others.map((column) => labelled(column.label, selectOf([["", "all"], ...values(column).map((text) => ["=" + text, text])], state.held.has(column.name) ? "=" + state.held.get(column.name) : "", (wanted) => {
+      if (wanted === "") state.held.delete(column.name); else state.held.set(column.name, wanted.slice(1));
+      state.hidden = null;
+      draw();
+    })));
+  }
+
+  function values(column) {
+    const sizes = new Map(indices(data.rows).filter((row) => valueAt(column, row) !== null).map((row) => [String(valueAt(column, row)), sizeAt(column, row)]));
+    return [...sizes.entries()].sort((a, b) => compare(a[1], b[1])).map((entry) => entry[0]);
   }
 
   // An axis that advances together with the one across does not tell lines apart.
@@ -96,15 +127,18 @@ function buildChart(root, data) {
   }
 
   function draw() {
+    frame = root.clientWidth && root.clientWidth < 560 ? NARROW : WIDE;
+    const shown = holds();
     const all = lines();
+    if (held.childElementCount !== shown.length) held.replaceChildren(...shown);
     if (state.hidden === null) state.hidden = new Set(all.slice(FIRST_LINES).map((line) => line.name));
     const kept = all.filter((line) => !state.hidden.has(line.name));
     const points = kept.flatMap((line) => line.points);
-    const picture = drawn("svg", { viewBox: "0 0 " + BOX.width + " " + BOX.height, role: "img", tabindex: "0", "aria-label": yText() + " over " + byName.get(state.x).label + ". Arrow keys read values.", keydown: key, blur: () => point(null), pointermove: hover, pointerdown: hover, pointerleave: () => point(null) });
+    const picture = drawn("svg", { viewBox: "0 0 " + frame.width + " " + frame.height, role: "img", tabindex: "0", "aria-label": yText() + " over " + byName.get(state.x).label + ". Arrow keys read values.", keydown: key, blur: () => point(null), pointermove: hover, pointerdown: hover, pointerleave: () => point(null) });
     places = [];
     state.at = null;
     if (points.length) paint(picture, kept, points);
-    else picture.append(drawn("text", { x: BOX.width / 2, y: BOX.height / 2, "text-anchor": "middle" }, "No line is switched on."));
+    else picture.append(drawn("text", { x: frame.width / 2, y: frame.height / 2, "text-anchor": "middle" }, "No line is switched on."));
     plot.replaceChildren(picture, tip);
     tip.hidden = true;
     toggles.replaceChildren(...all.map(toggle));
@@ -113,12 +147,12 @@ function buildChart(root, data) {
   function paint(picture, kept, points) {
     const x = byName.get(state.x);
     const xs = points.map((one) => one.x), ys = points.map((one) => one.y);
-    const across = scale(xs, state.logX && Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) >= 4, BOX.left + 14, BOX.width - BOX.right - 14, false);
-    const up = scale(ys, state.logY && Math.min(...ys) > 0, BOX.height - BOX.bottom - 6, BOX.top + 8, true);
-    const floor = BOX.height - BOX.bottom, edge = BOX.width - BOX.right;
-    for (const value of ticks(up, 6)) {
-      picture.append(drawn("line", { class: "gridline", x1: BOX.left, x2: edge, y1: up.at(value), y2: up.at(value) }));
-      picture.append(drawn("text", { x: BOX.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, format(value)));
+    const across = scale(xs, state.logX && Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) >= 4, frame.left + 14, frame.width - frame.right - 14, false);
+    const up = scale(ys, state.logY && Math.min(...ys) > 0, frame.height - frame.bottom - 6, frame.top + 8, true);
+    const floor = frame.height - frame.bottom, edge = frame.width - frame.right;
+    for (const value of ticks(up, frame.height > 400 ? 6 : 5)) {
+      picture.append(drawn("line", { class: "gridline", x1: frame.left, x2: edge, y1: up.at(value), y2: up.at(value) }));
+      picture.append(drawn("text", { x: frame.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, format(value)));
     }
     let last = -Infinity;
     for (const one of [...points].sort((a, b) => a.x - b.x)) {
@@ -127,9 +161,9 @@ function buildChart(root, data) {
       picture.append(drawn("line", { class: "frame", x1: last, x2: last, y1: floor, y2: floor + 4 }));
       picture.append(drawn("text", { x: last, y: floor + 18, "text-anchor": "middle" }, one.text));
     }
-    picture.append(drawn("path", { class: "frame", d: "M" + BOX.left + " " + BOX.top + "V" + floor + "H" + edge }));
-    picture.append(drawn("text", { x: (BOX.left + edge) / 2, y: BOX.height - 10, "text-anchor": "middle" }, x.label));
-    picture.append(drawn("text", { transform: "translate(16 " + (BOX.top + floor) / 2 + ") rotate(-90)", "text-anchor": "middle" }, yText()));
+    picture.append(drawn("path", { class: "frame", d: "M" + frame.left + " " + frame.top + "V" + floor + "H" + edge }));
+    picture.append(drawn("text", { x: (frame.left + edge) / 2, y: frame.height - 10, "text-anchor": "middle" }, x.label));
+    picture.append(drawn("text", { transform: "translate(16 " + (frame.top + floor) / 2 + ") rotate(-90)", "text-anchor": "middle" }, yText()));
     for (const line of kept) {
       const path = line.points.map((one, index) => (index ? "L" : "M") + across.at(one.x).toFixed(1) + " " + up.at(one.y).toFixed(1)).join("");
       const group = drawn("g", { class: "series" }, drawn("path", { d: path, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }));
@@ -143,7 +177,7 @@ function buildChart(root, data) {
   }
 
   function hover(event) {
-    const box = plot.firstChild.getBoundingClientRect(), factor = BOX.width / box.width;
+    const box = plot.firstChild.getBoundingClientRect(), factor = frame.width / box.width;
     const x = (event.clientX - box.left) * factor, y = (event.clientY - box.top) * factor;
     let best = null, nearest = 60 ** 2;
     for (const one of places) {
@@ -184,7 +218,7 @@ function buildChart(root, data) {
     const rows = [chosen.line.name, x.label + ": " + chosen.point.text, y + ": " + format(chosen.point.y) + (unit ? " " + unit : "")];
     if (state.y === SPEEDUP) rows.push(time.name + ": " + format(valueAt(time, chosen.point.row)) + " " + time.unit);
     tip.replaceChildren(...rows.map((text, index) => element(index ? "div" : "strong", {}, text)));
-    const box = plot.firstChild.getBoundingClientRect(), factor = box.width / BOX.width;
+    const box = plot.firstChild.getBoundingClientRect(), factor = box.width / frame.width;
     const left = chosen.x * factor, room = box.width - tip.offsetWidth;
     tip.style.left = Math.max(0, Math.min(room, left + (left > box.width / 2 ? -tip.offsetWidth - 12 : 12))) + "px";
     tip.style.top = Math.max(0, chosen.y * factor - tip.offsetHeight - 10) + "px";
@@ -211,15 +245,18 @@ function buildChart(root, data) {
     return element("label", { class: "check" }, box, text);
   }
 
+  addEventListener("resize", () => {
+    if ((root.clientWidth < 560 ? NARROW : WIDE) !== frame) draw();
+  });
   const quantities = [...(time ? [[SPEEDUP, "speedup"]] : []), ...numbers.map((column) => [column.name, column.label])];
   root.append(
     element("div", { class: "controls" },
       labelled("Up", selectOf(quantities, state.y, (value) => { state.y = value; draw(); })),
-      labelled("Across", selectOf(axes.map((column) => [column.name, column.label]), state.x, (value) => { state.x = value; state.hidden = null; draw(); })),
+      labelled("Across", selectOf(axes.map((column) => [column.name, column.label]), state.x, (value) => { state.x = value; state.hidden = null; state.held = null; held.replaceChildren(); draw(); })),
       check("logarithmic across", "logX"), check("logarithmic up", "logY"),
       element("button", { type: "button", click: () => every(true) }, "All lines"),
       element("button", { type: "button", click: () => every(false) }, "No line")),
-    plot, spoken, toggles,
+    held, plot, spoken, toggles,
     element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off."));
   draw();
 }
