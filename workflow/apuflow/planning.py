@@ -169,11 +169,11 @@ def _warnings(workload: str, found: Sequence[Point], root: Path) -> tuple[str, .
         runs = loaded.runs_on(engine)
         if runs.state == "unproven":
             result[f"unproven on {engine}: {runs.reason}"] = None
-    for text in dict.fromkeys(point.config_text for point in found):
+    for text, gfx in dict.fromkeys((point.config_text, point.gfx) for point in found):
         if text is None or loaded.direction is None:
             continue
         layers: dict[tuple[str, str], list[str]] = {}
-        for problem in dnnmark.check(dnnmark.parse(text), loaded.direction, loaded.handles):
+        for problem in dnnmark.check(dnnmark.parse(text), loaded.direction, loaded.handles, gfx):
             layers.setdefault((problem.message, problem.remedy), []).append(problem.layer)
         for (message, remedy), names in layers.items():
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
