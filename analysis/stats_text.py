@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -156,6 +156,11 @@ def description(tail: str) -> tuple[str, str]:
     if not hash_sign:
         text = _SHARES.sub("", before, count=1).rpartition("|")[2].rpartition("%")[2]
         text = text.lstrip("0123456789. ")
+    return _text_and_unit(text)
+
+
+@lru_cache(maxsize=4096)
+def _text_and_unit(text: str) -> tuple[str, str]:
     start = _unit_start(text)
     return text[:start].strip(), text[start:].strip()[1:-1]
 
