@@ -11,7 +11,7 @@ import pytest
 from apuflow.errors import ConfigError, NotModelled
 from apuflow.preview.machine import clock_ns, machine, size_bytes
 from apuflow.preview.model import STATIONS, solve
-from apuflow.preview.score import rank_correlation, read_runs, report, score
+from apuflow.preview.score import plateau_ranks, rank_correlation, read_runs, report, score
 
 RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
 
@@ -104,3 +104,14 @@ def test_rank_correlation_follows_cu_sweeps_only() -> None:
     assert rank_correlation(frame) == pytest.approx(1.0)
     frame.loc[1, "predicted"] = 600
     assert rank_correlation(frame) == pytest.approx(0.5)
+
+
+def test_times_on_a_plateau_share_a_rank() -> None:
+    # 96 and 100 are within 5 % of 96; 102 is not.
+    assert plateau_ranks([400.0, 100.0, 96.0, 102.0]) == [3.0, 0.5, 0.5, 2.0]
+
+
+def test_the_goals_hold_on_the_recorded_runs() -> None:
+    found = report(score(read_runs(RUNS)))
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25

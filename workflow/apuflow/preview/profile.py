@@ -62,7 +62,7 @@ class Profile:
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
         scalar_rounds: times it waits for scalar loads from a page of their own.
-        active_groups: workgroups that do the work, where the others end at once (0: all).
+        active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
         flops: floating point operations.
@@ -78,7 +78,7 @@ class Profile:
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
     scalar_rounds: float = 2.0
-    active_groups: int = 0
+    active: tuple[int, ...] = ()
     lds_bytes: int = 0
     vgprs: int = 32
     sgprs: int = 32
@@ -94,7 +94,7 @@ class Profile:
     @property
     def groups(self) -> int:
         """Workgroups that share the work."""
-        return self.active_groups or self.workgroups
+        return len(self.active) or self.workgroups
 
 
 def lines_of(elements: float) -> float:

@@ -97,27 +97,41 @@ def score(frame: pd.DataFrame) -> Scored:
     return Scored(out, refused)
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    return pd.Series(values).rank().to_numpy()
+SAME = 0.05
+"""Times this close (relative) share a rank: on a plateau, runs of gem5 scatter by a few percent either way."""
+
+
+def plateau_ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from the fastest on; times within ``SAME`` of the fastest of their plateau share their mean rank."""
+    order = sorted(range(len(values)), key=lambda k: values[k])
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] <= values[order[start]] * (1.0 + SAME):
+            end += 1
+        for k in range(start, end):
+            ranks[order[k]] = (start + end - 1) / 2.0
+        start = end
+    return ranks
 
 
 def rank_correlation(frame: pd.DataFrame) -> float | None:
-    """Mean Spearman correlation along CU sweeps: rows equal but for the number of compute units, three or
-    more, weighted by their number. Measured or predicted times that are all equal count as correlated only
-    together."""
-    keys = [
-        column
-        for column in frame.columns
-        if column in SHAPE or (column in KEYS and column != "num_compute_units")
-    ]
+    """Mean Spearman correlation along CU sweeps, weighted by their rows.
+
+    A sweep is the rows that are equal but for the number of compute units, three numbers or more. Times
+    within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides agree, else 0.
+    """
+    keys = [column for column in frame.columns if column in SHAPE or column in KEYS]
+    keys.remove("num_compute_units")
     total = weight = 0.0
     for _, group in frame.fillna("").astype(str).groupby(keys, sort=False):
         rows = frame.loc[group.index]
         if rows["num_compute_units"].astype(float).nunique() < 3:
             continue
-        measured = _ranks(pd.to_numeric(rows["gpu_cycles"]).to_numpy())
-        predicted = _ranks(rows["predicted"].to_numpy())
-        flat = [bool(np.ptp(ranks) == 0) for ranks in (measured, predicted)]
+        measured = plateau_ranks(pd.to_numeric(rows["gpu_cycles"]).tolist())
+        predicted = plateau_ranks(rows["predicted"].tolist())
+        flat = [len(set(ranks)) == 1 for ranks in (measured, predicted)]
         value = float(all(flat)) if any(flat) else float(np.corrcoef(measured, predicted)[0, 1])
         total += value * len(rows)
         weight += len(rows)

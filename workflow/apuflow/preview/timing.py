@@ -12,7 +12,7 @@ from apuflow.preview.latency import Latencies, latencies
 from apuflow.preview.machine import Machine
 from apuflow.preview.model import STATIONS, solve
 from apuflow.preview.profile import Profile
-from apuflow.preview.traffic import Traffic, resident_groups, traffic
+from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
 Array = NDArray[np.float64]
 
@@ -51,8 +51,7 @@ def _dram_ns(flow: Traffic, machine: Machine) -> float:
 def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:
     waves = float(profile.wavefronts) * profile.groups / profile.workgroups
     counts = profile.counts
-    used = float(min(machine.compute_units, profile.groups))
-    groups = float(-(-profile.groups // int(used)))
+    used, groups = (float(number) for number in distribution(profile, machine))
     resident = min(float(resident_groups(profile, machine)), groups)
     period = machine.issue_period * machine.gpu_ns
     line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
@@ -106,8 +105,10 @@ def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     # The busiest compute unit has per_cu wavefronts, in batches of at most what it can hold.
     local = np.minimum(resident, per_cu)
     batches = per_cu / local
-    # The wavefronts of a workgroup start together and wait for the same pages: they queue as one customer.
-    wide = np.array([float(profile.waves_per_group) for profile in profiles])
+    # Wavefronts that start together wait for the same pages and tokens and so stay together: those of a
+    # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
+    tokens = np.array([float(machine.tokens) for machine in machines])
+    wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
     residence, utilisation, spent = solve(
         demands * wide[:, None], delay, local / wide, np.maximum(waves / batches / wide, 1.0)
     )

@@ -7,6 +7,7 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
@@ -60,11 +61,26 @@ def resident_groups(profile: Profile, machine: Machine) -> int:
     return max(1, limit)
 
 
+@lru_cache(maxsize=65536)
+def distribution(profile: Profile, machine: Machine) -> tuple[int, int]:
+    """Compute units at work, and workgroups of the busiest one.
+
+    Workgroups go round robin over the compute units (``Shader::dispatchWorkgroups``). Where only some do the
+    work and all find a place at once, their numbers decide who gets them; otherwise they spread evenly.
+    """
+    units = machine.compute_units
+    if profile.active and profile.workgroups <= units * resident_groups(profile, machine):
+        counts = Counter(number % units for number in profile.active)
+        return len(counts), max(counts.values())
+    used = min(units, profile.groups)
+    return used, -(-profile.groups // used)
+
+
 @lru_cache(maxsize=262144)
 def traffic(profile: Profile, machine: Machine) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
-    used = min(machine.compute_units, profile.groups)
-    resident = min(resident_groups(profile, machine), -(-profile.groups // used))
+    used, busiest = distribution(profile, machine)
+    resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     pages = serial = walk_tokens = l1_misses = 0.0
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))

@@ -145,16 +145,17 @@ def _channel(
     blocks: _Blocks,
     across: int,
     tiles: int,
-) -> tuple[_Sum, int]:
-    """All tiles of one channel, and how many of them have outputs."""
+) -> tuple[_Sum, tuple[int, ...]]:
+    """All tiles of one channel, and which of them have outputs."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    total, active = _Sum(), 0
+    total, active = _Sum(), []
     for number in range(tiles):
         x, y = _tile(number, across, tiles)
         before = total.active
         _group(facts, blocks, x, y, total)
-        active += total.active > before
-    return total, active
+        if total.active > before:
+            active.append(number)
+    return total, tuple(active)
 
 
 def im2col(facts: Facts) -> Profile:
@@ -178,7 +179,7 @@ def im2col(facts: Facts) -> Profile:
     written = total.store_lines * channels
     pages = max(1.0, written * 64 / 4096)
     row = TILE_Y * facts.integer("column_w") * 4
-    sharing = float(min(active, across * max(1, 4096 // row)))
+    sharing = float(min(len(active), across * max(1, 4096 // row)))
     streams = (
         Stream(
             "load",
@@ -203,7 +204,7 @@ def im2col(facts: Facts) -> Profile:
         ),
     )
     plane = facts.integer("column_h") * facts.integer("column_w") * 4
-    busy = active * channels * 4
+    busy = max(1, len(active)) * channels * 4
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=4,
@@ -213,7 +214,7 @@ def im2col(facts: Facts) -> Profile:
         rounds=counts.loads / busy,
         walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
         store_rounds=counts.stores / busy,
-        active_groups=active * channels,
+        active=tuple(channel * tiles + tile for channel in range(channels) for tile in active),
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,
