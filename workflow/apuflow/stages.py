@@ -25,11 +25,13 @@ from apuflow.toolchain import (
     SourceRecord,
     build_dnnmark,
     build_gem5,
+    check_dnnmark,
     existing_dnnmark,
     existing_gem5,
     fetch_source,
     read_record,
     resolve_image,
+    unchanged_gem5,
     use_checkout,
     write_record,
 )
@@ -161,10 +163,12 @@ def run_point(
 
     Raises:
         RunFailed: the run proved nothing (strict sweeps), or was interrupted.
+        EngineError: gem5 or DNNMark are not what their records say.
     """
     root = tools.root.resolve()
     run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
-    installed = read_record(root / needs.tools[0], Gem5Record)
+    recorded = root / needs.tools[0]
+    installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
     data = root / needs.data if needs.data else None
     process, launches, inputs, provenance = _guest(tools, point, needs, run_dir, installed, data)
     memory = size_bytes(tools.site.memory) if tools.site.memory else (memory_mb or 0) << 20
@@ -211,6 +215,7 @@ def _guest(
         process = workloads.command_process(point, tools.release, loaded.command, project=root)
         return process, (), (process.guest.directory,), workloads.provenance(point, installed, tools.image)
     built = read_record(root / tools.record("dnnmark"), DnnmarkRecord)
+    check_dnnmark(built, point.program.removeprefix("dnnmark_"), root / tools.record("dnnmark"))
     database = root / needs.database.path if needs.database else None
     if data is None:
         raise EngineError("a DNNMark run needs its data file", value=point.id)

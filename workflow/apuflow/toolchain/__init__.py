@@ -7,6 +7,7 @@ from apuflow.toolchain.gem5 import Gem5Record, build_gem5, existing_gem5
 from apuflow.toolchain.images import ImageRecord, resolve_image
 from apuflow.toolchain.records import read_record, write_record
 from apuflow.toolchain.sources import SourceRecord, fetch_source, use_checkout
+from apuflow.toolchain.unchanged import check_dnnmark, unchanged_gem5
 
 __all__ = [
     "DnnmarkRecord",
@@ -15,11 +16,13 @@ __all__ = [
     "SourceRecord",
     "build_dnnmark",
     "build_gem5",
+    "check_dnnmark",
     "existing_dnnmark",
     "existing_gem5",
     "fetch_source",
     "read_record",
     "resolve_image",
+    "unchanged_gem5",
     "use_checkout",
     "write_record",
 ]
