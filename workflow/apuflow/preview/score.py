@@ -98,11 +98,11 @@ def score(frame: pd.DataFrame) -> Scored:
 
 
 SAME = 0.05
-"""Times this close (relative) share a rank: on a plateau, runs of gem5 scatter by a few percent either way."""
+"""Times this close (relative) share a rank: on a plateau, gem5 scatters by a few percent either way."""
 
 
 def plateau_ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from the fastest on; times within ``SAME`` of the fastest of their plateau share their mean rank."""
+    """Ranks from the fastest on; times within ``SAME`` of the fastest of a plateau share their mean rank."""
     order = sorted(range(len(values)), key=lambda k: values[k])
     ranks = [0.0] * len(values)
     start = 0
@@ -120,7 +120,8 @@ def rank_correlation(frame: pd.DataFrame) -> float | None:
     """Mean Spearman correlation along CU sweeps, weighted by their rows.
 
     A sweep is the rows that are equal but for the number of compute units, three numbers or more. Times
-    within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides agree, else 0.
+    within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides agree,
+    else 0.
     """
     keys = [column for column in frame.columns if column in SHAPE or column in KEYS]
     keys.remove("num_compute_units")
