@@ -31,7 +31,7 @@ class Row:
         values: identity, machine, run and provenance columns.
         axes: what the sweep varied, by column name, in the sweep's order.
         counters: counter columns; empty unless the run completed.
-        findings: broken identities of the statistics, with numbers.
+        findings: broken identities of the statistics, with numbers, and what is missing at their end.
     """
 
     values: Mapping[str, Any]
@@ -146,7 +146,8 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
         )
     _check_unchanged(files, provenance.get("statistics_sha256"), file)
     found = counters(files, release=record.get("release"))
-    return Row(values, axes, dict(found), tuple(str(broken) for broken in found.broken))
+    findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
+    return Row(values, axes, dict(found), tuple(findings))
 
 
 def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:

@@ -87,10 +87,11 @@ def _table(batches: Sequence[Batch]) -> pd.DataFrame:
             data[column.name] = pd.to_numeric(raw[column.name]).astype("float64")
         elif column.kind != "metric":
             data[column.name] = _series(raw[column.name].tolist())
-    findings = ["" if text is None else text for text in data["flags"]]
+    findings = ["" if text is None else str(text) for text in data["flags"]]
     frame = metrics.compute(pd.DataFrame(data))
     frame["flags"] = pd.Series(
-        [";".join(filter(None, pair)) for pair in zip(frame["flags"], findings, strict=True)], dtype="object"
+        [";".join(text for text in pair if text) for pair in zip(frame["flags"], findings, strict=True)],
+        dtype="object",
     )
     frame = frame[[column.name for column in described]].copy()
     for name, counter in COUNTERS.items():

@@ -220,3 +220,17 @@ def test_rows_of_others_among_a_units_rows(tmp_path: Path) -> None:
     path = tmp_path / "stats.txt"
     path.write_text("".join(lines))
     assert dict(counters(path)) == dict(counters(TWO))
+
+
+def test_memory_channels_add_up(tmp_path: Path) -> None:
+    lines = lzma.decompress(SMALL.read_bytes()).decode().splitlines(keepends=True)
+    at = next(index for index, line in enumerate(lines) if line.startswith("system.mem_ctrls."))
+    rows = [line for line in lines if line.startswith("system.mem_ctrls.")]
+    kept = [line for line in lines if not line.startswith("system.mem_ctrls.")]
+    both = [row.replace("mem_ctrls.", f"mem_ctrls{channel}.") for channel in (0, 1) for row in rows]
+    path = tmp_path / "stats.txt"
+    path.write_text("".join([*kept[:at], *both, *kept[at:]]))
+    one, two = counters(SMALL), counters(path)
+    names = [name for name in one if name.startswith("dram_")]
+    assert len(names) == 7
+    assert {name: two[name] for name in names} == {name: 2 * one[name] for name in names}

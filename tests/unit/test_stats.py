@@ -240,3 +240,28 @@ def test_a_dump_outlives_its_file(tmp_path: Path, text: str) -> None:
     (dump,) = read_stats(path)
     _write(tmp_path / "other.txt", text.replace("Tick", "Tock")).replace(path)
     assert dump.unit("simTicks") == "Tick"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("window", [50, 61, 64, 97, 1000])
+def test_dumps_do_not_depend_on_how_the_file_is_read_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, window: int
+) -> None:
+    blocks = []
+    for index in range(5):
+        printer = Printer()
+        for row in range(index * 3):
+            printer.row(f"a.row{row}", index * 100 + row, "x" * 7 * index)
+        printer.row("simTicks", index)
+        blocks.append(printer.block())
+    content = "".join(blocks) + blocks[4][:-20]
+    path = tmp_path / f"stats.txt{suffix}"
+    path.write_bytes(gzip.compress(content.encode()) if suffix else content.encode())
+    monkeypatch.setattr("analysis.stats_files._READ", window)
+    reader = iter_dumps(path)
+    dumps = list(reader)
+    assert [dump["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]
+    assert [len(dump) for dump in dumps] == [1, 4, 7, 10, 13]
+    assert dumps[4]["a.row11"] == 411
+    assert dumps[4].description("a.row11") == "x" * 28
+    assert reader.cut is not None and "dump 6 has no end" in reader.cut

@@ -1,0 +1,114 @@
+"""``apuflow stats`` reads a statistics file; ``apuflow dispatches`` shows a run kernel by kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from apuflow.errors import ApuflowError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = ("direction", "layer_kind", "layer")
+_SHOWN = (
+    "gpu_cycles",
+    "workgroups",
+    "instructions",
+    "ipc",
+    "occupancy",
+    "valu_utilization",
+    "stall_share_memory",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("stats")(stats)
+    app.command("dispatches")(dispatches)
+
+
+def stats(
+    file: Annotated[Path, typer.Argument(help="stats.txt, also packed (.gz, .zst, .xz).")],
+    select: Annotated[
+        list[str] | None, typer.Option("--select", "-s", help="Rows to show: a name or pattern with *.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write what is shown here as well.")] = None,
+) -> None:
+    """Show the counters of a statistics file, or the rows that match, and check the file's identities."""
+    import pandas as pd
+
+    from analysis.counters import BY_NAME, counters
+    from analysis.stats import read_stats
+
+    if select:
+        found = read_stats(file, select=select)
+        frame, notes = found.frame(), [found.cut]
+        wrong: list[str] = []
+        if frame.empty:
+            raise ApuflowError("no row matches", file=file, key="--select", value=", ".join(select))
+        shown = frame[["dump", "name", "sub", "value", "unit"]]
+    else:
+        counted = counters(file)
+        notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
+        shown = pd.DataFrame(
+            [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
+            columns=["counter", "value", "unit", "meaning"],
+        )
+    _show(shown)
+    for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
+        typer.echo(text, err=True)
+    _write(shown, csv)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def dispatches(
+    run: Annotated[Path, typer.Argument(help="A run directory whose statistics are per kernel.")],
+    by: Annotated[
+        str | None, typer.Option(help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
+) -> None:
+    """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
+    from analysis.kernels import LAUNCH_COLUMNS, kernel_table, phases
+
+    table = kernel_table(run)
+    if by is None:
+        heading = [name for name in LAUNCH_COLUMNS if name not in ("layer_kind", "grid", "workgroup")]
+    elif by in GROUPS:
+        table, heading = phases(table, [by]), [by, "dispatches", "time_share"]
+    else:
+        raise ApuflowError("no such phase", key="--by", value=by, remedy=", ".join(GROUPS))
+    _show(table[[*heading, *_SHOWN]])
+    _write(table, csv)
+
+
+def _show(frame: pd.DataFrame) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for name in frame.columns:
+        number = frame[name].dtype.kind in "if"
+        table.add_column(str(name), justify="right" if number else "left", overflow="fold")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(_cell(value) for value in row))
+    Console().print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
+    return str(value)
+
+
+def _write(frame: pd.DataFrame, csv: Path | None) -> None:
+    if csv is not None:
+        from apuflow.files import write_text
+
+        write_text(csv, frame.to_csv(index=False, lineterminator="\n"))
