@@ -51,6 +51,8 @@ class Launch(Record):
     """One GPU kernel that the workload launches."""
 
     layer: str | None = None
+    layer_kind: str | None = None
+    direction: str | None = None
     kernel: str
     grid: tuple[int, ...] = ()
     workgroup: tuple[int, ...] = ()

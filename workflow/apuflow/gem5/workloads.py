@@ -152,7 +152,14 @@ def kernel_launches(point: Point) -> tuple[Launch, ...]:
     except ApuflowError:
         return ()
     return tuple(
-        Launch(layer=one.layer, kernel=one.kernel, grid=one.grid, workgroup=one.workgroup)
+        Launch(
+            layer=one.layer,
+            layer_kind=one.layer_kind,
+            direction=one.direction,
+            kernel=one.kernel,
+            grid=one.grid,
+            workgroup=one.workgroup,
+        )
         for one in miopen.expand(found)
     )
 

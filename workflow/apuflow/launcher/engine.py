@@ -177,7 +177,14 @@ def kernel_run(
         links=links,
     )
     records = tuple(
-        LaunchRecord(layer=one.layer, kernel=one.kernel, grid=one.grid, workgroup=one.workgroup)
+        LaunchRecord(
+            layer=one.layer,
+            layer_kind=one.layer_kind,
+            direction=one.direction,
+            kernel=one.kernel,
+            grid=one.grid,
+            workgroup=one.workgroup,
+        )
         for one in expand(found)
     )
     return KernelRun((process,), records, (launcher, *links.values()))
