@@ -18,6 +18,7 @@ from analysis.figures.selection import (
     FigureError,
     completed,
     engines_of,
+    held_notes,
     hold,
     independent,
     machine_note,
@@ -76,12 +77,13 @@ def heatmap(
         engines = engines_of(rows)
         figure, drawn = grid(len(panels), share_y=False, share_x=False, height=1.75)
         tables, seconds = [], []
+        held: dict[str, dict[str, str]] = {}
         for panel in panels:
             own = _own(rows, panel)
             second = _second(own, keys, y)
             assert second is not None
             others = [key for key in keys if key.column != second.column]
-            own, _, _ = hold(own, others, 1, notes)
+            own, _, _ = hold(own, others, 1, held)
             tables.append(_table(own, axis(own, first.column), second, column, relative=value is None))
             seconds.append(second)
         shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
@@ -100,6 +102,7 @@ def heatmap(
             bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
             bar.ax.yaxis.set_minor_locator(NullLocator())
         title = f"{what[0].upper() + what[1:]} over two axes"
+        notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}))
         unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))
         head(figure, title, unique)
         return Plot(figure, pd.concat(tables, ignore_index=True), title, notes=unique)

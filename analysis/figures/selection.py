@@ -17,6 +17,9 @@ COMPLETED = "completed"
 MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
 
+FEW = 3
+"""With fewer compute unit counts than this, a longer axis goes across."""
+
 COMBINATION = "_combination"
 """Column that names the values of the further axes that a row's line stands for."""
 
@@ -114,7 +117,7 @@ def select(
     Args:
         frame: a result table, or several combined.
         needed: columns of which each row must have a number to be drawn.
-        x: column to put across; by default compute units, else the numeric axis with most values.
+        x: column to put across; by default compute units, unless they are but two and another is longer.
         where: rows to keep: column to a value or several.
         most: combinations of further axes to keep per program; by default what MOST_LINES leaves.
 
@@ -134,7 +137,9 @@ def select(
     engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
     limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
-    rows, combinations, ordered = hold(rows, keys, limit, notes)
+    held: dict[str, dict[str, str]] = {}
+    rows, combinations, ordered = hold(rows, keys, limit, held)
+    notes += held_notes(held, rows["program"].nunique())
     names = tuple(sorted(pd.unique(rows["program"]), key=_place))
     all_notes = (machine_note(rows, engines), *notes)
     if across is not None:
@@ -196,22 +201,29 @@ def _across(rows: pd.DataFrame, varying: Sequence[Axis], x: str | None) -> Axis 
                 remedy=f"put one of these across: {', '.join(by_name) or 'nothing varies'}",
             )
         return by_name[x]
-    if COMPUTE_UNITS in by_name:
-        return by_name[COMPUTE_UNITS]
+    units = by_name.get(COMPUTE_UNITS)
     candidates = [one for one in varying if one.numeric] or list(varying)
-    return max(candidates, key=lambda one: len(one.values), default=None)
+    widest = max(candidates, key=lambda one: len(one.values), default=None)
+    if units is not None and (widest is None or len(units.values) >= min(FEW, len(widest.values))):
+        return units
+    return widest
 
 
 def hold(
-    rows: pd.DataFrame, keys: Sequence[Axis], limit: int, notes: list[str]
+    rows: pd.DataFrame, keys: Sequence[Axis], limit: int, held: dict[str, dict[str, str]]
 ) -> tuple[pd.DataFrame, tuple[str, ...], bool]:
     """Keep at most ``limit`` combinations of the axes per program, and name them in ``_combination``.
+
+    Args:
+        rows: rows with ``program``.
+        keys: the further axes.
+        limit: combinations to keep.
+        held: filled with what is kept of an axis, by its label and the program.
 
     Returns:
         The rows kept, the combinations in order, and whether they are sizes along one axis.
     """
     parts: list[pd.DataFrame] = []
-    held: dict[tuple[str, str], list[str]] = {}
     varying: dict[str, None] = {}
     places: dict[str, tuple[float, ...]] = {}
     for program in pd.unique(rows["program"]):
@@ -224,7 +236,7 @@ def hold(
             if len(one.values) > 3 and limit >= 3:
                 kept = (one.values[0], one.values[len(one.values) // 2], one.values[-1])
             own = own[own[one.column].isin(kept)]
-            held.setdefault((one.label, ", ".join(map(one.text, kept))), []).append(program)
+            held.setdefault(one.label, {})[str(program)] = ", ".join(map(one.text, kept))
             if len(kept) > 1:
                 axes.insert(widest, axis(own, one.column))
         varying |= {one.column: None for one in axes}
@@ -234,14 +246,23 @@ def hold(
             places[text] = tuple(one.positions[row[one.column]] for one in axes)
             texts.append(text)
         parts.append(own.assign(**{COMBINATION: texts}))
-    programs = rows["program"].nunique()
-    for (name, values), users in held.items():
-        only = "" if len(users) == programs else f" ({', '.join(users)})"
-        notes.append(f"{name}: only {values} drawn{only}")
     kept_rows = pd.concat(parts)
     kept_rows.attrs = dict(rows.attrs)
     ordered = len(varying) == 1 and all(axis(kept_rows, name).numeric for name in varying)
     return kept_rows, tuple(sorted(places, key=lambda text: (len(places[text]), places[text], text))), ordered
+
+
+def held_notes(held: Mapping[str, Mapping[str, str]], programs: int) -> list[str]:
+    """What ``hold`` kept, one note per axis: values, and for which programs where they differ."""
+    notes = []
+    for name, by_program in held.items():
+        users: dict[str, list[str]] = {}
+        for program, values in by_program.items():
+            users.setdefault(values, []).append(program)
+        same = len(users) == 1 and len(by_program) == programs
+        texts = [values if same else f"{values} ({', '.join(names)})" for values, names in users.items()]
+        notes.append(f"{name}: drawn at {'; '.join(texts)}")
+    return notes
 
 
 def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
