@@ -54,7 +54,7 @@ rule gem5:
         paths.log("toolchain", "{release}", "gem5-{target}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: workflow.cores or 1
+    threads: 64
     resources:
         mem_mb=lambda wildcards, threads: 2000 * threads,
         runtime=720,
@@ -95,7 +95,7 @@ rule dnnmark:
         paths.log("toolchain", "{release}", "dnnmark"),
     conda:
         "../envs/apuflow.yaml"
-    threads: workflow.cores or 1
+    threads: 64
     resources:
         mem_mb=4000,
         runtime=120,
