@@ -22,6 +22,7 @@ from analysis.figures.selection import (
     hold,
     independent,
     machine_note,
+    reading_order,
 )
 from analysis.figures.style import Plot, head, style
 
@@ -29,6 +30,7 @@ TIME = "gpu_time"
 _MOST_PANELS = 24
 _COLOURS = "cividis"
 _CELLS_WITH_TEXT = 64
+_MOST_CHARACTERS = 16
 
 
 def heatmap(
@@ -66,6 +68,7 @@ def heatmap(
         if y is not None and y not in {one.column for one in keys}:
             raise FigureError("this does not vary beside the axis across", key=y)
         panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
+        panels.sort(key=lambda panel: reading_order(str(panel[0])))
         panels = [panel for panel in panels if _second(_own(rows, panel), keys, y) is not None]
         if not panels:
             raise FigureError(
@@ -168,7 +171,9 @@ def _draw(axes: Axes, table: pd.DataFrame, across: Axis, up: Axis, shown: Normal
         cells[up.values.index(row[up.column]), across.values.index(row[across.column])] = row["value"]
     axes.pcolormesh(np.ma.masked_invalid(cells), norm=shown, cmap=_COLOURS, edgecolors="white", linewidth=0.4)
     axes.grid(False)
-    axes.set_xticks(np.arange(len(across.values)) + 0.5, [across.text(value) for value in across.values])
+    texts = [across.text(value) for value in across.values]
+    crowded = max(map(len, texts)) * len(texts) > _MOST_CHARACTERS
+    axes.set_xticks(np.arange(len(texts)) + 0.5, texts, rotation=90 if crowded else 0)
     axes.set_yticks(np.arange(len(up.values)) + 0.5, [up.text(value) for value in up.values])
     axes.tick_params(length=0)
     if cells.size <= _CELLS_WITH_TEXT:

@@ -59,12 +59,13 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             raise FigureError("a speedup needs something that varies", remedy="give the sweep an axis")
         across = selection.x
         figure, drawn = panels.grid(len(selection.programs))
-        handles: dict[str, Line2D] = {}
+        seen: list[panels.Line] = []
         numbers: list[pd.DataFrame] = []
         saturating = ideal = False
         for axes, program in zip(drawn, selection.programs, strict=True):
             rows = selection.rows[selection.rows["program"] == program]
             axes.set_title(program)
+            before = len(seen)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program)
                 data["speedup"] = data[TIME].iloc[0] / data[TIME]
@@ -87,16 +88,19 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
                         markeredgewidth=0.9,
                         linestyle="none",
                     )
-                handles.setdefault(line.label, line.handle())
+                seen.append(line)
                 numbers.append(data)
             if across.column == COMPUTE_UNITS:
                 ideal = True
                 span = np.array([min(across.positions.values()), max(across.positions.values())])
                 axes.plot(span, span / span[0], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
             panels.scale_across(axes, across)
+            if panels.crowded(selection):
+                panels.own_legend(axes, seen[before:])
         _speedup_scale(drawn, pd.concat(numbers))
         panels.bottom(drawn, across.label)
         panels.left(drawn, "Speedup")
+        handles = panels.shared_legend(selection, seen)
         if ideal:
             handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
         if saturating:
@@ -139,20 +143,24 @@ def over(
             )
         across = selection.x
         figure, drawn = panels.grid(len(selection.programs))
-        handles: dict[str, Line2D] = {}
+        seen: list[panels.Line] = []
         numbers: list[pd.DataFrame] = []
         for axes, program in zip(drawn, selection.programs, strict=True):
             rows = selection.rows[selection.rows["program"] == program]
             axes.set_title(program)
+            before = len(seen)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program, shown.column)
                 line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
-                handles.setdefault(line.label, line.handle())
+                seen.append(line)
                 numbers.append(data)
             panels.scale_across(axes, across)
+            if panels.crowded(selection):
+                panels.own_legend(axes, seen[before:])
         _quantity_scale(drawn, shown, pd.concat(numbers)[shown.column] * shown.factor)
         panels.bottom(drawn, across.label)
         panels.left(drawn, shown.label)
+        handles = panels.shared_legend(selection, seen)
         legend(figure, list(handles.values()), list(handles))
         title = f"{shown.title} over {_lower(across.label)}"
         head(figure, title, selection.notes)

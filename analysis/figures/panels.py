@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.figures.axis import Axis
-from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection
+from analysis.figures.selection import COMBINATION, DIRECTIONS, MOST_LINES, Selection
 from analysis.figures.style import (
     BLUE,
     DASHES,
@@ -37,6 +37,7 @@ class Line:
     """One line of a panel: its rows in the order of the axis, its label and look."""
 
     label: str
+    combination: str
     rows: pd.DataFrame
     colour: str
     dash: Any
@@ -131,9 +132,11 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
     """The lines of one panel's rows.
 
     Colour tells further axes apart where there are any, else the direction; dashes tell the direction then;
-    an open marker is the second engine.
+    an open marker is the second engine. Where all panels together have too many combinations for one legend,
+    colours are those of the panel (see ``own_legend``).
     """
-    combinations = selection.combinations
+    own = set(rows[COMBINATION])
+    combinations = [name for name in selection.combinations if name in own or not crowded(selection)]
     colours = (
         ordered_colours(len(combinations))
         if selection.ordered
@@ -146,7 +149,7 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
             if chosen.empty:
                 continue
             engine_index = selection.engines.index(engine)
-            if len(combinations) > 1:
+            if len(selection.combinations) > 1:
                 colour, dash = colours[place], DASHES[selection.directions.index(direction)]
                 marker = MARKERS[place % len(MARKERS)]
             else:
@@ -154,7 +157,33 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
                 dash = DASHES[engine_index % len(DASHES)]
                 marker = MARKERS[selection.directions.index(direction)]
             text = _line_label(selection, combination, direction, engine)
-            yield Line(text, chosen, colour, dash, marker, engine_index == 0)
+            yield Line(text, combination, chosen, colour, dash, marker, engine_index == 0)
+
+
+def crowded(selection: Selection) -> bool:
+    """Whether the panels have too many different lines for one legend."""
+    return len(selection.combinations) > MOST_LINES
+
+
+def own_legend(axes: Axes, drawn: Sequence[Line]) -> None:
+    """A legend inside a panel: its combinations by colour."""
+    handles = {line.combination: Line2D([], [], color=line.colour, marker=line.marker) for line in drawn}
+    axes.legend(
+        list(handles.values()), list(handles), fontsize=5, handlelength=1.6, labelspacing=0.2, loc="best"
+    )
+
+
+def shared_legend(selection: Selection, drawn: Sequence[Line]) -> dict[str, Line2D]:
+    """What the legend below all panels says: each line, or directions and engines if panels have their own."""
+    if not crowded(selection):
+        return {line.label: line.handle() for line in drawn}
+    entries: dict[str, Line2D] = {}
+    for line in drawn:
+        look = {**line.look(), "color": "#444444", "marker": "none" if line.filled else "o"}
+        row = line.rows.iloc[0]
+        text = _line_label(selection, "", str(row["direction"]), str(row["engine"]))
+        entries.setdefault(text, Line2D([], [], **look))
+    return entries
 
 
 def _line_label(selection: Selection, combination: str, direction: str, engine: str) -> str:

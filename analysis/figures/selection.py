@@ -170,6 +170,11 @@ def _place(name: str) -> tuple[int, str]:
     return (_PROGRAMS.index(name) if name in _PROGRAMS else len(_PROGRAMS), name)
 
 
+def reading_order(workload: str) -> tuple[int, str, int]:
+    """Sort key of a workload: DNNMark's order of programs, forward before backward."""
+    return (*_place(re.sub(r"_(fwd|bwd)$", "", workload)), int(workload.endswith("_bwd")))
+
+
 def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -> pd.DataFrame:
     for name in needed:
         if name not in rows.columns:
