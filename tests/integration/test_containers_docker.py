@@ -94,7 +94,9 @@ def test_output_of_both_streams_is_in_the_log_while_the_job_runs(run: Run, direc
     ("script", "code", "number"),
     [("exit 3", 3, None), ("kill -ABRT $$", 134, 6), ("kill -SEGV $$", 139, 11), ("kill -KILL $$", 137, 9)],
 )
-def test_how_a_job_ends(run: Run, script: str, code: int, number: int | None) -> None:
+def test_how_a_job_ends(run: Run, engine: DockerEngine, script: str, code: int, number: int | None) -> None:
+    if number is not None and not engine.daemon.init:
+        pytest.skip("without an init of the engine the job is process 1, which its own signals cannot end")
     result = run("sh", "-c", script)
     assert (result.code, result.signal, result.oom_killed) == (code, number, False)
 

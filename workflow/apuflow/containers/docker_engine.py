@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import resource
 import secrets
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,12 @@ import docker
 from apuflow.containers.base import Exit, Job, Sample, caller
 from apuflow.containers.docker_connection import Daemon, connect, describe, engine_errors
 from apuflow.containers.identity import PROJECT, is_leftover
+from apuflow.containers.process import kernel_oom_kills
 from apuflow.containers.stopping import StopWatch, intervals
 from apuflow.errors import EngineError
 
 _AWAY_SECONDS = 30.0
+_MOST_OF_A_LIMIT = 1 << 13
 _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerException)
 
 
@@ -61,6 +65,7 @@ class DockerEngine:
         job.home.mkdir(parents=True, exist_ok=True)
         job.log.parent.mkdir(parents=True, exist_ok=True)
         api = self.client.api
+        kills_before = kernel_oom_kills()
         with StopWatch(job.limits) as watch, job.log.open("ab", buffering=0) as log:
             with engine_errors(f"create a container from {job.image}"):
                 created: dict[str, Any] = api.create_container_from_config(  # type: ignore[no-untyped-call]
@@ -75,7 +80,7 @@ class DockerEngine:
                     api.start(identifier)
                 exit_ = self._follow(identifier, job, watch)
                 copier.join(5.0)
-                return exit_
+                return _with_kernel_kills(exit_, kernel_oom_kills() - kills_before)
             finally:
                 with contextlib.suppress(*_UNREACHABLE):
                     api.remove_container(identifier, force=True, v=True)
@@ -111,7 +116,7 @@ class DockerEngine:
             pids_limit=8192,
             init=self.daemon.init,
             userns_mode="keep-id" if keep_id else None,
-            ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0)],
+            ulimits=self._limits_of_ours(),
             log_config=docker.types.LogConfig(type="none"),
         )
         return api.create_container_config(
@@ -124,6 +129,15 @@ class DockerEngine:
             labels=job.labels.as_dict(),
             host_config=host,
         )
+
+    def _limits_of_ours(self) -> list[Any]:
+        """No core dumps; and for Podman, which asks for a million open files, no more than we have."""
+        limits = [docker.types.Ulimit(name="core", soft=0, hard=0)]
+        if self.daemon.podman:
+            for name, number in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+                hard = min(resource.getrlimit(number)[1] % (1 << 63), _MOST_OF_A_LIMIT)
+                limits.append(docker.types.Ulimit(name=name, soft=hard, hard=hard))
+        return limits
 
     def remove_leftovers(self, project: Path) -> list[str]:
         """Remove this project's containers whose owner is dead."""
@@ -193,6 +207,12 @@ def _refuse_for_podman(path: Path) -> None:
             value=str(path),
             remedy="move the project to a directory without them, or use docker",
         )
+
+
+def _with_kernel_kills(exit_: Exit, kills: int) -> Exit:
+    """Podman's API does not always tell an out-of-memory kill; the kernel of this machine counts them."""
+    silent = exit_.code == 137 and exit_.stopped is None and not exit_.oom_killed
+    return replace(exit_, oom_killed=True) if silent and kills > 0 else exit_
 
 
 def _free_name(job: Job) -> str:

@@ -39,7 +39,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     job.log.parent.mkdir(parents=True, exist_ok=True)
-    kills_before = _kernel_oom_kills()
+    kills_before = kernel_oom_kills()
     with job.log.open("ab") as log, StopWatch(job.limits) as watch:
         try:
             process = subprocess.Popen(
@@ -65,7 +65,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
             if process.returncode is None:
                 process.wait()
     killed_by_kernel = (
-        exit_.signal == signal.SIGKILL and exit_.stopped is None and _kernel_oom_kills() > kills_before
+        exit_.signal == signal.SIGKILL and exit_.stopped is None and kernel_oom_kills() > kills_before
     )
     return Exit(
         exit_.code,
@@ -168,7 +168,7 @@ def leftover_sessions(project: Path) -> Iterator[tuple[int, str]]:
             yield int(entry.name), command[:120]
 
 
-def _kernel_oom_kills() -> int:
+def kernel_oom_kills() -> int:
     """How often the kernel has killed for lack of memory since boot (0 where it does not say)."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/vmstat").read_text().splitlines():

@@ -265,7 +265,7 @@ def _text(path: Path) -> str:
 
 
 def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
-    """A failure on a full disk says nothing about the point, not even its logs are whole: it has to run again."""
+    """A failure on a full disk says nothing about the point, not even its logs are whole: run it again."""
     if outcome.completed or shutil.disk_usage(directory).free > 1 << 20:
         return outcome
     evidence = f"the disk is full ({outcome.evidence})"

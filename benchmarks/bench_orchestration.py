@@ -1,0 +1,149 @@
+"""Orchestration: what a run costs beyond the bare start of its container; the data file against upstream's.
+
+    .venv/bin/python benchmarks/bench_orchestration.py [--repeat N] [--socket URL --image NAME] [--dnnmark D]
+
+Overhead: `simulate` of a program that ends at once (the stand-in gem5 of tests/standins) against the very
+same command in a bare container (`docker run` with the same mounts) or, without a daemon, as a bare process.
+The two alternate; the medians are compared. Data file: `write_mmap` of 2 GiB against upstream's
+generate_rand_data.cpp (--dnnmark: its directory; compiled as its Makefile does), alternating, in one place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from apuflow.containers import DockerEngine, Engine, HostEngine, Limits, Mount
+from apuflow.gem5.command import Gem5, Guest
+from apuflow.gem5.outcome import Expectation
+from apuflow.gem5.simulate import prepare, simulate
+from apuflow.gem5.simulation import Asked, Process, Simulation
+from apuflow.mmapfile import UPSTREAM_BYTES, write_mmap
+from apuflow.toolchain import resolve_image
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from standins.repositories import make_gem5
+
+ALLOWED_SECONDS = 1.0
+WANTED_RATIO = 5.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--socket", default=os.environ.get("DOCKER_HOST"))
+    parser.add_argument("--image", help="an image with python3 that the daemon has")
+    parser.add_argument("--dnnmark", type=Path, help="gem5-resources' src/gpu/DNNMark")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        overhead(Path(directory), HostEngine(), None, given.repeat)
+        if given.socket and given.image:
+            overhead(Path(directory), DockerEngine("docker", given.socket), given.image, given.repeat)
+        if given.dnnmark:
+            data_file(Path(directory), given.dnnmark, max(1, given.repeat // 2))
+
+
+def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) -> None:
+    """Seconds that `simulate` takes beyond the same command started barely."""
+    made = simulation(directory / engine.name, engine, image)
+    ours, bare = [], []
+    for number in range(repeat + 1):
+        run = replace(made, run_dir=made.run_dir.with_name(f"u4-{number}"))
+        ours.append(timed(lambda run=run: simulate(run)))
+        bare.append(timed(lambda number=number: start_barely(made, number)))
+    ours, bare = ours[1:], bare[1:]
+    extra = statistics.median(ours) - statistics.median(bare)
+    print(
+        f"{engine.name}: run {statistics.median(ours):.3f} s, bare {statistics.median(bare):.3f} s, "
+        f"overhead {extra:.3f} s ({extra / ALLOWED_SECONDS:.2f} of the allowed {ALLOWED_SECONDS:g} s)"
+    )
+
+
+def simulation(project: Path, engine: Engine, image: str | None) -> Simulation:
+    root = make_gem5(project / "gem5").path
+    subprocess.run(
+        [sys.executable, "SConstruct", "build/GCN3_X86/gem5.opt"],
+        cwd=root,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    programs = project / "programs"
+    programs.mkdir()
+    (programs / "ok").write_text("#!program\nall is well\n")
+    options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+    guest = Guest(programs, "ok", end_marker="all is well")
+    reference = resolve_image(engine, "local", name=image or "", log=project / "log").reference
+    return Simulation(
+        project=project,
+        run_dir=project / "runs/gem5/demo/u4",
+        asked=Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
+        gem5=Gem5(root / "build/GCN3_X86/gem5.opt", root / "configs/example/apu_se.py"),
+        processes=(Process(guest, options, Expectation(end_marker="all is well")),),
+        container=engine,
+        image=reference,
+        mounts=(Mount(root), Mount(programs)),
+        limits=Limits(wall_seconds=60),
+    )
+
+
+def start_barely(made: Simulation, number: int) -> None:
+    """The same gem5 command without us: `docker run --rm`, or a plain process."""
+    directory = made.project / f"bare/{number}"
+    command = list(prepare(made, made.processes[0], directory))
+    if isinstance(made.container, DockerEngine):
+        mounts = [
+            f"-v={path}:{path}" for path in (*(str(mount.path) for mount in made.mounts), str(directory))
+        ]
+        client = ["docker", "-H", str(made.container.client.api.base_url), "run", "--rm", "--network=none"]
+        if made.container._socket:
+            client[2] = made.container._socket
+        command = [
+            *client,
+            *mounts,
+            f"-w={directory}",
+            f"--entrypoint={command[0]}",
+            str(made.image),
+            *command[1:],
+        ]
+    subprocess.run(command, cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def data_file(directory: Path, dnnmark: Path, repeat: int) -> None:
+    """2 GiB of floats: ours against upstream's generator."""
+    shutil.copy(dnnmark / "generate_rand_data.cpp", directory)
+    build = ["g++", "-std=c++14", "-g", "generate_rand_data.cpp", "-o", "generate_rand_data"]
+    subprocess.run(build, cwd=directory, check=True)
+    ratios = []
+    for _ in range(repeat):
+        upstream = timed(lambda: subprocess.run(["./generate_rand_data"], cwd=directory, check=True))
+        (directory / "mmap.bin").unlink()
+        os.sync()
+        ours = timed(lambda: write_mmap(directory / "ours.bin", UPSTREAM_BYTES))
+        (directory / "ours.bin").unlink()
+        os.sync()
+        ratios.append(upstream / ours)
+        print(f"data file of 2 GiB: upstream {upstream:.2f} s, ours {ours:.2f} s, ratio {ratios[-1]:.1f}")
+    print(
+        f"data file: {statistics.median(ratios):.1f} times as fast as upstream's (wanted: {WANTED_RATIO:g})"
+    )
+
+
+def timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()
