@@ -168,13 +168,15 @@ def crowded(selection: Selection) -> bool:
 def own_legend(axes: Axes, drawn: Sequence[Line]) -> None:
     """A legend inside a panel: its combinations by colour."""
     handles = {line.combination: Line2D([], [], color=line.colour, marker=line.marker) for line in drawn}
-    axes.legend(
+    box = axes.legend(
         list(handles.values()), list(handles), fontsize=5, handlelength=1.6, labelspacing=0.2, loc="best"
     )
+    box.set_frame_on(True)
+    box.get_frame().set(facecolor="white", edgecolor="none", alpha=0.75)
 
 
 def shared_legend(selection: Selection, drawn: Sequence[Line]) -> dict[str, Line2D]:
-    """What the legend below all panels says: each line, or directions and engines if panels have their own."""
+    """What the legend below all panels says: each line, or only directions and engines (see ``crowded``)."""
     if not crowded(selection):
         return {line.label: line.handle() for line in drawn}
     entries: dict[str, Line2D] = {}
