@@ -73,7 +73,8 @@ def collect(points: Sequence[PointLike]) -> Batch:
     flat: list[Launch] = []
     profiles: list[Profile] = []
     machines: list[Machine] = []
-    options_seen: dict[int, Machine] = {}
+    # The options are kept beside their machine: an id means an object only as long as that lives.
+    options_seen: dict[tuple[int, int], tuple[Mapping[str, Value], Machine]] = {}
     for number, point in enumerate(points):
         if point.config_text is None or point.direction is None:
             raise NotModelled(
@@ -83,10 +84,11 @@ def collect(points: Sequence[PointLike]) -> Batch:
                 remedy="use engine gem5",
             )
         options: Mapping[str, Value] = point.options
-        built = options_seen.get(id(options))
-        if built is None:
-            built = machine(options, barrier_slots=barrier_slots(getattr(point, "release", None)))
-            options_seen[id(options)] = built
+        slots = barrier_slots(getattr(point, "release", None))
+        seen = options_seen.get((id(options), slots))
+        if seen is None:
+            seen = options_seen[id(options), slots] = options, machine(options, barrier_slots=slots)
+        built = seen[1]
         for launch in _launches(point.config_text, point.direction, built.compute_units):
             key = (id(launch), id(built))
             index = known.get(key)

@@ -1,0 +1,117 @@
+"""The preview engine on 10,000 points: closed form, one process.
+
+    .venv/bin/python benchmarks/bench_preview.py [--repeat N] [--runs RUNS.csv]
+
+Printed per shape: seconds of the first call (caches empty) and of the best of the later ones, microseconds
+per point of the first, and the ratio of gem5's seconds per run (mean ``host_seconds`` of ``RUNS.csv``) to it.
+Then the same for predicting exactly the runs of that table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+LAYER = """[DNNMark]
+run_mode=standalone
+
+[Softmax]
+n={n}
+c={c}
+h=1
+w=1
+softmax_algo=accurate
+softmax_mode=channel
+previous_layer=null
+"""
+SHAPES = {
+    "100 CU counts x 100 latencies": ("num-compute-units", "mem-req-latency"),
+    "100 CU counts x 100 batches": ("num-compute-units", "n"),
+    "100 batches x 100 channels": ("n", "c"),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the engine reads of a point."""
+
+    id: str
+    config_text: str
+    direction: str
+    options: dict[str, Any]
+
+
+def points(axes: tuple[str, str], many: int) -> list[Point]:
+    """``many`` x ``many`` points over two axes."""
+    found = []
+    for first, second in product(range(1, many + 1), repeat=2):
+        values = {"n": 64, "c": 100, "num-compute-units": 4, axes[0]: first, axes[1]: second}
+        text = LAYER.format(n=values.pop("n"), c=values.pop("c"))
+        found.append(Point(f"{first}-{second}", text, "fwd", values))
+    return found
+
+
+def gem5_seconds(table: Path) -> list[float]:
+    """Host seconds of the recorded runs."""
+    with table.open(newline="") as file:
+        return [float(row["host_seconds"]) for row in csv.DictReader(file) if row["host_seconds"]]
+
+
+def measure(title: str, many: int, repeat: int, table: Path) -> None:
+    """One shape in this process, whose caches are empty."""
+    from apuflow import preview
+
+    found = points(SHAPES[title], many)
+    preview.run(found[:1])
+    seconds = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        preview.run(found)
+        seconds.append(time.perf_counter() - start)
+    real = gem5_seconds(table)
+    first, later = seconds[0], min(seconds[1:])
+    each = first / len(found) * 1e6
+    ratio = sum(real) / len(real) / each * 1e6
+    print(f"{title:32} {first:7.2f} {later:7.2f} {each:9.1f} {ratio:8.0f}", flush=True)
+
+
+def against_gem5(table: Path) -> None:
+    """Host seconds of recorded runs of gem5 and of predicting them all."""
+    from apuflow.preview.score import read_runs, score
+
+    real = sum(gem5_seconds(table))
+    frame = read_runs(table)
+    start = time.perf_counter()
+    score(frame)
+    ours = time.perf_counter() - start
+    print(f"{len(frame)} runs: gem5 {real:.0f} s, preview {ours:.3f} s, ratio {real / ours:.0f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--many", type=int, default=100, help="values per axis")
+    parser.add_argument("--runs", type=Path, default=ROOT / "tests/data/gem5_runs/runs.csv")
+    parser.add_argument("--shape", choices=list(SHAPES), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.shape:
+        measure(options.shape, options.many, options.repeat, options.runs)
+        return
+    print(f"{'points':32} {'first s':>7} {'later s':>7} {'us/point':>9} {'ratio':>8}", flush=True)
+    for title in SHAPES:
+        given = ["--shape", title, "--many", str(options.many), "--repeat", str(options.repeat)]
+        given += ["--runs", str(options.runs)]
+        subprocess.run([sys.executable, __file__, *given], check=True)
+    against_gem5(options.runs)
+
+
+if __name__ == "__main__":
+    main()
