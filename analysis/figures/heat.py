@@ -97,14 +97,14 @@ def heatmap(
                 axes.set_ylabel(second.label)
             axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
         bottom(drawn, first.label)
-        what = column if value is not None else "speedup"
+        what = column if value is not None else "Speedup"
         bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
-        bar.set_label(what[0].upper() + what[1:])
+        bar.set_label(what)
         if isinstance(shown, LogNorm):
             bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
             bar.ax.yaxis.set_minor_locator(NullLocator())
-        title = f"{what[0].upper() + what[1:]} over two axes"
+        title = f"{what} over two axes"
         notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}))
         unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))
         head(figure, title, unique)

@@ -56,7 +56,7 @@ def save(figure: Figure, data: pd.DataFrame, stem: str | Path) -> tuple[Path, Pa
 def notice(name: str, title: str, reason: str) -> Plot:
     """A figure that says why there is none, for a sweep in which no point carries it."""
     with style():
-        figure = new_figure(5.0, 1.6)
+        figure = new_figure(5.0, 0.2)
         head(figure, title, (f"Not drawn: {reason}",))
         return Plot(
             figure,
