@@ -1,0 +1,94 @@
+"""Fixtures of the fault matrix: a project whose gem5 path is made once, and copies of it to break."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+INTEGRATION = Path(__file__).resolve().parents[1] / "integration"
+sys.path.insert(0, str(INTEGRATION))
+
+import gem5_project  # noqa: E402
+from gem5_project import Gem5Project  # noqa: E402
+
+# The same daemon and image as the other tests with containers.
+_spec = importlib.util.spec_from_file_location("container_fixtures", INTEGRATION / "conftest.py")
+assert _spec is not None and _spec.loader is not None
+_containers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_containers)
+docker_url, docker_image, own_daemon = (
+    _containers.docker_url,
+    _containers.docker_image,
+    _containers.own_daemon,
+)
+
+CopyProject = Callable[[], Gem5Project]
+
+
+@pytest.fixture(scope="session")
+def made(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
+    """Sources, gem5, kernels and one proven run with its table; nobody changes it."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-faults-") as directory:
+        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"engine": "host"})
+        project.sweep("one", axes={"num-compute-units": [4]})
+        done = project.run("results/one/softmax_fwd.csv")
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield project
+
+
+@pytest.fixture
+def copies(made: Gem5Project) -> Iterator[CopyProject]:
+    """Makes copies of the finished project that stand on their own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-fault-") as directory:
+        number = 0
+
+        def copy() -> Gem5Project:
+            nonlocal number
+            number += 1
+            root = Path(directory) / f'it\'s "copy" {number} $(touch x) #ü'
+            shutil.copytree(made.root, root, symlinks=True)
+            for record in (root / "build/toolchain").rglob("*.json"):
+                quoted = json.dumps(str(root))[1:-1]
+                record.write_text(record.read_text().replace(str(made.root), quoted))
+            return Gem5Project(root, made.gem5)
+
+        yield copy
+
+
+@pytest.fixture
+def project_copy(copies: CopyProject) -> Gem5Project:
+    return copies()
+
+
+@pytest.fixture
+def mounted() -> Iterator[Callable[..., Path]]:
+    """Mounts a small file system at a directory (``size=1m``, ``ro`` ...); root alone can."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    places: list[Path] = []
+
+    def mount(place: Path, options: str, source: Path | None = None) -> Path:
+        place.mkdir(parents=True, exist_ok=True)
+        if source is None:
+            command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        else:
+            subprocess.run(["mount", "--bind", str(source), str(place)], check=True)
+            command = ["mount", "-o", f"remount,bind,{options}", str(place)]
+        places.append(place)
+        subprocess.run(command, check=True)
+        return place
+
+    yield mount
+    for place in reversed(places):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            subprocess.run(["umount", "-l", str(place)], check=True)
