@@ -73,7 +73,7 @@ def counter_frame(profiles: Sequence[Profile], machines: Sequence[Machine], resu
         "compute_units": m["compute_units"],
         "tcc_banks": m["tccs"],
         "workgroups_max": busiest,
-        "cu_cycles_max": cycles,
+        "cu_cycles_max": np.maximum(cycles, np.ceil(cu_cycles / m["compute_units"])),
         "cu_cycles": cu_cycles,
         "slot_cycles": slot_cycles,
         "instructions": issued,
