@@ -100,6 +100,11 @@ def start_time(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
+def _is_snakemake(word: bytes) -> bool:
+    """One word of ``snakemake ...``, ``python -m snakemake ...`` or ``python .../snakemake/__main__.py ...``."""
+    return word.rpartition(b"/")[2] == b"snakemake" or word.endswith(b"/snakemake/__main__.py")
+
+
 def workflow_owner() -> Owner | None:
     """The nearest ancestor that runs Snakemake; None when nothing of the kind started us."""
     pid = os.getppid()
@@ -109,7 +114,7 @@ def workflow_owner() -> Owner | None:
             parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             return None
-        if any(b"snakemake" in part for part in command[:4]) and not command[0].endswith((b"sh", b"bash")):
+        if any(_is_snakemake(part) for part in command[:4]):
             return Owner.of(pid)
         pid = parent
     return None
