@@ -97,7 +97,7 @@ def test_other_places_are_fine() -> None:
 
 
 def test_ticks_are_read_from_the_guests_clock() -> None:
-    """gem5 starts guests at second 1,000,000,000 of the Unix clock, 2001-09-09 01:46:40; ticks are picoseconds."""
+    """Guests start at second 1,000,000,000 of the Unix clock, 2001-09-09 01:46:40; ticks are picoseconds."""
     text = b"I0909 01:46:40.005068   100 a.cc:1] x\nnoise\nI0909 01:47:41.000001   100 b.cc:2] y\n"
     assert guest_ticks(text) == 61_000_001_000_000
     assert guest_ticks(b"nothing") is None

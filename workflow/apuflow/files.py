@@ -14,8 +14,8 @@ from pathlib import Path
 def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
     """Give a path beside ``path`` to write to; on success flush it to disk and rename it to ``path``.
 
-    On any exception the partial file is removed and ``path`` keeps what it held before. ``flush=False`` is for
-    large files that can be made again and are checked before use.
+    On any exception the partial file is removed and ``path`` keeps what it held before.
+    ``flush=False`` is for large files that can be made again and are checked before use.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -101,7 +101,7 @@ def start_time(pid: int) -> int | None:
 
 
 def _is_snakemake(word: bytes) -> bool:
-    """One word of ``snakemake ...``, ``python -m snakemake ...`` or ``python .../snakemake/__main__.py ...``."""
+    """A word of ``snakemake``, ``python -m snakemake`` or ``python .../snakemake/__main__.py``."""
     return word.rpartition(b"/")[2] == b"snakemake" or word.endswith(b"/snakemake/__main__.py")
 
 
