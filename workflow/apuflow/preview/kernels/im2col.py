@@ -19,6 +19,7 @@ from functools import lru_cache
 from apuflow.errors import NotModelled
 from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts, definitions
+from apuflow.preview.kernels.im2col_small import CHANNELS, small_planes
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
 TILE_X, TILE_Y = 32, 8
@@ -159,7 +160,9 @@ def _channel(
 
 
 def im2col(facts: Facts) -> Profile:
-    """``NUM_CH_PER_WG`` 1: tiles of 32 x 8 outputs of one channel per workgroup."""
+    """Tiles of 32 x 8 outputs of one channel per workgroup, or small planes of four channels each."""
+    if facts.define("NUM_CH_PER_WG") == CHANNELS and "EXTREME_LARGE" not in definitions(facts.arguments):
+        return small_planes(facts)
     if facts.define("NUM_CH_PER_WG") != 1 or "EXTREME_LARGE" in definitions(facts.arguments):
         raise NotModelled(
             "this im2col variant is not modelled", key="Im2d2Col", value=facts.arguments.strip()
