@@ -74,6 +74,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         numbers, floors, peaks = [], [], [float(rows["rate"].max())]
         notes = list(selection.notes)
+        visible: set[str] = set()
         for axes, level in zip(panels, levels, strict=True):
             shown = rows[
                 np.isfinite(rows[level.intensity]) & (rows[level.intensity] > 0) & (rows["rate"] > 0)
@@ -81,6 +82,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
             absent = sorted(set(rows["workload"]) - set(shown["workload"]))
             if absent:
                 notes.append(f"{level.title}: no operations or no traffic in {', '.join(absent)}")
+            visible |= set(shown["program"])
             _points(axes, selection, shown, level)
             ceilings = [
                 c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label in level.limits
@@ -92,7 +94,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
             axes.set_xlabel(f"Intensity ({unit}/B)")
         panels[0].set_ylim(min(floors), max(peaks) * 3)
         panels[0].set_ylabel(f"Throughput ({unit}/s)")
-        _legend(figure, selection)
+        _legend(figure, selection, visible)
         notes.append(
             "operations: "
             + (
@@ -197,16 +199,16 @@ def _draw_ceilings(
     axes.set_xlim(low, high)
     last = ceilings[-1].machine
     slopes = list(dict.fromkeys((c.label, c.bandwidth) for c in ceilings))
-    for index, (label, bandwidth) in enumerate(slopes):
+    for label, bandwidth in slopes:
         own = [c for c in ceilings if (c.label, c.bandwidth) == (label, bandwidth)]
         knee = max(c.compute for c in own) / bandwidth
         _roof(axes, [low, knee], [low * bandwidth, knee * bandwidth], any(c.machine == last for c in own))
         _name_slope(
             axes,
             f"{label} {_si(bandwidth)}B/s",
-            low,
+            knee,
             bandwidth,
-            above=bandwidth == max(b for _, b in slopes) or index % 2 == 1,
+            above=not any(bandwidth < other < 2 * bandwidth for _, other in slopes),
         )
     for compute, machine in {c.compute: c.machine for c in ceilings}.items():
         start = compute / max(c.bandwidth for c in ceilings if c.compute == compute)
@@ -229,18 +231,20 @@ def _roof(axes: Axes, x: list[float], y: list[float], solid: bool) -> None:
     axes.plot(x, y, color=GREY, linewidth=0.9, linestyle=dash, zorder=1)
 
 
-def _name_slope(axes: Axes, text: str, low: float, bandwidth: float, *, above: bool) -> None:
-    start = low * 1.1
+def _name_slope(axes: Axes, text: str, knee: float, bandwidth: float, *, above: bool) -> None:
+    """Write a slope's name beside it, near its upper end and behind the points."""
+    x = knee * (0.5 if above else 0.12)
     axes.annotate(
         text,
-        (start, start * bandwidth),
-        xytext=(0, 11) if above else (12, -4),
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8},
+        (x, x * bandwidth),
+        xytext=(-4, 1) if above else (5, -2),
         textcoords="offset points",
-        ha="left",
+        ha="right" if above else "left",
         va="bottom" if above else "top",
         fontsize=6,
         color="#555555",
+        zorder=1.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
     )
 
 
@@ -249,9 +253,9 @@ def _look(selection: Selection, program: str) -> tuple[str, str]:
     return NAMED[index % len(NAMED)], MARKERS[(index // len(NAMED) + index) % len(MARKERS)]
 
 
-def _legend(figure: Any, selection: Selection) -> None:
+def _legend(figure: Any, selection: Selection, shown: set[str]) -> None:
     handles, labels = [], []
-    for program in selection.programs:
+    for program in (name for name in selection.programs if name in shown):
         colour, marker = _look(selection, program)
         handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5))
         labels.append(program)
