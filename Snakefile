@@ -12,11 +12,14 @@ Everything between sweep file and result is decided by apuflow.campaign; the rul
 
 import sys
 
-from apuflow import paths, stale_locks
+from apuflow import clock, paths, stale_locks
 from apuflow.campaign import message_and_exit
 from apuflow.orders import books
 
-registration = stale_locks.register() if workflow.is_main_process else None
+registration = None
+if workflow.is_main_process:
+    registration = stale_locks.register()
+    clock.mend_times()
 campaign, orders = books()
 with message_and_exit():
     campaign.check_targets(sys.argv[1:])

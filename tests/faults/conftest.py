@@ -58,8 +58,9 @@ def copies(made: Gem5Project) -> Iterator[CopyProject]:
             root = Path(directory) / f'it\'s "copy" {number} $(touch x) #ü'
             shutil.copytree(made.root, root, symlinks=True)
             for record in (root / "build/toolchain").rglob("*.json"):
-                quoted = json.dumps(str(root))[1:-1]
+                quoted, state = json.dumps(str(root))[1:-1], record.stat()
                 record.write_text(record.read_text().replace(str(made.root), quoted))
+                os.utime(record, ns=(state.st_atime_ns, state.st_mtime_ns))
             return Gem5Project(root, made.gem5)
 
         yield copy

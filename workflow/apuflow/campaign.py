@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from apuflow import paths
-from apuflow.config import Sweep, load_sweep, sweep_names, sweep_workloads
+from apuflow.config import (
+    Sweep,
+    load_site,
+    load_sweep,
+    load_workload,
+    sweep_names,
+    sweep_workloads,
+)
 from apuflow.errors import ApuflowError, ConfigError
 from apuflow.origin import recorded_digest
 from apuflow.points import Point, points
@@ -216,7 +223,19 @@ class Campaign:
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
-        return self.configuration(self.sweep(wildcards["under"]), wildcards["workload"])
+        sweep = self.sweep(wildcards["under"])
+        files = self.configuration(sweep, wildcards["workload"])
+        return files if sweep.engines == ("preview",) else files + self._brought(wildcards["workload"])
+
+    def _brought(self, workload: str) -> list[str]:
+        """Programs and checkouts of the user's own. Another program there makes other points."""
+        site, command = load_site(self.root), load_workload(workload, self.root).command
+        files = [command.binary] if command is not None else []
+        files += [site.gem5.binary] if site.gem5.binary is not None else []
+        files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
+        checkouts = (site.gem5.source, site.dnnmark.source)
+        files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
+        return [file for file in files if (self.root / file).is_file()]
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
         return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])

@@ -1,4 +1,21 @@
-"""What all rules share: which names a wildcard may take."""
+"""What all rules share: which names a wildcard may take, and which inputs have no age."""
+
+
+def ageless(inputs):
+    """Inputs of an input function whose age means nothing, because what they hold is part of the output's name.
+
+    A toolchain made anew repeats no run, and a clock that jumped back does not discard one that has just ended.
+    """
+
+    def marked(wildcards):
+        files = inputs(wildcards)
+        if isinstance(files, dict):
+            return {
+                name: [ancient(file) for file in each] for name, each in files.items()
+            }
+        return [ancient(file) for file in files]
+
+    return marked
 
 
 wildcard_constraints:

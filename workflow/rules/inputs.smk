@@ -4,7 +4,7 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        orders.object_sources,
+        ageless(orders.object_sources),
     output:
         paths.kernel_object(),
     log:
@@ -26,7 +26,7 @@ rule kernel_object:
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        orders.database_objects,
+        ageless(orders.database_objects),
     output:
         paths.kernel_database(),
     log:

@@ -24,11 +24,11 @@ rule preview:
 
 rule simulate:
     """One point on gem5: minutes to days. Its record exists only when the run is proven (or, in a recording sweep,
-    when its failure is). Whatever can change its numbers is part of `{point}`; inputs are `ancient` and only asked
+    when its failure is). Whatever can change its numbers is part of `{point}`; inputs are ageless and only asked
     for while the record is missing, so a toolchain made anew repeats no run.
     """
     input:
-        unpack(orders.simulation_inputs),
+        unpack(ageless(orders.simulation_inputs)),
     output:
         protected(paths.run_record()),
     log:
