@@ -105,9 +105,7 @@ def start_barely(made: Simulation, number: int) -> None:
         mounts = [
             f"-v={path}:{path}" for path in (*(str(mount.path) for mount in made.mounts), str(directory))
         ]
-        client = ["docker", "-H", str(made.container.client.api.base_url), "run", "--rm", "--network=none"]
-        if made.container._socket:
-            client[2] = made.container._socket
+        client = ["docker", "-H", str(made.container.address), "run", "--rm", "--network=none"]
         command = [
             *client,
             *mounts,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +71,6 @@ class Site:
             database=self.database if database else None,
             data=self.data,
         )
-        # pytest's directories lie below /tmp, where a real guest could not read; the stand-in can.
         return Simulation(
             project=self.project,
             run_dir=run_dir,
@@ -89,11 +89,12 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(docker_url: str, docker_image: str) -> Site:
-    project = Path(f"/var/tmp/apuflow-test-{docker_image.rpartition(':')[2][:12]}") / "a project's dir"
-    shutil.rmtree(project.parent, ignore_errors=True)
+def site(docker_url: str, docker_image: str) -> Iterator[Site]:
+    # Not below /tmp, as the real gem5 needs it.
+    project = Path(tempfile.mkdtemp(prefix="apuflow-test-", dir="/var/tmp")) / "a project's dir"
     project.mkdir(parents=True)
-    return Site(project, docker_url, docker_image)
+    yield Site(project, docker_url, docker_image)
+    shutil.rmtree(project.parent)
 
 
 def test_a_run_in_a_container_is_proven_and_fully_described(site: Site) -> None:

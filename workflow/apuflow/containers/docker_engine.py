@@ -39,7 +39,7 @@ class DockerEngine:
 
     def __init__(self, name: str = "docker", socket: str | None = None) -> None:
         self.name = name
-        self._socket = socket
+        self.address = socket
         self._client: docker.DockerClient | None = None
         self._daemon: Daemon | None = None
 
@@ -47,7 +47,7 @@ class DockerEngine:
     def client(self) -> docker.DockerClient:
         """The connection, made at first use. EngineError when there is no engine."""
         if self._client is None:
-            self._client = connect(self.name, self._socket)
+            self._client = connect(self.name, self.address)
         return self._client
 
     @property
