@@ -3,7 +3,8 @@
 Counts: blocks of the kernels compiled by clang-15 -O3 for gfx801. Straight-line code but for tanh and soft
 ReLU,
 whose branches split lanes by value: both sides run for inputs of both signs, which is what uniform inputs
-in (0, 1) do not have; tanh takes the small-argument side below 0.625 and so usually both.
+in (0, 1) do not have; tanh takes the small-argument side below 0.625 and so usually both, but for the
+factors 0 that DNNMark passes by default.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ _BACKWARD: dict[tuple[int, int], tuple[str, int]] = {
 }
 """(mode, read unit) -> instructions of a wavefront, code bytes."""
 
+_ZERO_TANH = {
+    (True, 4): "sm5 wt2 s46 v63 ld1 br8 st1 en1",
+    (True, 2): "sm5 wt2 s28 v37 ld1 br4 st1 en1",
+    (False, 4): "sm7 wt3 s16 v22 br4 ld2 st1 en1",
+    (False, 2): "sm7 wt3 s14 v18 br2 ld2 st1 en1",
+}
+"""(forward, read unit): tanh with alpha and beta 0, DNNMark's default, where every lane takes one side."""
+
 _FLOPS = {0: 0, 1: 6, 2: 20, 3: 1, 4: 20}
 
 
@@ -62,6 +71,8 @@ def activation(facts: Facts) -> Profile:
     if (mode, unit) not in table:
         raise NotModelled("activation mode is not modelled", key="MIOPEN_NRN_OP_ID", value=mode)
     text, code = table[mode, unit]
+    if mode == 2 and not any(value for name, value in facts.values if name in ("alpha", "beta")):
+        text = _ZERO_TANH.get((forward, unit), text)
     items = facts.grid[0]
     waves = -(-items // 64)
     counts: Counts = block(text, items / waves) * waves

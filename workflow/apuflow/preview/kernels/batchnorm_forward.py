@@ -46,12 +46,20 @@ def per_activation_forward(facts: Facts) -> Profile:
     channels, waves, groups = facts.grid[0], facts.waves_per_group, facts.workgroups
     shape = pixels_of(hw, 64 * waves, waves)
     spilled = spills(n)
-    one = (block("s4 sm1 wt1 br1 en1") + block(f"sm13 wt1 s{9 + n} v{7 + n} br1")) * waves
+    # Where n - 1 is a power of two, the reciprocal of the sample count needs less.
+    plain = 0 if n > 1 and (n - 1) & (n - 2) == 0 else 1
+    if hw == 1:
+        head = f"wt2 s{8 + 2 * n + 2 * plain} v{8 + n}"
+    else:
+        head = (
+            f"wt1 s{(7 if n > 1 else 6) + n * (2 if n > 16 else 1) + 2 * plain} v{(14 if n > 16 else 7) + n}"
+        )
+    one = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
     for lanes in shape:
         one += block("v2 s1 br1") + block("s3 br1")
         if lanes:
-            waits = min(n + 2, 18) if not spilled else n + 2
-            one += block(f"v{40 + 11 * n} wt{waits} br1", lanes)
+            waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
+            one += block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
             one += block(f"ld{4 + n} st{4 + n}") + block("ld1 st1 wt1") * spilled
     counts = one * groups
     active = [lanes for lanes in shape if lanes]

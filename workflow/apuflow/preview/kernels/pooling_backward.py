@@ -9,11 +9,15 @@ gave. DNNMark never writes the mask, so that the comparison with it seldom holds
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
+
+import numpy as np
 
 from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
 
 
 def pooling_backward(facts: Facts) -> Profile:
@@ -30,22 +34,32 @@ def pooling_backward(facts: Facts) -> Profile:
     rows, columns = ceil(tall / g1), ceil(wide / g0)
     share = min(1.0, g0 * g1 / (64 * waves)) * 64
     pixels = p0 * p1
-    # Lanes whose column or row lies outside the image do nothing.
-    inside = min(1.0, h * w / (ceil(h / (g1 * p1)) * g1 * p1 * ceil(w / (g0 * p0)) * g0 * p0)) * share
-    visible = share * min(1.0, oh * ow * groups / planes / max(1, groups / planes) / (tall * wide))
+    shape = _Shape(
+        (g0, g1),
+        (p0, p1),
+        (sw, sh),
+        (kw, kh),
+        (facts.integer("pad_w"), facts.integer("pad_h")),
+        (wide, tall),
+        (w, h),
+        (ow, oh),
+    )
+    tiles = _tiles(shape)
     if maximum:
-        one = _maximum(kh, kw, sh, sw, pixels, rows, columns, share, inside, visible)
+        counts = _maximum(shape, tiles, groups // planes, waves) * planes
     else:
-        one = _average(kh, kw, sh, sw, pixels, rows, columns, share, inside)
-    counts = one * (groups * waves)
+        # Lanes whose column or row lies outside the image do nothing.
+        area = ceil(h / (g1 * p1)) * g1 * p1 * ceil(w / (g0 * p0)) * g0 * p0
+        inside = min(1.0, h * w / area) * share
+        one = _average(kh, kw, sh, sw, pixels, rows, columns, share, inside, waves)
+        counts = one * (groups * waves)
     buffers = 2 if maximum else 1
-    trips = float(rows * columns * groups * waves)
-    per_load = ceil(64 / min(64, g0)) * span_lines(4 * min(g0, wide), 4 * ow)
+    loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
     gradient = Stream(
         "load",
-        trips,
-        min(trips * per_load, 4 * read),
+        loads,
+        tiles.load_lines * planes,
         read,
         pages_of(planes * oh * ow),
         "device",
@@ -57,8 +71,8 @@ def pooling_backward(facts: Facts) -> Profile:
     )
     mask = Stream(
         "load",
-        trips,
-        min(trips * ceil(64 / min(64, g0)), 2 * read),
+        loads,
+        min(tiles.load_lines * planes, max(loads, tiles.load_lines * planes / 3)),
         max(1.0, read / 4),
         max(1.0, pages_of(planes * oh * ow / 4)),
         "device",
@@ -69,12 +83,11 @@ def pooling_backward(facts: Facts) -> Profile:
         line_sharing=4.0,
         resident=False,
     )
-    stores = float(pixels * groups * waves)
-    written = stores * ceil(64 / min(64, g0)) * span_lines(4 * min(g0 * p0, w), 4 * w)
+    stores = float(tiles.stores * planes)
     result = Stream(
         "store",
         stores,
-        min(written, stores * 16),
+        tiles.store_lines * planes,
         lines_of(planes * h * w),
         pages_of(planes * h * w),
         page_group=float(waves),
@@ -98,7 +111,119 @@ def pooling_backward(facts: Facts) -> Profile:
     )
 
 
-def _maximum(
+class _Tiles(NamedTuple):
+    """Wavefront trips over all tiles of a plane: with lanes in the tile, with lanes in the output image;
+    their lanes and lines; stores and their lines."""
+
+    rows: int
+    trips: int
+    lanes: float
+    loads: int
+    load_lanes: float
+    load_lines: float
+    stores: int
+    store_lanes: float
+    store_lines: float
+
+
+class _Shape(NamedTuple):
+    group: tuple[int, int]
+    pixels: tuple[int, int]
+    stride: tuple[int, int]
+    kernel: tuple[int, int]
+    pad: tuple[int, int]
+    tile: tuple[int, int]
+    image: tuple[int, int]
+    output: tuple[int, int]
+
+
+def _lines(index: np.ndarray, lanes: np.ndarray) -> int:
+    return len(np.unique(index[lanes] // 16))
+
+
+@lru_cache(maxsize=4096)
+def _tiles(shape: _Shape) -> _Tiles:
+    """Walk the tiles of one plane, as the kernel's loops do (x before y in every pair)."""
+    (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
+    (w, h), (ow, oh) = shape.image, shape.output
+    lane = np.arange(g0 * g1)
+    rows = trips = loads = stores = lines = store_lines = 0
+    lanes = load_lanes = store_lanes = 0.0
+    for gy in range(ceil(h / (g1 * p1))):
+        for gx in range(ceil(w / (g0 * p0))):
+            first = []
+            for start, pad, kernel, stride in zip(
+                (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
+            ):
+                first.append(0 if start + pad < kernel else (start + pad - kernel) // stride + 1)
+            for wave in range(0, len(lane), 64):
+                x, y = lane[wave : wave + 64] % g0, lane[wave : wave + 64] // g0
+                for tj in range(0, tall, g1):
+                    inside = y + tj < tall
+                    rows += bool(inside.any())
+                    for ti in range(0, wide, g0):
+                        live = inside & (x + ti < wide)
+                        if not live.any():
+                            continue
+                        trips += 1
+                        lanes += live.sum()
+                        row, column = first[1] + y + tj, first[0] + x + ti
+                        seen = live & (row < oh) & (column < ow)
+                        loads += bool(seen.any())
+                        load_lanes += seen.sum()
+                        lines += _lines(row * ow + column, seen)
+                for k in range(p1):
+                    for m in range(p0):
+                        row, column = (gy * g1 + y) * p1 + k, (gx * g0 + x) * p0 + m
+                        seen = (row < h) & (column < w)
+                        stores += bool(seen.any())
+                        store_lanes += seen.sum()
+                        store_lines += _lines(row * w + column, seen)
+    return _Tiles(
+        rows, trips, lanes, loads, load_lanes, float(lines), stores, store_lanes, float(store_lines)
+    )
+
+
+def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
+    """All workgroups of a plane. The mask is what the allocation held, zeros: filter position 0 matches."""
+    (kw, kh), (sw, sh), (p0, p1) = shape.kernel, shape.stride, shape.pixels
+    share = min(64.0, shape.group[0] * shape.group[1] / waves)
+    high, across, pixels = ceil(kh / sh), ceil(kw / sw), p0 * p1
+    windows = high * across
+    one = block("sm7 s26 wt2 v23 br1", share)
+    lanes, seen = tiles.lanes / max(1, tiles.trips), tiles.load_lanes / max(1, tiles.loads)
+    if ceil(shape.tile[1] / shape.group[1]) > 1:
+        one += block("v15 s3 br1", share)
+        load = block("s1 br1 s3") * tiles.rows + block("v6 br1", share) * tiles.rows
+        load += block("v3 s2 br1 s1 wt1 lw1", lanes) * tiles.trips
+        load += block("v8 wt2 ld2 lw1 br1", seen) * tiles.loads
+    elif ceil(shape.tile[0] / shape.group[0]) > 1:
+        one += block("v14 s3 br2", share)
+        load = block("v2 s2 br1 s3 v5 wt1 lw1 br1", lanes) * tiles.trips
+        load += block("v9 wt2 ld2 lw1 br1", seen) * tiles.loads
+    else:
+        one += block("s1 v1")
+        load = block("v6 s4 br1 wt1 lw1", lanes) * tiles.trips
+        load += block("v15 wt2 ld2 lw1", seen) * tiles.loads
+    barrier = " ba1" if waves > 1 else ""
+    one += block(f"s1 v24 wt3{barrier}" if windows > 1 else f"s2 v14 wt2{barrier}", share)
+    test = block("s7 br2 v6 lr1 wt1", share) if windows > 1 else block("s7 br2 v12 lr1 wt1", share)
+    heads = 1 + 7 * (high - 1) + 3 * (across - 1) if windows > 1 else 0
+    advance = (15 if p1 > 1 else 10 if p0 > 1 else 0) if windows > 1 else 9
+    if across > 2:  # a loop, unrolled twice
+        test += block("v10 s4 br3", share) * 0.5
+    one += test * (windows * pixels) + block(f"v{heads}", share) * pixels
+    one += block(f"v{advance}", share) * (pixels - 1)
+    matches = ceil(p0 / sw) * ceil(p1 / sh)
+    one += block("v2 lr1 wt1", share / (sw * sh)) * matches
+    tail = "s3 v1 br1" if p0 > 1 else "s3 v2 br1"
+    one += block(tail, share) * pixels + block("v4" if p0 > 1 else "v6" if p1 > 1 else "s1", share)
+    store = "v8 st1" if p0 > 1 else "v5 st1" if p1 > 1 else "v11 st1"
+    store_lanes = tiles.store_lanes / max(1, tiles.stores)
+    return (one + block("en1")) * (groups * waves) + load + block(store, store_lanes) * tiles.stores
+
+
+def _average(
     kh: int,
     kw: int,
     sh: int,
@@ -108,24 +233,11 @@ def _maximum(
     columns: int,
     share: float,
     inside: float,
-    visible: float,
-) -> Counts:
-    windows = ceil(kh / sh) * ceil(kw / sw)
-    one = block("sm7 s26 wt2 v23 br1", share) + block("v15 s3 br1", share)
-    one += block("s1 br1 v3 s2 br1 s1 wt1 lw1", share) * (rows * columns)
-    one += block("v8 wt2 ld2 lw1 br1", visible) * (rows * columns) + block("s3 v6 br1", share) * rows
-    one += block("s4 v25 wt3 ba1 br1", share)
-    test = block("s3 br1") + block("v6 lr1 wt1 s3 br1", inside) + block("v2 lr1 wt1", inside) + block("s1")
-    one += test * (windows * pixels) + block("v23", inside) * pixels
-    return one + (block("s3 v2 br1", share) + block("v5 st1", inside)) * pixels + block("en1")
-
-
-def _average(
-    kh: int, kw: int, sh: int, sw: int, pixels: int, rows: int, columns: int, share: float, inside: float
+    waves: int,
 ) -> Counts:
     high, across = ceil(kh / sh), ceil(kw / sw)
     one = block("sm6 s28 wt2 v24 br1", share) + block("wt2 v27 s2 ld1 lw1", share) * (rows * columns)
-    one += block("s2 ba1 wt2 br1") + block("v35 s2 br1", share) * pixels
+    one += block("s2 ba1 wt2 br1" if waves > 1 else "s2 wt2 br1") + block("v35 s2 br1", share) * pixels
     row = block("s1 br1") + block("v9 s1", inside) + block("v24 lr1 wt1 s2 br1", inside) * across
     one += (row + block("s1 br1") + block("s3 v3 br1", inside)) * (high * pixels)
     return one + (block("s4 v2 br1", share) + block("v11 st1", inside)) * pixels + block("en1")

@@ -52,7 +52,7 @@ def transpose(facts: Facts) -> Profile:
     unit = facts.define("RD_BLCK") if opt else 1
     images = facts.define("N") if facts.grid[1] == 1 else 1
     items = facts.grid[0] * facts.grid[1]
-    waves = facts.workgroups * facts.waves_per_group
+    waves = -(-facts.grid[0] // 64) * facts.grid[1]  # the last workgroup of a row has only what it needs
     trips = waves * images
     counts = block(_TRANSPOSES[facts.kernel], items * images / max(1, trips)) * waves
     if images > 1:
@@ -82,6 +82,7 @@ def transpose(facts: Facts) -> Profile:
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=streams,
+        waves=waves,
         code_bytes=240.0,
         rounds=float(images),
         vgprs=16,
