@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import tempfile
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from apuflow.miopen.codeobject import BrokenObject, CodeObject, read_code_object
 from apuflow.miopen.compiler import Compiler, Runner, digest, run_on_host
 from apuflow.miopen.launch import Row
 
+_NO_ROOM = 1 << 16
 _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -186,6 +188,8 @@ def _failure(
     reason: str, gfx: str, row: Row, compiler: Compiler, log: Path, command: list[str]
 ) -> EngineError:
     messages = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    if shutil.disk_usage(log.parent).free < _NO_ROOM:  # then the compiler's own message had no room either
+        reason += "; the disk is full"
     first = next((line for line in messages if "error" in line.lower()), messages[0] if messages else "")
     wanted = f" for layer {row.layer}" if row.layer else ""
     return EngineError(
