@@ -1,0 +1,163 @@
+"""How runs of a real gem5 end: APUFLOW_TEST_GEM5=.../build/GCN3_X86/gem5.opt, inside its sources. Minutes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apuflow.containers import HostEngine, Limits
+from apuflow.containers.process import process_tree
+from apuflow.dnnmark import parse
+from apuflow.gem5.command import Gem5, Guest
+from apuflow.gem5.outcome import Expectation
+from apuflow.gem5.simulate import simulate
+from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
+from apuflow.launcher import build_launcher
+from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run
+from apuflow.miopen import launches
+from apuflow.miopen.compiler import host_compiler
+from apuflow.provenance import RunRecord, Status
+
+pytestmark = pytest.mark.gem5
+
+ROOT = Path(__file__).resolve().parents[2]
+# A matrix product: its kernel is this project's own, so MIOpen's sources are not needed.
+LAYER = (
+    "[DNNMark]\nrun_mode=standalone\n[FullyConnected]\nname=l\nn=20\nc=200\nh=1\nw=1\n"
+    "previous_layer=null\nnum_output=100\n"
+)
+OPTIONS: dict[str, Any] = {
+    "num-cpus": 3,
+    "num-compute-units": 4,
+    "cu-per-sa": 4,
+    "mem-size": "1GB",
+    "gfx-version": "gfx801",
+}
+Run = Callable[..., RunRecord]
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """Runs the layer's kernel on the real gem5, with changes; returns its record, published or not."""
+    named = os.environ.get("APUFLOW_TEST_GEM5")
+    if not named:
+        pytest.skip("APUFLOW_TEST_GEM5 does not name a gem5.opt")
+    binary = Path(named).resolve()
+    directory = Path(tempfile.mkdtemp(prefix=".gem5-test-", dir=ROOT))
+    found, compiler = launches(parse(LAYER), "fwd", 4), host_compiler(code_object=4)
+    objects = kernel_objects(found, "gfx801", compiler, directory)
+    build_kernel_objects(objects.values(), compiler, directory, directory)
+    paths = {row: item.path(directory).resolve() for row, item in objects.items()}
+    build_launcher("gcc", directory / "launcher")
+
+    def run(
+        options: dict[str, Any] | None = None,
+        change: Callable[[Process], Process] = lambda process: process,
+        **changes: Any,
+    ) -> RunRecord:
+        given = {**OPTIONS, **(options or {})}
+        planned = kernel_run(
+            found, gfx="gfx801", options=given, launcher=directory / "launcher", objects=paths
+        )
+        simulation = Simulation(
+            project=directory,
+            run_dir=directory / "run",
+            asked=Asked("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, "gfx801", "real"),
+            gem5=Gem5(binary, binary.parents[2] / "configs/example/apu_se.py"),
+            processes=tuple(change(process) for process in planned.processes),
+            container=HostEngine(),
+            launches=planned.launches,
+            **{"limits": Limits(wall_seconds=900, grace_seconds=60), **changes},
+        )
+        try:
+            record = simulate(simulation)
+        except RunFailed as failed:
+            assert not (directory / "run/run.json").exists()
+            return failed.record
+        assert (directory / "run/run.json").exists()
+        return record
+
+    yield run
+    shutil.rmtree(directory)
+
+
+def test_a_run_is_proven(run: Run) -> None:
+    record = run(compress="zst")
+    assert (record.status, record.statistics) == (Status.COMPLETED, "stats.txt.zst")
+    assert record.ticks is not None
+    assert record.peak_memory_bytes is not None
+    assert record.peak_memory_bytes > 100 << 20
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "evidence"),
+    [
+        ({"abs-max-tick": 1_000_000_000}, Status.INCOMPLETE, "simulate() limit reached"),
+        ({"no-such-option": 3}, Status.CONFIG_ERROR, "unrecognized arguments: --no-such-option=3"),
+        ({"mem-type": "DDR9"}, Status.CONFIG_ERROR, "invalid choice: 'DDR9'"),
+        ({"gfx-version": "gfx803"}, Status.CONFIG_ERROR, "Incorrect gfx version for APU"),
+        ({"CUExecPolicy": "NONE"}, Status.CONFIG_ERROR, "fatal: "),
+        ({"mem-size": "2MB"}, Status.GUEST_OUT_OF_MEMORY, "increase size of physical memory"),
+    ],
+)
+def test_options_that_end_a_run(run: Run, options: dict[str, Any], status: Status, evidence: str) -> None:
+    record = run(options)
+    assert (record.status, evidence in record.evidence) == (status, True), record.evidence
+
+
+def test_a_wall_limit_is_a_timeout(run: Run) -> None:
+    record = run(limits=Limits(wall_seconds=3, grace_seconds=60))
+    assert (record.status, record.exit_code) == (Status.TIMEOUT, 0)
+
+
+def test_memory_beyond_the_limit(run: Run) -> None:
+    record = run(limits=Limits(memory_bytes=100 << 20, wall_seconds=900))
+    assert record.status is Status.HOST_OUT_OF_MEMORY
+
+
+def test_a_kill_from_outside_is_never_a_result(run: Run) -> None:
+    def kill() -> None:
+        for pid in process_tree(os.getpid())[1:]:
+            os.kill(pid, signal.SIGKILL)
+
+    timer = threading.Timer(4.0, kill)
+    timer.start()
+    record = run(on_failure="record")
+    timer.cancel()
+    assert (record.status, record.exit_code) == (Status.INTERRUPTED, 137)
+
+
+def test_a_signal_to_us_is_never_a_result(run: Run) -> None:
+    timer = threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.start()
+    record = run(on_failure="record")
+    timer.cancel()
+    assert record.status is Status.INTERRUPTED
+
+
+def test_a_guest_that_fails_has_full_statistics_and_no_record(run: Run) -> None:
+    def without_list(process: Process) -> Process:
+        return replace(process, guest=replace(process.guest, arguments=("nonesuch.list",)))
+
+    record = run(change=without_list)
+    assert record.status is Status.GUEST_FAILURE
+    assert record.ticks is not None
+
+
+def test_todays_libc_is_refused_by_the_simulated_cpu(run: Run) -> None:
+    """A program of this machine: a newer C library stops, an older one runs but launches no kernel."""
+
+    def of_this_machine(process: Process) -> Process:
+        return Process(Guest(Path("/bin"), "true"), process.options, Expectation())
+
+    record = run(change=of_this_machine)
+    assert record.status in (Status.GUEST_FAILURE, Status.GEM5_FATAL, Status.GEM5_PANIC)
