@@ -37,6 +37,20 @@ def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
     return f"{head} ld{window} st{2 * ahead}", loop, f"{tail} st{2 * after}", code * window / 5
 
 
+_UNROLLED = {1: (18, 218, 43, 18, 6), 2: (10, 376, 75, 18, 6), 4: (8, 690, 139, 19, 7)}
+"""Read unit -> up to how many channels the compiler unrolls the loop (windows of 5); VALU instructions at 5
+channels and per further one, SALU and waits at 5 channels (one more per channel)."""
+
+
+def _unrolled(unit: int, channels: int) -> str:
+    """The whole wavefront without a loop."""
+    _, valu, each, salu, waits = _UNROLLED[unit]
+    more = channels - 5
+    nops = f" no{(5, 6, 8, 11)[more]}" if unit == 4 else ""
+    text = f"sm8 v{valu + each * more} s{salu + more} ld{channels} st{2 * channels} wt{waits + more} en1"
+    return text + nops
+
+
 def lrn_forward(facts: Facts) -> Profile:
     """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
@@ -56,6 +70,8 @@ def lrn_forward(facts: Facts) -> Profile:
     one = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
     if plane > 64 and unit == 2:
         one += block("s1")
+    if window == 5 and channels <= _UNROLLED[unit][0]:
+        one = block(_unrolled(unit, channels), share)
     counts = one * waves
     elements = batch * channels * plane
     span = span_lines(4 * unit * min(64, lanes_total), 4 * plane)

@@ -26,6 +26,15 @@ def _window(facts: Facts) -> None:
         )
 
 
+def _span(tile: int, width: int, plane: int) -> float:
+    """Lines of a wavefront's access: rows of the tile, which follow one another where it is as wide as the
+    image."""
+    if width <= tile:
+        run = min(width * 64 // tile, plane)
+        return span_lines(4 * run, 4 * run)
+    return 64 / tile * span_lines(4 * tile, 4 * width)
+
+
 def across_backward(facts: Facts) -> Profile:
     """``MIOpenLRNAcrossChannelsBwd1``: four buffers read and one written per channel."""
     c, plane = facts.define("MLO_LRN_N_CHANNELS"), facts.define("MLO_LRN_TOP_CHANNEL_STRIDE")
@@ -33,8 +42,8 @@ def across_backward(facts: Facts) -> Profile:
     groups, waves, batch = facts.workgroups, facts.waves_per_group, facts.grid[2]
     share = batch * plane / (groups * waves)
     more = window - WINDOW
-    if c < window + 4:
-        one = block(f"sm8 wt18 v{round(61.5 * c)} s25 ld{4 * c} st{c} en1", share)
+    if c < window + 10:  # unrolled
+        one = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
     else:
         ahead, after = window - window // 2, window // 2
         pairs, odd = divmod(c - window, 2)
@@ -43,12 +52,15 @@ def across_backward(facts: Facts) -> Profile:
         head = f"sm8 s23 wt{11 + 2 * max(0, more)} v{round(241 + 42.5 * more)} ld{first} st{ahead} br1"
         tail = f"s9 v{round(79 + 18.5 * more)} ld{4 * c - inner - first} wt2 st{after} en1"
         one = block(head, share) + block(tail, share)
-        one += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
-        one += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
+        if odd:
+            one += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
+            one += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
+        else:
+            one += block(f"v{142 + 6 * more} ld8 s2 wt5 st2 br1", share) * pairs + block("s2 wt2")
     counts = one * (groups * waves)
     visits = float(c * groups * waves)
     tile = facts.define("MLO_LRN_GROUP_SZ0")
-    span = 64 / tile * span_lines(4 * min(tile, width), 4 * width) * share / 64
+    span = _span(tile, width, plane)
     elements = batch * c * plane
     sharing = max(1.0, min(groups / batch, 4096 / (4 * 64 * waves)))
     lines, pages = lines_of(elements), pages_of(elements)
@@ -117,7 +129,7 @@ def _tiled(
     lines, pages = lines_of(elements), pages_of(elements)
     sharing = max(1.0, 4096 / (4 * plane), 4096 / (256 * pixels * waves))
     each = loads / reads * groups * waves
-    per_load = 64 / g0 * span_lines(4 * min(g0, width), 4 * width)
+    per_load = _span(g0, width, plane)
     load = Stream(
         "load", each, min(each * per_load, 2.0 * lines), lines, pages, "group", 4096.0,
         page_group=float(waves), sharing=sharing, line_sharing=1.3,
