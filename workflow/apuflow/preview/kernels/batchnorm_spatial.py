@@ -19,62 +19,74 @@ from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_li
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One kernel: text per wavefront, per element of a work-item in its two loops, at the end; and its
-    traffic.
+    """One kernel, as text of blocks.
 
-    ``unit``: elements that a load brings. ``reads``, ``again``: buffers read in the first and second loop.
+    Attributes:
+        head: each wavefront, all of its fixed parts. once: one wavefront of a workgroup, in one lane.
+        first, second: the two loops over the elements of a work-item; per element, after division by
+            ``scale``. start, middle: a wavefront's entry into each, if it has elements.
+        reads, again: buffers read in the first and second loop. unit: elements that a load brings.
     """
 
     head: str
+    once: str
+    start: str
     first: str
+    middle: str
     second: str
-    tail: str
     reads: int
     again: int
     writes: int
     reduces: bool
     code: float
     unit: int = 1
+    scale: int = 1
 
 
-_REDUCE = "s5 v17 wt2 ba1 no7"
 _PASSES: dict[tuple[str, int], _Pass] = {
     ("MIOpenBatchNormFwdTrainSpatial", 0): _Pass(
-        "sm13 s16 v22 wt4 ba1 br3", "v8 ld1 wt1", "v9 st1", "v15 s6 br2 lr1 wt1", 1, 0, 1, True, 900.0
+        "s14 sm8 v38 wt6 ba3 br5 no7 en1", "s14 sm6 v18 wt5 lw1 st4", "v3 s1 sm1 br1 wt1", "v7 s1 ld1",
+        "v2 s1 br1 lr1 wt1", "v8 s1 st1", 1, 0, 1, True, 900.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatial", 1): _Pass(
-        "sm13 s17 v11 wt4 ba1 br2", "v15 ld1 s1 wt1 br1", "v16 ld1 s1 wt2 st1 br1", "v19 s9 br2 lr1",
-        1, 1, 1, True, 1280.0,
+        "s15 sm9 v27 wt6 ba3 br5 no7 en1", "s14 sm6 v18 wt5 lw1 st4", "v4 s4", "v15 ld1 s1 wt1 br1",
+        "v4 s4", "v16 ld1 s1 wt2 st1 br1", 1, 1, 1, True, 1280.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatialMeanVariance", 2): _Pass(
-        "sm4 v11 wt1 s9 br1", "v7 ld1 s1 wt2 br1", "", "v12 s4 br1", 1, 0, 0, True, 592.0
+        "sm4 v23 wt3 s14 ba1 br3 no7 en1", "s3 v11 st2", "sm1", "v27 ld4 s4 wt5 br2", "", "",
+        1, 0, 0, True, 592.0, 1, 4,
     ),
     ("MIOpenBatchNormFwdTrainSpatialFinalMeanVariance", 2): _Pass(
-        "sm12 s28 wt4 v58 br6 ba1", "", "", "v20 s8 br2 wt2", 0, 0, 0, True, 1112.0
+        "sm12 s36 wt7 v66 br7 ba2 no7 en1", "v44 ld4 st6 wt4 s1 br1", "", "", "", "",
+        0, 0, 0, True, 1112.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatialNorm", 2): _Pass(
-        "sm4 v8 s14 wt3 br2 lr2 ba1", "", "v10 wt2 ld1 s1 st1 br1", "", 0, 1, 1, False, 524.0
+        "sm3 v4 s11 wt3 br2 ba1 en1", "sm3 v21 wt3 s3 ld4 lw2", "", "", "v4 sm1 lr2 s1 br1",
+        "v42 wt6 ld4 s5 st4 br3", 0, 1, 1, False, 524.0, 1, 4,
     ),
     ("MIOpenBatchNormBwdSpatial", 0): _Pass(
-        "sm8 s10 v13 wt5 ba1 br2 lr1", "v10 ld2 wt2", "v10 st1", "s6 v4 br2 lr1 wt1", 2, 0, 1, True, 800.0
+        "sm4 s14 v23 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v4 s2 sm1 br1 wt2", "v11 ld2",
+        "v5 s2 br1 lr1 wt1", "v7 st1", 2, 0, 1, True, 800.0,
     ),
     ("MIOpenBatchNormBwdSpatial", 3): _Pass(
-        "sm9 s14 v11 wt4 ba1 br2 lr1", "v11 ld2 wt2", "v15 ld2 wt2 st1", "s9 v9 br2 lr1 wt2 ba1",
-        2, 2, 1, True, 2028.0,
+        "sm6 s12 v21 wt10 ba4 br3 lr2 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v1", "v12 ld2", "v4", "v7 st1",
+        2, 0, 1, True, 2028.0,
     ),
     ("MIOpenBatchNormBwdSpatial", 1): _Pass(
-        "sm11 s14 v17 wt4 ba1 br2 lr1", "v25 ld2 s1 wt2 br1", "v19 ld2 s1 wt1 ba1 st1 br1",
-        "s9 v11 br2 lr1 ba1 wt2",
-        2, 2, 1, True, 1216.0, 4,
+        "sm6 s16 v39 wt8 ba4 br3 lr2 no7 en1", "s12 sm5 v8 wt2 lw1 st2", "", "v52 ld4 s2 wt4 br1",
+        "", "v160 ld16 no4 s8 wt8 ba4 st8 br4", 2, 2, 1, True, 1216.0, 4, 8,
     ),
     ("MIOpenBatchNormBwdSpatialDScaleDBias", 2): _Pass(
-        "sm8 v20 wt3 s14 br2 ba1 lr2", "v11 ld2 s1 wt2 br1", "", "v12 s4 br1", 2, 0, 0, True, 700.0
+        "sm8 v34 wt5 s19 br4 ba2 lr2 no7 en1", "s3 v12 st2", "", "v11 ld2 s1 wt2 br1", "", "",
+        2, 0, 0, True, 700.0,
     ),
     ("MIOpenBatchNormBwdSpatialFinalDScaleDBias", 2): _Pass(
-        "sm10 s24 wt4 v40 br6 ba1", "", "", "v12 s6 br2 wt2", 0, 0, 0, True, 900.0
+        "sm10 s32 wt7 v58 br7 ba2 no7 en1", "v40 ld4 st4 wt4 s1 br1", "", "", "", "",
+        0, 0, 0, True, 900.0,
     ),
     ("MIOpenBatchNormBwdSpatialDX", 2): _Pass(
-        "sm8 v16 s16 wt4 br2 lr2 ba1", "", "v18 wt3 ld2 s1 st1 br1", "", 0, 2, 1, False, 640.0
+        "sm8 v16 s16 wt4 br2 lr2 ba1 en1", "sm3 v21 wt3 s3 ld4 lw2", "", "", "", "v18 wt3 ld2 s1 st1 br1",
+        0, 2, 1, False, 640.0,
     ),
 }  # fmt: skip
 
@@ -87,21 +99,23 @@ def spatial(facts: Facts) -> Profile:
     groups, waves = facts.workgroups, facts.waves_per_group
     items = groups * waves * 64
     elements = n * c * hw
-    share = max(0.0, elements / items)
-    lanes = 64.0
-    if variant == 2:
-        share, lanes = float(n), 64.0 * elements / n / items
-    elif share < 1.0:
-        lanes, share = 64.0 * share, 1.0
-    trips = ceil(share)
-    first, second = trips / part.unit, float(trips)
-    one = block(part.head) + block(part.first, lanes) * first + block(part.second, lanes) * second
+    share = elements / items
+    if variant == 2:  # a work-item takes its pixel of every image
+        share = float(n)
+    # Wavefronts of a workgroup with elements, their trips, mean lanes.
+    each = elements / groups
+    trips = n * ceil(each / n / 64) if variant == 2 else ceil(each / 64)
+    busy, lanes = min(waves, trips), each / trips
+    one = block(part.head) * waves + block(part.once, 1.0)
+    one += (block(part.start, lanes) + block(part.middle, lanes)) * busy
+    one += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
     if part.reduces:
-        one += block(_REDUCE) + block("lr2 v6 wt2 br1") * waves + block("v2 lw2", 1.0)
-    one += block(part.tail) + block("en1")
-    spilled = max(0.0, share * part.reads - 12.0) if variant in (0, 3) and not part.again else 0.0
-    one += block("ld1 st1 wt1") * spilled
-    counts = one * (groups * waves)
+        one += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
+    # A workgroup of 16 wavefronts leaves 64 registers to each.
+    room = 48.0 if waves > 4 else 200.0
+    spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
+    one += block("ld1 st1 wt1") * (spilled * waves)
+    counts = one * groups
     return _profile(facts, part, counts, elements, share, spilled)
 
 
@@ -112,6 +126,7 @@ def _profile(
     hw = facts.define("MIO_BN_HW")
     lines, pages = lines_of(elements), pages_of(elements)
     accesses = elements / 64 * span_lines(256, 4 * hw)
+    spread = 2.0 if part.unit > 1 else 1.0  # the second loop takes neighbours one after the other
     sharing = max(1.0, 4096 / (4 * hw))
     streams = []
     for number in range(max(part.reads, part.again)):
@@ -120,7 +135,7 @@ def _profile(
             Stream(
                 "load",
                 elements / 64 * passes / (part.unit if passes == 1 else 1),
-                accesses * passes,
+                accesses * ((number < part.reads) + (number < part.again) * spread),
                 lines,
                 pages,
                 "group",
@@ -133,8 +148,8 @@ def _profile(
     if part.writes:
         streams.append(
             Stream(
-                "store", elements / 64, accesses, lines, pages, page_group=4.0, sharing=sharing, lockstep=0.5,
-                resident=False,
+                "store", elements / 64, accesses * spread, lines, pages, page_group=4.0, sharing=sharing,
+                lockstep=0.5, resident=False,
             )
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
