@@ -16,6 +16,14 @@ _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s
 _STEP = {(0, 0): "v21", (1, 0): "v20", (0, 1): "v22", (1, 1): "v21"}
 
 
+def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[float, float]:
+    """Loads and lines of one operand for one row of tiles of the other: ``outer`` x k elements, in memory
+    along k or along ``outer``."""
+    if along_k:
+        return float(ceil(outer / 4) * steps), outer * steps * span_lines(min(64, 4 * k), 4 * k)
+    return float(tiles * ceil(k / 4)), k * tiles * span_lines(min(64, 4 * outer), 4 * outer)
+
+
 def sgemm(facts: Facts) -> Profile:
     """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
     m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
@@ -27,22 +35,28 @@ def sgemm(facts: Facts) -> Profile:
     one += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
     one += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
     one += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (block("v5 ld1 wt1 br1") if added else block("v1"))
-    counts = one * (groups * waves)
     tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
-    loads = float(steps * groups * waves)
-    # A wavefront reads four rows of 16 consecutive floats.
-    lines_a = loads * 4 * span_lines(64, 4 * facts.integer("lda"))
-    lines_b = loads * 4 * span_lines(64, 4 * facts.integer("ldb"))
-    stores = float(groups * waves)
-    written = stores * 4 * span_lines(64, 4 * m)
+    # A wavefront has four rows of a tile; it skips those outside the matrix.
+    loads_a, lines_a = _reads(m, k, form[0] == 1, tiles_m, steps)
+    loads_b, lines_b = _reads(n, k, form[1] == 0, tiles_n, steps)
+    loads_a, lines_a, loads_b, lines_b = (
+        number * batch
+        for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
+    )
+    stores = float(ceil(n / 4) * tiles_m * batch)
+    written = n * tiles_m * batch * span_lines(min(64, 4 * m), 4 * m)
+    counts = one * (groups * waves)
+    counts += block("v3 s3 br2 ld1") * (loads_a + loads_b - 2.0 * steps * groups * waves)
+    skipped = stores - groups * waves
+    counts += block("v11 st1 ld1" if added else "v11 st1") * skipped
     a, b, c = m * k, n * k, m * n
     streams: tuple[Stream, ...] = (
         Stream(
-            "load", loads, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
+            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
             float(tiles_n), 0.5, line_sharing=float(tiles_n),
         ),
         Stream(
-            "load", loads, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
+            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
             float(tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(

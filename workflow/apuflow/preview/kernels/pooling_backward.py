@@ -115,13 +115,13 @@ class _Tiles(NamedTuple):
     """Wavefront trips over all tiles of a plane: with lanes in the tile, with lanes in the output image;
     their lanes and lines; stores and their lines."""
 
-    rows: int
-    trips: int
+    rows: float
+    trips: float
     lanes: float
-    loads: int
+    loads: float
     load_lanes: float
     load_lines: float
-    stores: int
+    stores: float
     store_lanes: float
     store_lines: float
 
@@ -141,16 +141,24 @@ def _lines(index: np.ndarray, lanes: np.ndarray) -> int:
     return len(np.unique(index[lanes] // 16))
 
 
+def _positions(count: int) -> list[tuple[int, int]]:
+    """Tiles along one side that stand for all, and how many each stands for: those inside are alike."""
+    if count <= 4:
+        return [(number, 1) for number in range(count)]
+    return [(0, 1), (1, count - 3), (count - 2, 1), (count - 1, 1)]
+
+
 @lru_cache(maxsize=4096)
 def _tiles(shape: _Shape) -> _Tiles:
     """Walk the tiles of one plane, as the kernel's loops do (x before y in every pair)."""
     (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
     (w, h), (ow, oh) = shape.image, shape.output
     lane = np.arange(g0 * g1)
-    rows = trips = loads = stores = lines = store_lines = 0
-    lanes = load_lanes = store_lanes = 0.0
-    for gy in range(ceil(h / (g1 * p1))):
-        for gx in range(ceil(w / (g0 * p0))):
+    sums = np.zeros(9)
+    for gy, many in _positions(ceil(h / (g1 * p1))):
+        for gx, times in _positions(ceil(w / (g0 * p0))):
+            rows = trips = loads = stores = lines = store_lines = 0
+            lanes = load_lanes = store_lanes = 0.0
             first = []
             for start, pad, kernel, stride in zip(
                 (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
@@ -179,9 +187,9 @@ def _tiles(shape: _Shape) -> _Tiles:
                         stores += bool(seen.any())
                         store_lanes += seen.sum()
                         store_lines += _lines(row * w + column, seen)
-    return _Tiles(
-        rows, trips, lanes, loads, load_lanes, float(lines), stores, store_lanes, float(store_lines)
-    )
+            found = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
+            sums += many * times * np.array(found, dtype=np.float64)
+    return _Tiles(*(float(number) for number in sums))
 
 
 def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
