@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,12 +91,37 @@ def load_record(file: str | Path) -> dict[str, Any]:
     missing = [key for key in ("engine", "workload") if not isinstance(record, dict) or key not in record]
     if missing:
         raise AnalysisError("the run record lacks a key", file=file, key=missing[0])
-    for key in ("options", "axes", "provenance"):
-        value = record.get(key)
-        # a preview batch names its axes in a list
-        if not (value is None or isinstance(value, dict) or (key == "axes" and isinstance(value, list))):
-            raise AnalysisError("the run record is damaged", file=file, key=key, remedy=_REMEDY)
+    damaged = next(_damage(record), None)
+    if damaged is not None:
+        raise AnalysisError("the run record is damaged", file=file, key=damaged, remedy=_REMEDY)
     return dict(record)
+
+
+_NUMBERS = ("wall_seconds", "peak_memory_bytes")
+
+
+def _damage(record: Mapping[str, Any]) -> Iterator[str]:
+    """Keys whose values cannot stand in a row."""
+    for name in (*(column.name for column in IDENTITY), "release", "gfx", "evidence", "bound"):
+        if not isinstance(record.get(name), str | None):
+            yield name
+    for name in _NUMBERS:
+        if isinstance(value := record.get(name), bool) or not isinstance(value, int | float | None):
+            yield name
+    for name in ("options", "axes", "provenance"):
+        value = record.get(name)
+        if isinstance(value, Mapping) and name == "axes" and record.get("engine") == "preview":
+            continue  # a batch lists each axis's values
+        if isinstance(value, Mapping):
+            for key, cell in value.items():
+                wanted = name != "provenance" or key in _PROVENANCE
+                if wanted and not isinstance(cell, str | int | float | None):
+                    yield f"{name}.{key}"
+        elif name == "axes" and isinstance(value, list):  # a preview batch names its axes only
+            if not all(isinstance(axis, str) for axis in value):
+                yield name
+        elif value is not None:
+            yield name
 
 
 def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[Path, ...]:

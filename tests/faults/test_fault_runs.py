@@ -170,7 +170,7 @@ def _statistics() -> bytes:
     import lzma
 
     data = Path(__file__).resolve().parents[1] / "data/gem5_runs/stats"
-    return lzma.open(data / "softmax_fwd-100x1000x1x1-u4.txt.xz").read()
+    return lzma.decompress((data / "softmax_fwd-100x1000x1x1-u4.txt.xz").read_bytes())
 
 
 # statistics of a proven run, touched afterwards -------------------------------------------------------------

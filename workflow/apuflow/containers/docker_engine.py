@@ -26,7 +26,7 @@ from apuflow.containers.process import kernel_oom_kills
 from apuflow.containers.stopping import StopWatch, intervals
 from apuflow.errors import EngineError
 
-_AWAY_SECONDS = 30.0
+_AWAY_SECONDS = 300.0
 _MOST_OF_A_LIMIT = 1 << 13
 _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerException)
 
@@ -35,7 +35,8 @@ class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
     away_seconds = _AWAY_SECONDS
-    """How long the engine may not answer before its job counts as lost (a restart takes seconds)."""
+    """How long the engine may not answer before its job counts as lost: a restart takes seconds, an
+    upgrade that keeps containers alive or a host without air a few minutes, and a run may be worth days."""
 
     def __init__(self, name: str = "docker", socket: str | None = None) -> None:
         self.name = name
