@@ -103,7 +103,8 @@ _NUMBERS = ("wall_seconds", "peak_memory_bytes")
 def _damage(record: Mapping[str, Any]) -> Iterator[str]:
     """Keys whose values cannot stand in a row."""
     for name in (*(column.name for column in IDENTITY), "release", "gfx", "evidence", "bound"):
-        if not isinstance(record.get(name), str | None):
+        value = record.get(name)
+        if not (isinstance(value, str | None) or value != value):  # a frame's own "nothing" is NaN
             yield name
     for name in _NUMBERS:
         if isinstance(value := record.get(name), bool) or not isinstance(value, int | float | None):
