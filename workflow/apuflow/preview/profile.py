@@ -61,6 +61,7 @@ class Profile:
         walk_rounds: page walks that it waits for in its loads.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
+        joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         scalar_rounds: times it waits for scalar loads from a page of their own.
         active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
@@ -77,6 +78,7 @@ class Profile:
     rounds: float
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
+    joined_rounds: float = 0.0
     scalar_rounds: float = 2.0
     active: tuple[int, ...] = ()
     lds_bytes: int = 0

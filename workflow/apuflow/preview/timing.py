@@ -66,7 +66,8 @@ def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> l
     from_memory = misses / flow.tcp_loads if flow.tcp_loads else 0.0
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
-    delay = profile.rounds * load + profile.walk_rounds * lat.walk + counts.instructions / waves * lat.step
+    delay = profile.rounds * load + profile.joined_rounds * max(0.0, lat.store - load)
+    delay += profile.walk_rounds * lat.walk + counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
     delay += lat.store * (profile.store_rounds + 1.0) + lat.walk if counts.stores else 0.0
     lines = profile.code_bytes / 64.0

@@ -42,6 +42,16 @@ class _Pass:
     unit: int = 1
     scale: int = 1
 
+    @property
+    def first_rounds(self) -> float:
+        """Waits for loads per element of the first loop (unrolled, but where all is kept in registers)."""
+        return 0.0 if not self.again and self.writes else 0.5 / self.unit
+
+    @property
+    def second_rounds(self) -> float:
+        """Waits for loads per element of the second loop."""
+        return {0: 0.0, 1: 0.5, 2: 0.75}[self.again]
+
 
 _PASSES: dict[tuple[str, int], _Pass] = {
     ("MIOpenBatchNormFwdTrainSpatial", 0): _Pass(
@@ -168,9 +178,10 @@ def _profile(
         counts=counts,
         streams=tuple(streams),
         code_bytes=part.code,
-        rounds=2.0 + share * (part.reads > 0) / part.unit + share * (part.again > 0),
+        rounds=(part.reads > 0) * (0.5 + part.first_rounds * share) + part.second_rounds * share,
         walk_rounds=1.0 + min(share, 4.0),
-        store_rounds=share * (part.again > 0 and part.writes > 0),
+        store_rounds=part.second_rounds * share if part.again == 1 and part.writes else 0.0,
+        joined_rounds=0.5 * share if part.again == 2 and part.writes else 0.0,
         lds_bytes=256,
         vgprs=24,
         sgprs=40,

@@ -70,7 +70,8 @@ def lrn_forward(facts: Facts) -> Profile:
     one = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
     if plane > 64 and unit == 2:
         one += block("s1")
-    if window == 5 and channels <= _UNROLLED[unit][0]:
+    unrolled = window == 5 and channels <= _UNROLLED[unit][0]
+    if unrolled:
         one = block(_unrolled(unit, channels), share)
     counts = one * waves
     elements = batch * channels * plane
@@ -101,7 +102,8 @@ def lrn_forward(facts: Facts) -> Profile:
         counts=counts,
         streams=streams,
         code_bytes=code,
-        rounds=float(channels - window + 1),
+        rounds=float(channels if unrolled else channels - 2),
+        joined_rounds=float(channels - 3),
         walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / 4096)),
         vgprs=64,
         sgprs=40,

@@ -77,6 +77,7 @@ def across_backward(facts: Facts) -> Profile:
         streams=(*loads, store),
         code_bytes=3192.0,
         rounds=float(2 * c),
+        joined_rounds=float(c - 1),
         walk_rounds=max(1.0, min(float(c), c * plane / 1024)),
         vgprs=32,
         sgprs=32,

@@ -101,7 +101,7 @@ def pooling_backward(facts: Facts) -> Profile:
         counts=counts,
         streams=(gradient, mask, result) if maximum else (gradient, result),
         code_bytes=520.0 + 692.0 * pixels if maximum else 900.0 + 140.0 * pixels,
-        rounds=float(rows * columns),
+        rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
         lds_bytes=wide * tall * (5 if maximum else 4),
         vgprs=48,

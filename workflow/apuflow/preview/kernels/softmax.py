@@ -224,7 +224,7 @@ def softmax(facts: Facts) -> Profile:
         streams=tuple(streams),
         code_bytes=code,
         rounds=rounds,
-        store_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
+        joined_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
         lds_bytes=1024,
         vgprs=16,
         sgprs=36,
