@@ -93,9 +93,12 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         touching = stream.page_group * stream.sharing
         pages += stream.pages
         lockstep = stream.lockstep * together
-        walk_tokens += stream.pages * waves * (1.0 + lockstep * (sharers - 1.0) / 3.0)
+        # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
+        apart = min(window, resident / touching) if profile.waves_per_group == 1 else 1.0
+        held = stream.pages * waves / parallel_walks(apart)
+        walk_tokens += held * (1.0 + lockstep * (sharers - 1.0) / 3.0)
         if sharers >= 1.5:
-            wanted = min(window / waves / sharers, resident * profile.waves_per_group / touching)
+            wanted = min(window / waves, resident * profile.waves_per_group / touching)
             serial += stream.pages * lockstep / parallel_walks(used * wanted)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:

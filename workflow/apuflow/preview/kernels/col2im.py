@@ -126,7 +126,7 @@ def col2im(facts: Facts) -> Profile:
             256.0 * kw * 4,
             page_group=1.2,
             sharing=4.0,
-            lockstep=0.5,
+            lockstep=0.6,
         ),
         Stream(
             "store",
@@ -136,7 +136,6 @@ def col2im(facts: Facts) -> Profile:
             pages_of(pixels),
             page_group=4.0,
             sharing=4.0,
-            lockstep=0.5,
             resident=False,
         ),
     )
