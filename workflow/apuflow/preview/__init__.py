@@ -2,7 +2,7 @@
 
 from apuflow.preview.engine import kernels_frame, run
 
-PREVIEW_VERSION = "1"
+PREVIEW_VERSION = "2"
 """Part of every preview point's identity: changes whenever the model's numbers change."""
 VERSION = PREVIEW_VERSION
 

@@ -16,6 +16,7 @@ from typing import Any
 from apuflow.dnnmark import Direction, parse
 from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
+from apuflow.preview.engine import barrier_slots
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import DEFAULTS, Machine, Value, machine
 
@@ -47,7 +48,7 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
 def row_machine(row: Mapping[str, Any]) -> Machine:
     """Machine of a run from its option columns."""
     options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
-    return machine(options)
+    return machine(options, barrier_slots=barrier_slots(text(row, "release")))
 
 
 def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, object]]:
