@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,7 +87,8 @@ def make_project(directory: Path, points: int) -> Gem5Project:
         "layer": {"n": list(range(1, -(-points // each) + 1))},
     }
     project.sweep(SWEEP, axes=axes, on_failure="record", limits={"max_points": 10 * points + each})
-    done = project.run("--until", "gem5", "dnnmark", "kernel_database", "mmap", "--", TABLE)
+    project.sweep("first", axes={"num-compute-units": [1]})
+    done = project.run("results/first/softmax_fwd.csv")
     if done.returncode != 0:
         raise SystemExit(done.stdout + done.stderr)
     return project
@@ -106,7 +108,7 @@ def measure(project: Gem5Project, points: int, kills: int, cores: int, chance: r
         lost += sum(after.get(path) != mark for path, mark in before.items())
     seconds = time.monotonic() - started
     frame = pd.read_csv(project.root / TABLE)
-    tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in project.records()]
+    tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in records(project)]
     again = timed(project, "--", TABLE)
     print(
         f"time per run              {seconds / count:.2f} s ({cores} cores; {seconds:.0f} s, {kills} kills)"
@@ -130,6 +132,11 @@ def expected(project: Gem5Project) -> int:
     return int(done.stdout)
 
 
+def records(project: Gem5Project) -> Iterator[Path]:
+    """Records of the sweep's points; the first sweep's own point is none of them."""
+    return (path for path in project.records() if not path.parent.name.startswith("u1-"))
+
+
 def timed(project: Gem5Project, *arguments: str) -> float:
     start = time.monotonic()
     done = project.run(*arguments)
@@ -141,14 +148,14 @@ def timed(project: Gem5Project, *arguments: str) -> float:
 def proven(project: Gem5Project) -> dict[Path, tuple[int, int]]:
     """Statistics of finished runs, with what would show that a run was made again."""
     found = {}
-    for path in project.records():
+    for path in records(project):
         statistics = path.with_name("stats.txt")
         record = json.loads(path.read_text())
         found[statistics] = (statistics.stat().st_mtime_ns, int(record["attempt"]))
     return found
 
 
-def run_until(project: Gem5Project, cores: int, records: int | None) -> Watch:
+def run_until(project: Gem5Project, cores: int, wanted: int | None) -> Watch:
     """Start the workflow; kill it outright once there are this many records. None: let it end."""
     process = subprocess.Popen(
         [str(SNAKEMAKE), "--cores", str(cores), "-q", "all", "--", TABLE],
@@ -162,7 +169,7 @@ def run_until(project: Gem5Project, cores: int, records: int | None) -> Watch:
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     while process.poll() is None:
-        if records is not None and len(project.records()) >= records:
+        if wanted is not None and len(list(records(project))) >= wanted:
             time.sleep(random.random())
             process.send_signal(signal.SIGKILL)
             break
@@ -170,7 +177,7 @@ def run_until(project: Gem5Project, cores: int, records: int | None) -> Watch:
     process.wait()
     watch.stop()
     thread.join()
-    if records is None and process.returncode != 0:
+    if wanted is None and process.returncode != 0:
         raise SystemExit(f"the workflow ended with status {process.returncode}")
     return watch
 
