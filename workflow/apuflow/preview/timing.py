@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 
 DATA_BYTES, CONTROL_BYTES = 72.0, 8.0
 """Network message sizes (``Network::MessageSizeType_to_int``)."""
+LDS_BUS = 8.0
+"""Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
+accesses follow each other strictly (``LdsState::processPacket``)."""
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 HEAD = 7
@@ -82,7 +85,7 @@ def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> l
         waves,
         counts.scalar_issues / waves * period,
         counts.valu / waves * period / machine.simds,
-        counts.lds / waves * (4.0 + profile.lds_conflicts * machine.lds_penalty) * machine.gpu_ns,
+        counts.lds / waves * (LDS_BUS + (1.0 + profile.lds_conflicts) * machine.lds_penalty) * machine.gpu_ns,
         counts.vector_memory / waves * period,
         tokens / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
