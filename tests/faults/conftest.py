@@ -72,6 +72,13 @@ def project_copy(copies: CopyProject) -> Gem5Project:
 
 
 @pytest.fixture
+def two(project_copy: Gem5Project) -> Gem5Project:
+    """A sweep of a point that is done (4 CUs) and one that is not (8 CUs)."""
+    project_copy.sweep("two", axes={"num-compute-units": [4, 8]})
+    return project_copy
+
+
+@pytest.fixture
 def mounted() -> Iterator[Callable[..., Path]]:
     """Mounts a small file system at a directory (``size=1m``, ``ro`` ...); root alone can."""
     if os.getuid() != 0:
