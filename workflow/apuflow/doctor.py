@@ -229,14 +229,17 @@ def _c_compiler() -> str:
 
 def _room(site: Site, project: Path) -> Iterator[Check]:
     engines = ("gem5", "gem5-kernels")
-    place = Path(site.scratch) if site.scratch else project
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
     images = 0 if site.engine == "host" or site.image.mode == "local" else IMAGE_BYTES
     wanted = RUN_BYTES + builds + images
-    free = shutil.disk_usage(place if place.exists() else project).free
+    free = shutil.disk_usage(project).free
     state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING
-    detail = f"{free / GB:.0f} GB free at {place}, {wanted / GB:.0f} GB wanted for builds, images and runs"
-    fix = None if state is State.OK else "free some, or name another disk as scratch in configs/site.yaml"
+    detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB wanted for builds, images and runs"
+    fix = (
+        None
+        if state is State.OK
+        else "free some, or make build and runs links to directories on another disk"
+    )
     yield Check("disk", state, detail, engines, fix)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     enough = memory >= BUILD_MEMORY or not builds

@@ -77,7 +77,7 @@ def write_mmap(path: Path, size: int) -> None:
         raise ApuflowError(
             f"no space for the data file of {size:,} bytes",
             file=path,
-            remedy="free some, or name a scratch directory",
+            remedy="free some, or make build a link to a directory on another disk",
         ) from error
 
 

@@ -183,6 +183,7 @@ def run_point(
             image=tools.image.reference,
             mounts=workloads.mounts(installed, inputs),
             limits=Limits(memory_bytes=memory or None, wall_seconds=sweep.limits.wall_seconds),
+            compress=tools.site.compress,
             on_failure=sweep.on_failure,
             provenance=provenance,
             launches=launches,

@@ -81,7 +81,9 @@ class Site(Model):
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
     memory: Size | None = Field(None, description="most memory that one run may use, for example 16GB")
-    scratch: Text | None = Field(None, description="directory for the mmap file and builds")
+    compress: Literal["none", "gz", "zst"] = Field(
+        "none", description="compress the statistics of a run once they are proven; every reader takes both"
+    )
 
 
 def load_site(root: Path) -> Site:
