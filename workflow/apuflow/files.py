@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -46,3 +47,24 @@ def sha256_file(path: str | Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with Path(path).open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def remembered_sha256(path: Path, note: Path) -> str:
+    """SHA-256 of a large file, read again only when its inode, size or times differ from the last look.
+
+    Args:
+        note: where the last look is kept; a note that cannot be read or written is done without.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    state = path.stat()
+    look = [str(path), state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        last = json.loads(note.read_text(encoding="utf-8"))
+        if last["look"] == look:
+            return str(last["sha256"])
+    found = sha256_file(path)
+    with contextlib.suppress(OSError):
+        write_text(note, json.dumps({"look": look, "sha256": found}))
+    return found

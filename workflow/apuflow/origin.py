@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import importlib
 import importlib.util
 import json
@@ -18,7 +19,7 @@ from typing import Any
 from apuflow import paths
 from apuflow.config import EngineName, Release, Site, Workload
 from apuflow.errors import ConfigError
-from apuflow.files import sha256_file
+from apuflow.files import remembered_sha256
 
 ENGINE_MODULES = {"preview": "apuflow.preview", "gem5-kernels": "apuflow.launcher"}
 """Engines of this project's own; each module says its ``VERSION``, which changes with its results."""
@@ -68,15 +69,14 @@ def engine_version(engine: EngineName) -> str:
 
 @functools.cache
 def checkout_commit(directory: Path) -> str:
-    """Commit that a git checkout stands at.
+    """Commit that a git checkout stands at; with a hash of its uncommitted changes, if it has any.
 
     Raises:
         ConfigError: it is no git checkout.
     """
     try:
-        done = subprocess.run(
-            ["git", "-C", str(directory), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        )
+        commit = _git(directory, "rev-parse", "HEAD").decode().strip()
+        changes = _git(directory, "diff", "HEAD", "--binary")
     except (OSError, subprocess.CalledProcessError) as error:
         raise ConfigError(
             "not a git checkout",
@@ -84,7 +84,12 @@ def checkout_commit(directory: Path) -> str:
             value=str(directory),
             remedy="name the directory of a clone, and install git",
         ) from error
-    return done.stdout.strip()
+    return f"{commit}+{hashlib.sha256(changes).hexdigest()[:12]}" if changes else commit
+
+
+def _git(directory: Path, *arguments: str) -> bytes:
+    command = ["git", "-C", str(directory), "-c", "core.hooksPath=/dev/null", *arguments]
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
@@ -133,7 +138,9 @@ def brought(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str, 
 def _hash(root: Path, place: str) -> str:
     """SHA-256 of a file that the user brought, here or as an archive recorded it; else its name."""
     file = root / place
-    return sha256_file(file) if file.is_file() else _recorded(root).get(place, place)
+    if not file.is_file():
+        return _recorded(root).get(place, place)
+    return remembered_sha256(file, root / paths.hash_note(place))
 
 
 def _commit(root: Path, place: str) -> str:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 DEFAULT_SWEEP = "default"
 
 
@@ -86,6 +88,11 @@ def tool_record(release: str = "{release}", tool: str = "{tool}") -> str:
 def brought_record() -> str:
     """In an unpacked archive: hashes of what the site of its runs had brought along."""
     return "provenance/brought.json"
+
+
+def hash_note(place: str) -> str:
+    """The last look at a large file of the user's, so that it is not hashed at every start."""
+    return f"build/hashes/{hashlib.sha256(place.encode()).hexdigest()[:16]}.json"
 
 
 def source_dir(repository: str, commit: str) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import shutil
 from pathlib import Path
 
 from apuflow.errors import EngineError
-from apuflow.files import sha256_file, write_text
+from apuflow.files import remembered_sha256, sha256_file
 from apuflow.toolchain.dnnmark import DnnmarkRecord
 from apuflow.toolchain.gem5 import Gem5Record
 from apuflow.toolchain.sources import use_checkout
@@ -70,21 +68,10 @@ def check_dnnmark(record: DnnmarkRecord, benchmark: str, file: Path) -> None:
 
 def _hash(path: Path, seen: Path | None) -> str:
     try:
-        state = path.stat()
-        look = [str(path), state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]
-        if seen is not None:
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                last = json.loads(seen.read_text(encoding="utf-8"))
-                if last["look"] == look:
-                    return str(last["sha256"])
-        found = sha256_file(path)
+        return sha256_file(path) if seen is None else remembered_sha256(path, seen)
     except OSError as error:
         raise EngineError(
             f"a recorded program cannot be read: {error.strerror}",
             file=path,
             remedy="put it back, or remove its record below build/toolchain: it is made anew",
         ) from None
-    if seen is not None:
-        with contextlib.suppress(OSError):  # a note for the next run, nothing more
-            write_text(seen, json.dumps({"look": look, "sha256": found}))
-    return found
