@@ -11,6 +11,7 @@ from typing import Any
 from apuflow import estimate, paths
 from apuflow.campaign import Campaign
 from apuflow.errors import ConfigError
+from apuflow.launcher.build import GUEST
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.points import Point
@@ -46,6 +47,9 @@ class Orders:
     def dnnmark_sources(self, wildcards: Wildcards) -> list[str]:
         tools = self.tools(wildcards["release"])
         return [] if tools.site.dnnmark.build is not None else [tools.record("source-resources")]
+
+    def launcher_sources(self, wildcards: Wildcards) -> list[str]:
+        return sorted(str(path) for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
 
     # runs ------------------------------------------------------------------------------------------------
     def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from apuflow.config import Sweep, load_workload
 from apuflow.containers import Engine, Job, Labels, Limits, Mount, get_engine
 from apuflow.errors import EngineError
 from apuflow.gem5 import workloads
+from apuflow.gem5.command import refuse_redirected
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Process, Simulation
 from apuflow.launcher import engine as kernels_engine
@@ -197,6 +198,7 @@ def _guest(
 ) -> tuple[Process, tuple[Launch, ...], tuple[Path, ...], Provenance]:
     root = tools.root.resolve()
     if point.engine == "gem5-kernels":
+        refuse_redirected(run_dir)
         found = kernels_engine.point_launches(point.config_text, point.direction, point.options)
         by_row = {(item.row.program, item.row.arguments): item.path(root) for item in needs.objects}
         rows = dict.fromkeys(kernel_source(launch) for launch in found)

@@ -65,6 +65,8 @@ rule mmap:
 
 rule launcher:
     """The program of engine gem5-kernels that dispatches kernels without a runtime."""
+    input:
+        orders.launcher_sources,
     output:
         paths.launcher(),
     log:
