@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -45,16 +46,19 @@ def test_table_has_a_row_per_compute_unit_count_and_names_its_engine(finished: P
     # MIOpen's NUM_BATCH=1: a workgroup of 256 work-items, four wavefronts, for each of the 100 rows
     assert set(frame["workgroups"]) == {100}
     assert set(frame["wavefronts"]) == {400}
-    assert frame["gpu_cycles"].is_monotonic_decreasing
+    # Until memory is the bound more compute units are faster; 4 of them take 198,147 cycles on gem5.
+    assert frame["gpu_cycles"].head(4).is_monotonic_decreasing
+    assert frame["gpu_cycles"][2] == pytest.approx(198_147, rel=0.25)
 
 
 def test_csv_and_parquet_hold_the_same_and_columns_are_described(finished: Path) -> None:
     frame = pd.read_csv(finished / SOFTMAX)
     parquet = pd.read_parquet(finished / SOFTMAX.replace(".csv", ".parquet"))
     assert list(frame.columns) == list(parquet.columns)
-    described = pd.read_json(finished / SOFTMAX.replace(".csv", ".columns.json"))
-    text = (finished / SOFTMAX.replace(".csv", ".columns.json")).read_text()
-    assert len(described) and all(f'"{column}"' in text for column in frame.columns)
+    described = json.loads((finished / SOFTMAX.replace(".csv", ".columns.json")).read_text())
+    assert [column["name"] for column in described["columns"]] == list(frame.columns)
+    units = {column["name"]: column.get("unit") for column in described["columns"]}
+    assert units["gpu_cycles"] == "cycle" and units["gpu_time"] == "s"
 
 
 def test_figure_stands_beside_its_numbers(finished: Path) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 
+from apuflow import versions
+
 DEFAULT_SWEEP = "default"
 
 
@@ -38,17 +40,21 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
-def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
-    """One preview batch: all points of a sweep's workload."""
-    return f"runs/preview/{workload}/{sweep}"
+def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW) -> str:
+    """One preview batch: all points of a sweep's workload, by one version of the model."""
+    return f"runs/preview/{workload}/{sweep}.v{version}"
 
 
-def preview_counters(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
-    return f"{preview_dir(sweep, workload)}/counters.parquet"
+def preview_counters(
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+) -> str:
+    return f"{preview_dir(sweep, workload, version)}/counters.parquet"
 
 
-def preview_record(sweep: str = "{sweep}", workload: str = "{workload}") -> str:
-    return f"{preview_dir(sweep, workload)}/run.json"
+def preview_record(
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+) -> str:
+    return f"{preview_dir(sweep, workload, version)}/run.json"
 
 
 # results -------------------------------------------------------------------------------------------------
