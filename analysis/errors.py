@@ -1,8 +1,4 @@
-"""The error of this package: what is wrong, where, and what to do about it.
-
-``analysis`` stands on its own, so it does not share the workflow's error class; the attributes are the
-same and the command line shows both alike.
-"""
+"""Errors that a user can act on: each names the file, the key, the value and the fix."""
 
 from __future__ import annotations
 
@@ -11,13 +7,13 @@ from pathlib import Path
 _MISSING = object()
 
 
-class AnalysisError(Exception):
-    """Input that cannot be read, or a question that the data cannot answer.
+class DescribedError(Exception):
+    """Something the user can mend; the command line shows its message, not a stack.
 
     Args:
         message: one line: what is wrong.
         file: the file that holds the mistake.
-        key: the column, statistic or key in that file.
+        key: the key, option, column or statistic in that file.
         value: the offending value (shown with ``repr``).
         remedy: what to do about it.
     """
@@ -49,3 +45,7 @@ class AnalysisError(Exception):
         if self.remedy is not None:
             lines.append(f"  fix:   {self.remedy}")
         return "\n".join(lines)
+
+
+class AnalysisError(DescribedError):
+    """Input that cannot be read, or a question that the data cannot answer."""

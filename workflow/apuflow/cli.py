@@ -8,9 +8,8 @@ import sys
 
 import typer
 
-from analysis.errors import AnalysisError
+from analysis.errors import DescribedError
 from apuflow import commands
-from apuflow.errors import ApuflowError
 
 
 def build_app() -> typer.Typer:
@@ -32,7 +31,7 @@ def main() -> None:
     """Entry point. Exit status 2: the user's input is wrong; 1: the command says that something failed."""
     try:
         build_app()()
-    except (ApuflowError, AnalysisError) as error:
+    except DescribedError as error:
         print(f"apuflow: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except BrokenPipeError:

@@ -1,50 +1,12 @@
-"""Errors that a user can act on: each names the file, the key, the value and the fix."""
+"""Kinds of errors that a user can act on; see :class:`analysis.errors.DescribedError`."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-_MISSING = object()
+from analysis.errors import DescribedError
 
 
-class ApuflowError(Exception):
-    """Something the user can mend.
-
-    Args:
-        message: one line: what is wrong.
-        file: the file that holds the mistake.
-        key: the key or option in that file.
-        value: the offending value (shown with ``repr``).
-        remedy: what to do about it.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        file: str | Path | None = None,
-        key: str | None = None,
-        value: object = _MISSING,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.file = None if file is None else str(file)
-        self.key = key
-        self.value = value
-        self.remedy = remedy
-
-    def __str__(self) -> str:
-        lines = [self.message]
-        if self.file is not None:
-            lines.append(f"  file:  {self.file}")
-        if self.key is not None:
-            lines.append(f"  key:   {self.key}")
-        if self.value is not _MISSING:
-            lines.append(f"  value: {self.value!r}")
-        if self.remedy is not None:
-            lines.append(f"  fix:   {self.remedy}")
-        return "\n".join(lines)
+class ApuflowError(DescribedError):
+    """The experiment cannot be described or run as asked."""
 
 
 class ConfigError(ApuflowError):

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from analysis.errors import AnalysisError
-from apuflow.errors import ApuflowError
+from analysis.errors import DescribedError
 
 _OF_THE_MACHINE = (
     errno.ENOSPC,
@@ -46,7 +45,7 @@ def logged(log: str | Path) -> Iterator[None]:
     try:
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
             yield
-    except (ApuflowError, AnalysisError) as error:
+    except DescribedError as error:
         _say(stream, str(error))
         raise SystemExit(1) from None
     except Exception as error:

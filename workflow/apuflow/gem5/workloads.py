@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from apuflow import dnnmark, miopen
@@ -151,6 +151,11 @@ def kernel_launches(point: Point) -> tuple[Launch, ...]:
         found = miopen.launches(dnnmark.parse(point.config_text), point.direction, int(units or 0))
     except ApuflowError:
         return ()
+    return launch_records(found)
+
+
+def launch_records(found: Sequence[miopen.Launch]) -> tuple[Launch, ...]:
+    """Launches as a run's record shows them, loops unrolled."""
     return tuple(
         Launch(
             layer=one.layer,

@@ -11,9 +11,10 @@ from apuflow.errors import ConfigError
 from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process
+from apuflow.gem5.workloads import launch_records
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import guest_runs, kernel_source
-from apuflow.miopen import Launch, Row, expand, launches
+from apuflow.miopen import Launch, Row, launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
 from apuflow.provenance import Launch as LaunchRecord
@@ -176,15 +177,4 @@ def kernel_run(
         files={str(run.list_file): run.contents.text()},
         links=links,
     )
-    records = tuple(
-        LaunchRecord(
-            layer=one.layer,
-            layer_kind=one.layer_kind,
-            direction=one.direction,
-            kernel=one.kernel,
-            grid=one.grid,
-            workgroup=one.workgroup,
-        )
-        for one in expand(found)
-    )
-    return KernelRun((process,), records, (launcher, *links.values()))
+    return KernelRun((process,), launch_records(found), (launcher, *links.values()))
