@@ -101,10 +101,11 @@ def test_an_unknown_target_is_refused_with_what_is_known(
     assert not (project / "results").exists()
 
 
-def test_a_mistake_in_a_sweep_stops_before_anything_runs(project: Path) -> None:
+@pytest.mark.parametrize("target", [SOFTMAX, "results/quickstart/report.html"])
+def test_a_mistake_in_a_sweep_stops_before_anything_runs(project: Path, target: str) -> None:
     sweep = project / "configs/sweeps/quickstart.yaml"
     sweep.write_text(sweep.read_text() + "\noptions: {num-tccs: 3}\n")
-    done = run(project, SOFTMAX)
+    done = run(project, target)
     assert done.returncode != 0
     assert "num-tccs" in done.stderr and "quickstart.yaml" in done.stderr
     assert "Traceback" not in done.stderr

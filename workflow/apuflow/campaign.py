@@ -188,8 +188,8 @@ class Campaign:
             sweep = self.sweep(match["under"] or "")
             if match["figure"]:
                 self.check_figure(match["figure"])
-            elif match["workload"]:
-                self.points(sweep.name, match["workload"])
+            for workload in [match["workload"]] if match["workload"] else self.workloads(sweep):
+                self.points(sweep.name, workload)
 
     def check_figure(self, name: str) -> None:
         from analysis.figures import FIGURES
