@@ -72,7 +72,8 @@ def test_a_clock_that_jumped_back_a_day_neither_stops_nor_repeats_runs(two: Gem5
 
 def test_coarse_time_stamps_repeat_nothing(two: Gem5Project) -> None:
     """Two seconds, as on file systems of old: inputs and outputs then often have the same time."""
-    assert two.run(TABLE).returncode == 0
+    done = two.run(TABLE)
+    assert done.returncode == 0, done.stdout + done.stderr
     for path in two.root.rglob("*"):
         if path.is_file() and not path.is_symlink():
             seconds = path.stat().st_mtime // 2 * 2
