@@ -8,21 +8,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib
-import importlib.util
 import json
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from apuflow import paths
+from apuflow import paths, versions
 from apuflow.config import EngineName, Release, Site, Workload
 from apuflow.errors import ConfigError
 from apuflow.files import remembered_sha256
-
-ENGINE_MODULES = {"preview": "apuflow.preview", "gem5-kernels": "apuflow.launcher"}
-"""Engines of this project's own; each module says its ``VERSION``, which changes with its results."""
 
 
 def engine_content(
@@ -30,7 +25,7 @@ def engine_content(
 ) -> dict[str, Any]:
     """What decides the result of this engine besides options and network, as JSON-able values."""
     content: dict[str, Any] = {"engine": engine, "direction": workload.direction}
-    if engine in ENGINE_MODULES:
+    if engine in versions.ENGINES:
         content["version"] = engine_version(engine)
     if engine == "preview":
         return content
@@ -58,13 +53,9 @@ def engine_content(
     return content
 
 
-@functools.cache
 def engine_version(engine: EngineName) -> str:
     """Version of an engine that is part of this project."""
-    name = ENGINE_MODULES[engine]
-    if importlib.util.find_spec(name) is None:
-        return "0"
-    return str(getattr(importlib.import_module(name), "VERSION", "1"))
+    return versions.ENGINES[engine]
 
 
 @functools.cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from apuflow import versions
 from apuflow.launcher.build import build_launcher
 from apuflow.launcher.dispatch import Argument, Buffer, Check, Contents, Dispatch, DispatchList, Dump
 
-VERSION = "1"
-"""Part of a gem5-kernels point's identity: raised when the guest or the stand-in kernel changes results."""
+VERSION = versions.KERNELS
 
 __all__ = [
     "VERSION",
