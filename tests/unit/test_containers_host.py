@@ -18,6 +18,7 @@ from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sam
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
 from apuflow.containers.identity import boot_id, is_leftover, start_time
+from apuflow.containers.process import process_tree
 from apuflow.errors import ConfigError, EngineError
 
 Run = Callable[..., Exit]
@@ -44,6 +45,14 @@ def run(job: Callable[..., Job]) -> Run:
 def test_how_a_job_ends(run: Run, script: str, code: int, number: int | None) -> None:
     result = run("sh", "-c", script)
     assert (result.code, result.signal, result.oom_killed, result.stopped) == (code, number, False, None)
+
+
+def test_processes_that_end_while_they_are_looked_at() -> None:
+    """A look at a run's memory must not end it: its short-lived children come and go between two reads."""
+    script = "i=0; while [ $i -lt 1500 ]; do (:) & i=$((i+1)); done; wait"
+    with subprocess.Popen(["sh", "-c", script]) as busy:
+        while busy.poll() is None:
+            assert process_tree(busy.pid)[0] == busy.pid
 
 
 def test_words_reach_the_program_unchanged(run: Run, tmp_path: Path) -> None:

@@ -117,12 +117,13 @@ def session_members(session: int) -> list[int]:
 
 
 def process_tree(root: int) -> list[int]:
-    """A process and its descendants, without reading all of /proc."""
+    """A process and its descendants, without reading all of /proc. Those that end meanwhile are left out."""
     tree = [root]
     for pid in tree:
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                tree += [int(child) for child in children.read_text().split()]
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    tree += [int(child) for child in (task / "children").read_text().split()]
     return tree
 
 
