@@ -87,9 +87,10 @@ def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
     if site.gem5.binary is not None:
         return {"binary": _hash(root, site.gem5.binary)}
     target = release.build_target(gfx)
+    built = {"target": target} | ({"scons": list(site.gem5.scons)} if site.gem5.scons else {})
     if site.gem5.source is not None:
-        return {"source": _commit(root, site.gem5.source), "target": target}
-    return {"commit": release.gem5.commit, "target": target}
+        return {"source": _commit(root, site.gem5.source), **built}
+    return {"commit": release.gem5.commit, **built}
 
 
 def recorded_digest(release: str, root: Path) -> str | None:

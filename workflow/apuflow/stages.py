@@ -101,6 +101,7 @@ def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) ->
         record = build_gem5(
             checkout,
             target,
+            arguments=tools.site.gem5.scons,
             jobs=jobs,
             container=container(tools),
             image=tools.image.reference,

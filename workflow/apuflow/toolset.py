@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -100,8 +101,15 @@ class Toolset:
         return self.site.image.mode or self.release.image.mode
 
     # sources ---------------------------------------------------------------------------------------------
-    def builds_gem5(self) -> bool:
-        return self.site.gem5.binary is None
+    def gem5_tool(self, gfx: str) -> str:
+        """Name of the gem5 that runs a GPU architecture: the site's own, or a build target and what scons was
+        given besides.
+        """
+        if self.site.gem5.binary is not None:
+            return "gem5"
+        built = f"gem5-{self.release.build_target(gfx)}"
+        arguments = "\0".join(self.site.gem5.scons)
+        return f"{built}-{hashlib.sha256(arguments.encode()).hexdigest()[:8]}" if arguments else built
 
     @property
     def kernels(self) -> Path:
@@ -142,10 +150,7 @@ class Toolset:
             ConfigError: the point cannot run on this release or site.
             NotDerivable: a layer whose kernel key MIOpen's formulas do not give.
         """
-        gem5 = self.record(
-            "gem5" if not self.builds_gem5() else f"gem5-{self.release.build_target(point.gfx)}"
-        )
-        tools = (gem5, self.record("image"))
+        tools = (self.record(self.gem5_tool(point.gfx)), self.record("image"))
         if point.engine == "gem5-kernels":
             return self._kernel_needs(point, tools)
         if point.config_text is None or point.direction is None:

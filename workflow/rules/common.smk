@@ -28,7 +28,7 @@ wildcard_constraints:
     gfx=r"gfx[0-9a-f]+",
     release=r"[^/]+",
     repository=r"gem5|resources|miopen",
-    target=r"[A-Z0-9_]+",
+    target=r"[A-Z0-9_]+(-[0-9a-f]{8})?",
     object=r"[^/]+",
     rows=r"[0-9a-f]{16}",
     database=r"[^/]+\.ukdb",

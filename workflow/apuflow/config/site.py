@@ -6,12 +6,15 @@ DNNMark of one's own, the image) enters the identity of a point.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from apuflow.config.base import Model, Size, Text, Wrong, read
+from apuflow.config.base import ListOf, Model, Size, Text, Wrong, read
+
+_OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
 
 ImageMode = Literal["build", "pull", "debian", "local"]
 
@@ -22,9 +25,26 @@ class Gem5Build(Model):
     binary: Text | None = Field(None, description="path of a gem5.opt; skips the build")
     source: Text | None = Field(None, description="path of a gem5 checkout; with binary: where configs/ is")
     allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
+    scons: ListOf[Text] = Field(
+        (),
+        description="more arguments for scons, such as `CCFLAGS_EXTRA=-O1 -g0` or `--linker=gold`; "
+        "part of the identity of results",
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        for argument in self.scons:
+            if not re.match(r"--[a-z]|[A-Z][A-Z0-9_]*=", argument) or argument.startswith(_OWN_SCONS):
+                raise Wrong(
+                    f"not for you to give to scons: {argument}",
+                    key="scons",
+                    remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
+                    "the goal, the jobs and the directory are the workflow's",
+                )
+        if self.binary is not None and self.scons:
+            raise Wrong(
+                "a gem5 that is there is not built", key="scons", remedy="leave out either scons or binary"
+            )
         if self.binary is not None and self.source is None:
             raise Wrong(
                 "a gem5 binary needs its source for configs/example/apu_se.py",

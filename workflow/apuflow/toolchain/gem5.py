@@ -24,6 +24,7 @@ class Gem5Record(ToolRecord):
         script: absolute path of apu_se.py of the same sources.
         source: checkout that binary and script are from.
         target: build target (GCN3_X86, VEGA_X86); None for a binary brought along.
+        arguments: what scons was given besides the target.
     """
 
     binary: str
@@ -31,6 +32,7 @@ class Gem5Record(ToolRecord):
     script: str
     source: SourceRecord
     target: str | None
+    arguments: tuple[str, ...] = ()
 
 
 def build_gem5(
@@ -49,7 +51,7 @@ def build_gem5(
     job.
 
     Args:
-        arguments: more for scons, such as ``--without-tcmalloc``.
+        arguments: more for scons, such as ``--linker=gold``.
 
     Raises:
         EngineError: the build failed (the message ends with its last lines) or left no program.
@@ -68,7 +70,7 @@ def build_gem5(
         log=log,
         limits=limits,
     )
-    return _record(directory / goal, source, target)
+    return _record(directory / goal, source, target, arguments)
 
 
 def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
@@ -76,7 +78,9 @@ def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
     return _record(binary, source, None)
 
 
-def _record(binary: Path, source: SourceRecord, target: str | None) -> Gem5Record:
+def _record(
+    binary: Path, source: SourceRecord, target: str | None, arguments: tuple[str, ...] = ()
+) -> Gem5Record:
     binary = binary.resolve()
     if not (binary.is_file() and os.access(binary, os.X_OK)):
         raise EngineError("there is no gem5 program", file=binary, remedy="build it, or correct gem5.binary")
@@ -88,7 +92,12 @@ def _record(binary: Path, source: SourceRecord, target: str | None) -> Gem5Recor
             remedy="gem5.source is the checkout that the binary was built from",
         )
     return Gem5Record(
-        binary=str(binary), sha256=sha256_file(binary), script=str(script), source=source, target=target
+        binary=str(binary),
+        sha256=sha256_file(binary),
+        script=str(script),
+        source=source,
+        target=target,
+        arguments=arguments,
     )
 
 
