@@ -39,7 +39,8 @@ class Orders:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
         tools = self.tools(wildcards["release"])
-        if not (self.root / tools.record("image")).exists():
+        asked_by_runs = any(release == tools.release.name for release, _ in self._pending)
+        if not asked_by_runs and not (self.root / tools.record("image")).exists():
             self._pending.add((tools.release.name, "gem5"))
         builds = tools.site.engine != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
