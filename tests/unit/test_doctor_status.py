@@ -59,6 +59,16 @@ def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp
     assert len(names) == len(set(names))
 
 
+def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_path: Path) -> None:
+    """A program of one's own needs gem5 and nothing that compiles DNNMark."""
+    mirrors = Mirrors(gem5_resources=f"file://{tmp_path}/nowhere")
+    checks = examine(Site(engine="host", mirrors=mirrors), release, tmp_path, network=True)
+    [dnnmark] = [check for check in checks if check.name == "DNNMark sources"]
+    assert dnnmark.state is State.MISSING and dnnmark.uses == ("gem5",)
+    [scons] = [check for check in checks if check.name == "scons"]
+    assert set(scons.uses) == {"gem5", "gem5-kernels", "command"}
+
+
 def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> None:
     site = Site(
         engine="host", gem5=Gem5Build(binary=str(tmp_path / "gem5.opt"), source=str(tmp_path / "gem5"))

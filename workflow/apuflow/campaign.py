@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from apuflow import paths
 from apuflow.config import (
+    EngineName,
     Sweep,
     load_site,
     load_sweep,
@@ -21,8 +21,9 @@ from apuflow.config import (
     sweep_workloads,
 )
 from apuflow.errors import ApuflowError, ConfigError
+from apuflow.options import Value
 from apuflow.origin import recorded_digest
-from apuflow.points import Point, points
+from apuflow.points import Point, point_at, points
 from apuflow.sweep import plan, releases
 from apuflow.sweep_files import configuration_files
 
@@ -132,17 +133,27 @@ class Campaign:
             )
         return self._sweep_of[key]
 
-    def point(self, engine: str, workload: str, identifier: str, sweep: str | None = None) -> Point:
-        """The point with this identifier, of ``sweep`` or of the one that asks for it (see sweep_of)."""
-        name = sweep or self.sweep_of(engine, workload, identifier)
-        key = (name, engine, workload, identifier)
-        if key not in self._by_id:
-            self.points(name, workload)
-        if key in self._by_id:
-            return self._by_id[key]
+    def point(self, engine: str, workload: str, identifier: str) -> Point:
+        """The point with this identifier, of the sweep that asks for it (see sweep_of)."""
+        return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
+
+    def point_again(
+        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Value]
+    ) -> Point:
+        """A point that another process has planned, without the work for the rest of its sweep.
+
+        Args:
+            axes: the point's values of what varies.
+
+        Raises:
+            ConfigError: the configuration, and with it the point, is another one by now.
+        """
+        found = point_at(self.load(sweep), workload, engine, axes, self.root)
+        if found.id == identifier:
+            return found
         raise ConfigError(
             "the point is not what it was when the workflow started",
-            file=paths.sweep_file(name),
+            file=paths.sweep_file(sweep),
             value=paths.run_dir(engine, workload, identifier),
             remedy="the configuration, image or sources changed meanwhile: start the workflow again",
         )
@@ -208,14 +219,6 @@ class Campaign:
         if "preview" in sweep.engines:
             records.append(paths.preview_record(sweep.name, workload))
         return records
-
-    def table_records(self, wildcards: Wildcards, checkpoints: Any) -> list[str]:
-        """The same for a rule: gem5's points are known once the image is, whose digest is part of them."""
-        sweep = self.sweep(wildcards["under"])
-        if "gem5" in sweep.engines:
-            for release in releases(sweep, wildcards["workload"], self.root):
-                checkpoints.image.get(release=release)
-        return self.records(sweep, wildcards["workload"])
 
     def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
         """Configuration files that decide which rows a table has."""

@@ -1,4 +1,4 @@
-"""What this machine has and lacks for each engine, with the fix; and the check before an expensive stage."""
+"""What this machine has and lacks for each use, with the fix; and the check before an expensive stage."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ BUILD_BYTES = 12 * GB
 RUN_BYTES = 3 * GB
 """The data file and the statistics of some runs."""
 BUILD_MEMORY = 8 * GB
+USES = ("preview", "gem5-kernels", "gem5", "command")
+"""The engines; gem5 by what it runs: DNNMark (``gem5``), or a GPU program of one's own (``command``)."""
+_SIMULATING = USES[1:]
 _NETWORK_SECONDS = 15.0
 
 
@@ -35,17 +38,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that an engine needs.
+    """One thing that a use of this machine needs.
 
     Attributes:
-        engines: which of apuflow's engines need it.
+        uses: which of USES need it.
         fix: what to do when it is not ok.
     """
 
     name: str
     state: State
     detail: str
-    engines: tuple[str, ...]
+    uses: tuple[str, ...]
     fix: str | None = None
 
 
@@ -56,7 +59,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         network: also ask the source repositories whether they answer.
     """
     checks = [
-        _try("Python packages", ("preview", "gem5", "gem5-kernels"), lambda: "installed"),
+        _try("Python packages", USES, lambda: "installed"),
         _container(site),
         *_gem5(site, release, network),
         *_dnnmark(site, release, network),
@@ -69,13 +72,13 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     ]
 
 
-def ready(checks: Sequence[Check], engine: str) -> bool:
-    """Nothing that this engine needs is missing."""
-    return not any(check.state is State.MISSING and engine in check.engines for check in checks)
+def ready(checks: Sequence[Check], use: str) -> bool:
+    """Nothing that this use needs is missing."""
+    return not any(check.state is State.MISSING and use in check.uses for check in checks)
 
 
 def check_gem5_ready(
-    site: Site, release: Release, project: Path, *, engine: str = "gem5", target: str = "softmax_fwd.csv"
+    site: Site, release: Release, project: Path, *, use: str = "gem5", target: str = "softmax_fwd.csv"
 ) -> None:
     """Stop before an expensive stage on a machine where it cannot work.
 
@@ -86,10 +89,10 @@ def check_gem5_ready(
         EngineError: ONE message with everything that is missing, how to get it, and what runs here instead.
     """
     checks = examine(site, release, project, network=False)
-    missing = [check for check in checks if check.state is State.MISSING and engine in check.engines]
+    missing = [check for check in checks if check.state is State.MISSING and use in check.uses]
     if not missing:
         return
-    lines = [f"{engine} cannot run on this machine:"]
+    lines = [f"{'gem5' if use == 'command' else use} cannot run on this machine:"]
     for number, check in enumerate(missing, 1):
         lines.append(f"  {number}. {check.name}: {check.detail}")
         if check.fix:
@@ -101,13 +104,13 @@ def check_gem5_ready(
     )
 
 
-def _try(name: str, engines: tuple[str, ...], check: Callable[[], str]) -> Check:
+def _try(name: str, uses: tuple[str, ...], check: Callable[[], str]) -> Check:
     """Run a check that returns what it found or raises ApuflowError."""
     try:
-        return Check(name, State.OK, check(), engines)
+        return Check(name, State.OK, check(), uses)
     except ApuflowError as error:
         detail = error.message if error.file is None else f"{error.message} ({error.file})"
-        return Check(name, State.MISSING, detail, engines, error.remedy)
+        return Check(name, State.MISSING, detail, uses, error.remedy)
 
 
 def _container(site: Site) -> Check:
@@ -118,18 +121,21 @@ def _container(site: Site) -> Check:
             return "none asked for: tools are taken from this machine"
         return f"{site.engine} answers"
 
-    return _try("container engine", ("gem5", "gem5-kernels"), check)
+    return _try("container engine", _SIMULATING, check)
 
 
 def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
-    both = ("gem5", "gem5-kernels")
     if site.gem5.binary is not None:
-        yield _try("gem5 (yours)", both, lambda: _own_gem5(site))
+        yield _try("gem5 (yours)", _SIMULATING, lambda: _own_gem5(site))
         return
-    yield from _source("gem5 sources", both, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network)
+    yield from _source(
+        "gem5 sources", _SIMULATING, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network
+    )
     if site.engine == "host":
-        yield _program("scons", both, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev")
-        yield _program("g++", both, "apt install g++")
+        yield _program(
+            "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
+        )
+        yield _program("g++", _SIMULATING, "apt install g++")
 
 
 def _own_gem5(site: Site) -> str:
@@ -163,26 +169,26 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
 
 
 def _source(
-    name: str, engines: tuple[str, ...], directory: str | None, address: str, network: bool
+    name: str, uses: tuple[str, ...], directory: str | None, address: str, network: bool
 ) -> Iterator[Check]:
     if directory is not None:
         found = Path(directory).is_dir()
         fix = None if found else "correct the path in configs/site.yaml"
-        yield Check(name, State.OK if found else State.MISSING, directory, engines, fix)
+        yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
         return
     git = _program("git", ("gem5", "gem5-kernels"), "apt install git")
     yield git
     if git.state is not State.OK:
         return
     if Path(address).is_dir() or not network:
-        yield Check(name, State.OK, f"from {address}", engines)
+        yield Check(name, State.OK, f"from {address}", uses)
         return
     problem = _unreachable(address)
     yield Check(
         name,
         State.OK if problem is None else State.MISSING,
         f"{address} answers" if problem is None else f"{address} does not answer: {problem}",
-        engines,
+        uses,
         None
         if problem is None
         else "check the network, or name a local mirror under mirrors in configs/site.yaml",
@@ -206,18 +212,16 @@ def _unreachable(address: str) -> str | None:
     return None if result.returncode == 0 else lines[-1]
 
 
-def _program(name: str, engines: tuple[str, ...], fix: str) -> Check:
+def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
     path = shutil.which(name)
-    return Check(
-        name, State.OK if path else State.MISSING, path or "not found", engines, None if path else fix
-    )
+    return Check(name, State.OK if path else State.MISSING, path or "not found", uses, None if path else fix)
 
 
 def _kernel_compiler() -> Check:
     from apuflow.miopen.compiler import host_compiler
 
-    engines = ("gem5", "gem5-kernels")
-    return _try("compiler for GPU kernels", engines, lambda: host_compiler().identity.splitlines()[0])
+    uses = ("gem5", "gem5-kernels")
+    return _try("compiler for GPU kernels", uses, lambda: host_compiler().identity.splitlines()[0])
 
 
 def _c_compiler() -> str:
@@ -228,7 +232,6 @@ def _c_compiler() -> str:
 
 
 def _room(site: Site, project: Path) -> Iterator[Check]:
-    engines = ("gem5", "gem5-kernels")
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
     images = 0 if site.engine == "host" or site.image.mode == "local" else IMAGE_BYTES
     wanted = RUN_BYTES + builds + images
@@ -240,15 +243,15 @@ def _room(site: Site, project: Path) -> Iterator[Check]:
         if state is State.OK
         else "free some, or make build and runs links to directories on another disk"
     )
-    yield Check("disk", state, detail, engines, fix)
+    yield Check("disk", state, detail, _SIMULATING, fix)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     enough = memory >= BUILD_MEMORY or not builds
     yield Check(
         "memory",
         State.OK if enough else State.WARNING,
         f"{memory / GB:.0f} GB",
-        engines,
+        _SIMULATING,
         None if enough else "building gem5 wants 2 GB per job: use fewer --cores",
     )
     cores = len(os.sched_getaffinity(0))
-    yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", engines)
+    yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", _SIMULATING)

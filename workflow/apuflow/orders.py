@@ -10,11 +10,14 @@ from typing import Any
 
 from apuflow import estimate, paths
 from apuflow.campaign import Campaign
+from apuflow.config import load_workload
 from apuflow.errors import ConfigError
 from apuflow.launcher.build import GUEST
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
+from apuflow.origin import recorded_digest
 from apuflow.points import Point
+from apuflow.sweep import releases
 from apuflow.toolset import ObjectOrder, Toolset
 
 Wildcards = Mapping[str, str]
@@ -39,9 +42,6 @@ class Orders:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
         tools = self.tools(wildcards["release"])
-        asked_by_runs = any(release == tools.release.name for release, _ in self._pending)
-        if not asked_by_runs and not (self.root / tools.record("image")).exists():
-            self._pending.add((tools.release.name, "gem5"))
         builds = tools.site.engine != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 
@@ -53,13 +53,25 @@ class Orders:
         return sorted(str(path) for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
 
     # runs ------------------------------------------------------------------------------------------------
+    def table_records(self, wildcards: Wildcards, checkpoints: Any) -> list[str]:
+        """Records behind a table: gem5's points are known once the image is, whose digest is part of them."""
+        sweep = self.campaign.sweep(wildcards["under"])
+        workload = wildcards["workload"]
+        if "gem5" in sweep.engines:
+            kind = load_workload(workload, self.root).kind
+            for release in releases(sweep, workload, self.root):
+                if recorded_digest(release, self.root) is None:
+                    self._pending.add((release, _use("gem5", kind)))
+                checkpoints.image.get(release=release)
+        return self.campaign.records(sweep, workload)
+
     def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """What a point needs; nothing when its record is there, so that a proven run needs no toolchain."""
         point = self._point(wildcards)
         record = paths.run_record(point.engine, point.workload, point.id)
         if (self.root / record).exists():
             return {}
-        self._pending.add((point.release, point.engine))
+        self._pending.add((point.release, _use(point.engine, point.kind)))
         needs = self.tools(point.release).needs(point)
         for item in needs.objects:
             order = ObjectOrder.of(item, point.release, point.engine)
@@ -70,6 +82,10 @@ class Orders:
 
     def point_sweep(self, wildcards: Wildcards) -> str:
         return self.campaign.sweep_of(wildcards["engine"], wildcards["workload"], wildcards["point"])
+
+    def point_axes(self, wildcards: Wildcards) -> dict[str, Any]:
+        """The point's values of what varies: its job need not resolve the whole sweep to find it."""
+        return dict(self._point(wildcards).axes)
 
     def simulation_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run may take."""
@@ -131,9 +147,14 @@ class Orders:
         """
         from apuflow.doctor import check_gem5_ready
 
-        for release, engine in sorted(self._pending):
+        for release, use in sorted(self._pending):
             tools = self.tools(release)
-            check_gem5_ready(tools.site, tools.release, self.root, engine=engine)
+            check_gem5_ready(tools.site, tools.release, self.root, use=use)
+
+
+def _use(engine: str, kind: str) -> str:
+    """What a point asks of the machine (doctor.USES)."""
+    return "command" if (engine, kind) == ("gem5", "command") else engine
 
 
 def _unasked(path: str) -> ConfigError:

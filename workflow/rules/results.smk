@@ -8,7 +8,7 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        records=lambda wildcards: campaign.table_records(wildcards, checkpoints),
+        records=lambda wildcards: orders.table_records(wildcards, checkpoints),
         configuration=campaign.table_configuration,
     output:
         csv=paths.table(),

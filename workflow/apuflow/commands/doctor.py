@@ -1,4 +1,4 @@
-"""``apuflow doctor``: what this machine has and lacks for each engine, with the fix."""
+"""``apuflow doctor``: what this machine has and lacks for each engine and kind of workload, with the fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
         from rich.markup import escape
 
         from apuflow.config import load_release, load_site, load_sweep
-        from apuflow.doctor import State, examine, ready
+        from apuflow.doctor import USES, State, examine, ready
 
         name = release or load_sweep("default").release
         checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)
@@ -27,13 +27,13 @@ def register(app: typer.Typer) -> None:
         for check in checks:
             mark = marks.get(check.state, "[red]MISSING[/]")
             console.print(
-                f"{mark}  {check.name:27} {escape(check.detail)}  [dim]({', '.join(check.engines)})[/]"
+                f"{mark}  {check.name:27} {escape(check.detail)}  [dim]({', '.join(check.uses)})[/]"
             )
             if check.fix:
                 console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
         console.print()
-        for engine in ("preview", "gem5-kernels", "gem5"):
-            verdict = "[green]ready[/]" if ready(checks, engine) else "[red]not ready[/]"
-            console.print(f"{engine:13} {verdict}")
+        for use in USES:
+            verdict = "[green]ready[/]" if ready(checks, use) else "[red]not ready[/]"
+            console.print(f"{use:13} {verdict}")
         if not ready(checks, "gem5"):
             raise typer.Exit(1)
