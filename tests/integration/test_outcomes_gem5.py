@@ -106,7 +106,7 @@ def test_a_run_is_proven(run: Run) -> None:
         ({"mem-type": "DDR9"}, Status.CONFIG_ERROR, "invalid choice: 'DDR9'"),
         ({"gfx-version": "gfx803"}, Status.CONFIG_ERROR, "Incorrect gfx version for APU"),
         ({"CUExecPolicy": "NONE"}, Status.CONFIG_ERROR, "fatal: "),
-        ({"mem-size": "2MB"}, Status.GUEST_OUT_OF_MEMORY, "increase size of physical memory"),
+        ({"mem-size": "16kB"}, Status.GUEST_OUT_OF_MEMORY, "increase size of physical memory"),
     ],
 )
 def test_options_that_end_a_run(run: Run, options: dict[str, Any], status: Status, evidence: str) -> None:

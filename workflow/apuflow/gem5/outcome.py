@@ -36,6 +36,7 @@ _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^Memor
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
 _ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
 _TRACEBACK = "Traceback (most recent call last):"
+_PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
 _PYTHON_ERROR = re.compile(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*$", re.M)
 
 
@@ -206,9 +207,7 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
     message = _message("fatal", text)
     if message is not None:
         return (Status.GEM5_FATAL if started else Status.CONFIG_ERROR), message, None
-    if _TRACEBACK in text:
-        lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
-        line = lines[-1] if lines else _TRACEBACK
+    if (line := _python_error(text)) is not None:
         return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
     if exit_facts.code in (130, 137, 143):
         number = exit_facts.code - 128
@@ -217,6 +216,15 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
         words = guest_errors.last_words(simout, simerr) or "it printed nothing"
         return Status.CONFIG_ERROR, f"gem5 did not start (status {exit_facts.code}): {words}", None
     return Status.GEM5_CRASH, f"gem5 ended with status {exit_facts.code} and without an exit cause", None
+
+
+def _python_error(text: str) -> str | None:
+    """What a script of gem5 ended with: as Python prints it, or as pybind11 does in gem5's main()."""
+    if _TRACEBACK in text:
+        lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
+        return lines[-1] if lines else _TRACEBACK
+    found = _PYBIND_ERROR.search(text)
+    return found[1] if found else None
 
 
 def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
