@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from sweep_texts import HEAD, expand
 
 from apuflow import dnnmark
 from apuflow.commands.new import write_study
@@ -31,23 +32,6 @@ from apuflow.points import points
 from apuflow.toolset import Toolset
 
 ROOT = Path(__file__).parents[2]
-HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project directory with the shipped configuration."""
-    shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    (tmp_path / "configs/site.yaml").unlink(missing_ok=True)
-    return tmp_path
-
-
-def expand(root: Path, text: str | bytes) -> int:
-    """Points of a sweep with this text; raises what a user would see."""
-    path = root / "configs/sweeps/t.yaml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    sweep = load_sweep("t", root)
-    return sum(len(points(sweep, workload, root)) for workload in sweep_workloads(sweep, root))
 
 
 # shipped files ------------------------------------------------------------------------------------------
@@ -194,7 +178,7 @@ def test_command_workloads(root: Path) -> None:
     workload = load_workload("square", root)
     assert workload.command is not None and workload.command.arguments == ("-n", "8")
     sweep = HEAD.replace("softmax_fwd", "square")
-    assert expand(root, sweep.replace("preview", "gem5")) == 1
+    assert len(expand(root, sweep.replace("preview", "gem5"))) == 1
     with pytest.raises(ConfigError, match="not programs"):
         expand(root, sweep)
     with pytest.raises(ConfigError, match="no layers"):

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sweep_texts import HEAD, expand
 
 from apuflow.config import load_sweep
 from apuflow.errors import ConfigError
-from apuflow.points import Point, points
+from apuflow.points import Point
 from apuflow.sweep import plan
 from apuflow.sweep_files import configuration_files
 
 ROOT = Path(__file__).parents[2]
-HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project directory with the shipped configuration."""
-    shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    (tmp_path / "configs/site.yaml").unlink(missing_ok=True)
-    return tmp_path
-
-
-def expand(root: Path, text: str, workload: str = "softmax_fwd", name: str = "t") -> list[Point]:
-    (root / f"configs/sweeps/{name}.yaml").write_text(text)
-    return points(load_sweep(name, root), workload, root)
 
 
 # combinations ---------------------------------------------------------------------------------------------
@@ -80,7 +66,7 @@ def test_additions_for_some_workloads_replace_what_they_name(root: Path) -> None
         "options: {num-tccs: 2}\naxes: {num-compute-units: [4, 8]}\nlayer: {n: 5}\n"
         "per_workload: {bn_*: {options: {num-compute-units: 16}, axes: {num-tccs: [1, 4]}, layer: {n: 7}}}\n"
     )
-    softmax, bn = expand(root, text), expand(root, text, "bn_fwd")
+    softmax, bn = expand(root, text, "softmax_fwd"), expand(root, text, "bn_fwd")
     assert [point.axes for point in softmax] == [{"num-compute-units": 4}, {"num-compute-units": 8}]
     assert [point.axes for point in bn] == [{"num-tccs": 1}, {"num-tccs": 4}]
     assert {point.options["num-compute-units"] for point in bn} == {16}

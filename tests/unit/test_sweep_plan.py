@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
+from sweep_texts import HEAD, expand
 from typer.testing import CliRunner
 
 from apuflow import estimate, paths, planning, preview
 from apuflow.cli import build_app
-from apuflow.config import load_sweep
 from apuflow.errors import ConfigError
-from apuflow.points import Point, points
+from apuflow.points import Point
 
 ROOT = Path(__file__).parents[2]
-HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project directory with the shipped configuration."""
-    shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    (tmp_path / "configs/site.yaml").unlink(missing_ok=True)
-    return tmp_path
-
-
-def expand(root: Path, text: str, workload: str = "softmax_fwd", name: str = "t") -> list[Point]:
-    (root / f"configs/sweeps/{name}.yaml").write_text(text)
-    return points(load_sweep(name, root), workload, root)
 
 
 def one(root: Path, text: str, workload: str = "softmax_fwd") -> Point:

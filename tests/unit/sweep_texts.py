@@ -1,0 +1,19 @@
+"""Sweeps written by tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apuflow.config import load_sweep, sweep_workloads
+from apuflow.points import Point, points
+
+HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
+
+
+def expand(root: Path, text: str | bytes, *workloads: str, name: str = "t") -> list[Point]:
+    """Points of a sweep with this text, of all its workloads or of those named."""
+    path = root / f"configs/sweeps/{name}.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    sweep = load_sweep(name, root)
+    asked = workloads or sweep_workloads(sweep, root)
+    return [point for workload in asked for point in points(sweep, workload, root)]
