@@ -65,6 +65,13 @@ MACHINE: tuple[Column, ...] = tuple(
 RUN: tuple[Column, ...] = (
     Column("flags", "check", "", "metrics outside their range and broken identities, with numbers"),
     Column("evidence", "check", "", "what shows how the run ended"),
+    Column(
+        "max_relative_error",
+        "check",
+        "1",
+        "largest difference of the kernels' outputs from NumPy over the output's largest element",
+        caveat="gem5-kernels only; empty where nothing was compared, then flags says why",
+    ),
     Column("bound", "check", "", "what limits the kernel, where the engine knows it"),
     Column("wall_seconds", "run", "s", "wall time of the run"),
     Column("peak_memory_bytes", "run", "B", "peak memory of the run on the host"),

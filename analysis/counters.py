@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.counter_table import BY_NAME, COUNTERS, NAMES, Counter
@@ -28,6 +28,12 @@ DEAD: dict[str, tuple[str, ...]] = {
 """Counters that some releases print but never count (always 0): unknown there. Names differ between releases
 only where ``analysis.counter_table`` gives alternatives (``|``)."""
 
+KEPT: tuple[str, ...] = ("v21.", "v22.", "v23.0")
+"""Releases whose caches keep their statistics when all are reset: ``AbstractController::resetStats`` does not
+reset what hangs below a controller before v23.1, so every dump of a run counts its cache accesses from the
+start."""
+
+_CACHE = re.compile(r"\bruby\.\w+_cntrl\*\.\w*[cC]ache\w*\.")
 _ACTIVE = ".shaderActiveTicks"
 _LAUNCHED = ".dispatcher.numKernelLaunched"
 
@@ -58,33 +64,54 @@ class Counters(Mapping[str, float]):
 
 
 def counters(
-    source: str | Path | Dump | Iterable[Dump] | Sequence[str | Path], release: str | None = None
+    source: str | Path | Dump | Iterable[Dump] | Sequence[str | Path],
+    release: str | None = None,
+    *,
+    kernels_only: bool = False,
 ) -> Counters:
     """The counters of a run.
 
     Args:
         source: what ``read_stats`` gave, one dump, or one or several statistics files (read by their counters
             only, which is much faster). Several dumps or files are one run: times and counts are added.
-        release: gem5 release; what it prints but never counts is unknown then.
+        release: gem5 release; what it prints but never counts is unknown then, and what it never resets is
+            counted once.
+        kernels_only: leave out dumps of a file in which no kernel was launched, but for the host's time.
 
     Raises:
         AnalysisError: no complete dump, no GPU in the statistics, or a file that cannot be read.
     """
+    dumps: list[Counters] = []
     parts: list[Counters] = []
     cut: str | None = None
-    if isinstance(source, Dump):
-        parts = [dump_counters(source)]
-    else:
-        for item in [source] if isinstance(source, str | Path) else source:
-            if isinstance(item, Dump):
-                parts.append(dump_counters(item))
-                continue
-            found, torn = file_counters(item)
-            parts += found
-            cut = cut or torn
+    for item in [source] if isinstance(source, str | Path | Dump) else source:
+        if isinstance(item, Dump):
+            dumps.append(dump_counters(item))
+            continue
+        found, torn = file_counters(item)
+        parts += since_reset(found, release)
+        cut = cut or torn
+    parts = since_reset(dumps, release) + parts
     if not parts:
         raise AnalysisError("no complete dump to count")
-    return combine(parts, release, cut)
+    if not kernels_only:
+        return combine(parts, release, cut)
+    launching = [part for part in parts if part["kernels_launched"] > 0] or parts
+    found_all, run = combine(parts), combine(launching, release, cut)
+    return replace(run, numbers={**run.numbers, "host_seconds": found_all["host_seconds"]})
+
+
+def since_reset(dumps: Sequence[Counters], release: str | None) -> list[Counters]:
+    """The dumps of one file, cache accesses counted from the dump before where gem5 does not reset them."""
+    if release is None or not release.startswith(KEPT):
+        return list(dumps)
+    kept = [counter.name for counter in COUNTERS if _CACHE.search(counter.stats)]
+    found = []
+    for number, dump in enumerate(dumps):
+        before = dumps[number - 1] if number else None
+        since = {name: dump[name] - before[name] for name in kept} if before is not None else {}
+        found.append(replace(dump, numbers={**dump.numbers, **since}))
+    return found
 
 
 def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:

@@ -2,7 +2,8 @@
 
 gem5 gives them in two ways: v24.0 dumps and resets its statistics after every kernel, so that a file holds a
 dump per kernel (copies and fills that the runtime launches included, and a last one without a kernel); the
-engine that dispatches the kernels of a layer itself leaves a statistics file per dispatch on every release.
+engine that dispatches the kernels of a layer itself has gem5 do so on every release (a first and a last dump
+are without a kernel), or leaves a statistics file per dispatch.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pandas as pd
 
 from analysis import metrics
 from analysis.counter_table import BY_NAME
-from analysis.counters import Counters, combine, file_counters
+from analysis.counters import Counters, combine, file_counters, since_reset
 from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, load_record, run_values, statistics_files
 
@@ -102,7 +103,11 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
             )
         pairs = list(zip(named, counted, strict=True))
     else:
-        dumps = [combine([part], release) for path in files for part in file_counters(path)[0]]
+        dumps = [
+            combine([part], release)
+            for path in files
+            for part in since_reset(file_counters(path)[0], release)
+        ]
         pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
     machine = run_values(record)
     rows = [

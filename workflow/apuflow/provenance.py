@@ -58,6 +58,18 @@ class Launch(Record):
     workgroup: tuple[int, ...] = ()
 
 
+class Results(Record):
+    """What a run's kernels have computed, against a reference (engine gem5-kernels)."""
+
+    outputs: int = Field(0, description="buffers compared")
+    agree: bool | None = Field(None, description="None: nothing was compared")
+    max_relative_error: float | None = Field(
+        None, description="largest difference over the buffer's largest element; None: not finite"
+    )
+    worst: str | None = Field(None, description="the buffer with the largest difference")
+    note: str | None = Field(None, description="why nothing was compared, or what is known of a difference")
+
+
 class Provenance(Record):
     """What a run was made from. None: it does not apply or is not known."""
 
@@ -106,6 +118,7 @@ class RunRecord(Record):
     ticks: int | None = None
     provenance: Provenance
     launches: list[Launch] = []
+    results: Results | None = None
 
     def write(self, path: Path) -> None:
         """Write atomically: a reader never sees half a record."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 PREVIEW = "2"
 """Of the timing model: raised whenever its numbers change. Part of a preview point's identity and path."""
 
-KERNELS = "1"
+KERNELS = "2"
 """Of gem5-kernels: raised when guest or stand-in kernel changes results. Part of a point's identity."""
 
 ENGINES = {"preview": PREVIEW, "gem5-kernels": KERNELS}

@@ -18,7 +18,7 @@ from apuflow.files import atomic_write, write_text
 from apuflow.gem5.command import STATISTICS
 from apuflow.gem5.simulation import Compression, Simulation
 from apuflow.gem5.statscan import scan
-from apuflow.provenance import RunRecord, host_facts, now, scalars
+from apuflow.provenance import Results, RunRecord, host_facts, now, scalars
 
 if TYPE_CHECKING:
     from apuflow.gem5.simulate import Ended
@@ -76,7 +76,14 @@ def record(
         ticks=sum(tick or 0 for tick in ticks) if any(ticks) else None,
         provenance=provenance,
         launches=list(simulation.launches),
+        results=_worst([process.results for process in ended if process.results is not None]),
     )
+
+
+def _worst(results: Sequence[Results]) -> Results | None:
+    """The results of a run from those of its processes: one that is wrong or not known decides."""
+    order = {False: 0, None: 1, True: 2}
+    return min(results, key=lambda one: (order[one.agree], -(one.max_relative_error or 0.0)), default=None)
 
 
 class ProvenFile(BaseModel):

@@ -21,10 +21,11 @@ from apuflow.gem5.guest_errors import last_words
 from apuflow.gem5.outcome import ExitFacts, Outcome, classify
 from apuflow.gem5.progress import Progress, guest_ticks, tail
 from apuflow.gem5.simulation import Process, RunFailed, Simulation
-from apuflow.provenance import RunRecord, Status, now, read_record
+from apuflow.provenance import Results, RunRecord, Status, now, read_record
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
+_GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Ended:
     exit: Exit
     outcome: Outcome
     gem5_version: str | None
+    results: Results | None = None
 
 
 def simulate(simulation: Simulation) -> RunRecord:
@@ -141,7 +143,14 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
     outcome = _disk_full(directory, classify(facts, simout, simerr, outdir / STATISTICS, process.expectation))
-    return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout))
+    results = None
+    if process.judge is not None and outcome.completed:
+        results = process.judge.results(directory)
+    elif process.judge is not None and outcome.status in _GEM5_FAILED:
+        suspicion = process.judge.suspicion()
+        known = f"; gem5 executes wrongly {suspicion}" if suspicion else ""
+        outcome = replace(outcome, evidence=outcome.evidence + known)
+    return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout), results)
 
 
 def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:

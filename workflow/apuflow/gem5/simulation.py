@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from apuflow.containers import Engine, Limits, Mount
 from apuflow.errors import EngineError
 from apuflow.gem5.command import Gem5, Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
-from apuflow.provenance import Launch, Provenance, RunRecord, Scalar
+from apuflow.provenance import Launch, Provenance, Results, RunRecord, Scalar
 
 Compression = Literal["none", "gz", "zst"]
 
@@ -31,6 +31,16 @@ class Asked:
     release: str | None
 
 
+class Judge(Protocol):
+    """Knows what a process's program should have computed."""
+
+    def results(self, directory: Path) -> Results:
+        """Whether what a finished process left in its directory is right."""
+
+    def suspicion(self) -> str | None:
+        """What in its program may have made gem5 fail."""
+
+
 @dataclass(frozen=True)
 class Process:
     """One gem5 process of a run. *What* is run; how, and what proves it, is the same for all of them.
@@ -44,6 +54,7 @@ class Process:
         copies: files to copy there; the guest may write to them (MIOpen opens its database for writing).
         links: files to show there without copying (the mmap file).
         home: HOME of the guest, relative to the working directory.
+        judge: looks at what it computed; None: nobody can tell.
         rocm: the guest needs ROCm: it gets apu_se.py's own default environment (HOME as above) under the
             program's. False: the program's environment is all it gets.
     """
@@ -56,6 +67,7 @@ class Process:
     copies: Mapping[str, Path] = field(default_factory=dict)
     links: Mapping[str, Path] = field(default_factory=dict)
     home: str = "home"
+    judge: Judge | None = None
     rocm: bool = False
 
 

@@ -14,6 +14,7 @@ from apuflow.gem5.simulation import Process
 from apuflow.gem5.workloads import launch_records
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import guest_runs, kernel_source
+from apuflow.launcher.verdict import LARGEST, KernelJudge
 from apuflow.miopen import Launch, Row, launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
@@ -120,20 +121,20 @@ def kernel_run(
     launcher: Path,
     objects: Mapping[Row, Path],
     data: Path | None = None,
+    release: str | None = None,
     release_dumps: bool = False,
-    outputs: bool = False,
 ) -> KernelRun:
     """The gem5 process of a point: all its launches in order, one block of statistics for each.
 
-    The guest has gem5 reset its statistics before and write them after every dispatch, in every release; a
-    last block follows at its end, without kernels. Where the release's own script writes a block per kernel,
-    the guest leaves it to that.
+    The guest has gem5 reset its statistics before and write them after every dispatch, in every release; the
+    first block, before them, and the last, at its end, are without kernels. Where the release's own script
+    writes a block per kernel, the guest leaves it to that.
 
     Args:
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
-        release_dumps: the release writes statistics after every kernel.
-        outputs: have every buffer that a kernel writes dumped into the process's directory.
+        release: name of the gem5 release.
+        release_dumps: it writes statistics after every kernel.
 
     Raises:
         ConfigError: a GPU that the launcher does not know, or a data file smaller than an input.
@@ -152,11 +153,14 @@ def kernel_run(
         data=Path(DATA) if data else None,
         data_bytes=data.stat().st_size if data else 0,
         together=True,
-        outputs=outputs,
+        outputs=True,
         guest_statistics=not release_dumps,
     )
+    if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
+        run = run.without_outputs()
     count = len(run.launches)
     links = {names[row]: path for row, path in objects.items()}
+    judge = KernelJudge(run, dict(links), data, release)
     if data is not None:
         links[DATA] = data
     process = Process(
@@ -171,10 +175,11 @@ def kernel_run(
         expectation=Expectation(
             end_marker=run.end_marker,
             error_texts=("apuflow-launcher: error:",),
-            blocks=None if release_dumps else count + 1,
+            blocks=None if release_dumps else count + 2,
             kernels=count,
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,
+        judge=judge,
     )
     return KernelRun((process,), launch_records(found), (launcher, *links.values()))

@@ -93,6 +93,11 @@ class GuestRun:
         """What ``--mem-size`` must at least hold, scratch of kernels with private memory not counted."""
         return FIXED_BYTES + sum(-(-buffer.size // PAGE) * PAGE for buffer in self.contents.buffers)
 
+    def without_outputs(self) -> GuestRun:
+        """The same run, leaving no buffers behind."""
+        steps = tuple(step for step in self.contents.steps if not isinstance(step, Dump))
+        return replace(self, contents=replace(self.contents, steps=steps), outputs=())
+
     def write(self) -> None:
         """Write the dispatch list."""
         write_text(self.list_file, self.contents.text())

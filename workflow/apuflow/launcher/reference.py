@@ -38,11 +38,16 @@ def expected_outputs(run: GuestRun, data: Array | None = None) -> Memory:
     return memory
 
 
-def compare(run: GuestRun, data: Array | None = None) -> tuple[Comparison, ...]:
-    """The dumped outputs of a finished run against NumPy."""
+def compare(run: GuestRun, data: Array | None = None, directory: Path = Path()) -> tuple[Comparison, ...]:
+    """The dumped outputs of a finished run against NumPy; ``directory``: what their paths are relative to.
+
+    Raises:
+        NotModelled: a kernel without a reference.
+        OSError: an output is not there.
+    """
     expected = expected_outputs(run, data)
     return tuple(
-        difference(output.buffer, _read(output.path, output.elements), expected[output.buffer])
+        difference(output.buffer, _read(directory / output.path, output.elements), expected[output.buffer])
         for output in run.outputs
     )
 

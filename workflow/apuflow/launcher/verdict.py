@@ -1,0 +1,74 @@
+"""What a run's kernels have computed: each output that the guest left, against NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apuflow.errors import NotModelled
+from apuflow.launcher.defects import suspects
+from apuflow.launcher.plan import GuestRun
+from apuflow.launcher.reference import TOLERANCE, compare
+from apuflow.provenance import Results
+
+LARGEST = 1 << 24
+"""Elements of all buffers together up to which outputs are compared: NumPy takes about 1 GB for it."""
+
+
+@dataclass(frozen=True)
+class KernelJudge:
+    """Judges a process of engine gem5-kernels.
+
+    Attributes:
+        run: what the guest ran.
+        objects: its code objects, by the name that the list gives them.
+        data: the file that inputs were filled from.
+        release: gem5 release, for what is known of it.
+    """
+
+    run: GuestRun
+    objects: Mapping[str, Path]
+    data: Path | None
+    release: str | None
+
+    def results(self, directory: Path) -> Results:
+        """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
+        if not self.run.outputs:
+            elements = sum(buffer.size // 4 for buffer in self.run.contents.buffers)
+            return self._unchecked(f"{elements:,} elements are more than are compared ({LARGEST:,})")
+        data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
+        try:
+            found = compare(self.run, data, directory)
+        except NotModelled as error:
+            return self._unchecked(f"NumPy has no reference for {error.value}")
+        except OSError as error:
+            return self._unchecked(f"an output is missing: {error}")
+        for output, one in zip(self.run.outputs, found, strict=True):
+            if one.agrees:
+                (directory / output.path).unlink()
+        worst = max(found, key=lambda one: one.error)
+        return Results(
+            outputs=len(found),
+            agree=worst.agrees,
+            max_relative_error=worst.error if math.isfinite(worst.error) else None,
+            worst=worst.buffer,
+            note=None if worst.agrees else self._differ(worst.error, worst.buffer),
+        )
+
+    def suspicion(self) -> str | None:
+        """What in the kernels gem5 is known to execute wrongly; None if nothing."""
+        named = suspects(self.objects.values(), self.run.contents.device, self.release)
+        return "; ".join(named) or None
+
+    def _differ(self, error: float, buffer: str) -> str:
+        text = f"{buffer} differs from NumPy by {error:.2g} of its largest element (allowed {TOLERANCE:g})"
+        suspicion = self.suspicion()
+        return f"{text}; gem5 executes wrongly {suspicion}" if suspicion else text
+
+    def _unchecked(self, why: str) -> Results:
+        suspicion = self.suspicion()
+        return Results(note=f"{why}; gem5 executes wrongly {suspicion}" if suspicion else why)
