@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from analysis.figures.selection import COMBINATION, DIRECTIONS, FigureError, Selection, select
+from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import (
     BLUE,
     DIRECTION_COLOURS,
@@ -211,26 +212,22 @@ def _stacked(
             known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
             rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
         order = list(dict.fromkeys(rows["_label"]))
-        figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(order))
-        table = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
-        for axes, end in zip(table, ends, strict=True):
-            chosen = rows["_end"] == end
-            places = np.array([order.index(one) for one in rows.loc[chosen, "_label"]])
-            start = np.zeros(int(chosen.sum()))
-            for column, _, colour in known:
-                values = np.maximum(rows.loc[chosen, column].to_numpy(dtype=float), 0.0)
-                axes.barh(
-                    places, values, left=start, height=0.72, color=colour, edgecolor="white", linewidth=0.4
-                )
-                start = start + values
-            axes.set_xlim(0, 1)
-            axes.set_xlabel("Share (%)")
-            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
-            axes.grid(axis="y", visible=False)
-            if selection.x is not None:
-                axes.set_title(f"{selection.x.label}: {end}")
-        table[0].set_yticks(range(len(order)), order)
-        table[0].set_ylim(len(order) - 0.4, -0.6)
+        columns = [column for column, _, _ in known]
+        figure = stacked_shares(
+            order,
+            ends,
+            [colour for _, _, colour in known],
+            lambda end: (
+                rows[rows["_end"] == end]
+                .set_index("_label")[columns]
+                .reindex(order)
+                .clip(lower=0.0)
+                .to_numpy(dtype=float)
+                .T
+            ),
+            label="Share (%)",
+            axis=selection.x.label if selection.x is not None else None,
+        )
         shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
         legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
         absent = [part[1] for part in known if part not in shown and part[0] != _REST]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter
 
 from analysis.figures.bars import at_ends, few, labelled
 from analysis.figures.selection import FigureError, select
-from analysis.figures.style import FULL_WIDTH, NAMED, Plot, head, legend, new_figure, style
+from analysis.figures.stacked import stacked_shares
+from analysis.figures.style import NAMED, Plot, head, legend, style
 
 KERNEL = "kernel"
 CYCLES = "gpu_cycles"
@@ -60,25 +59,18 @@ def kernel_breakdown(
         own = list(largest.index[:MOST_KERNELS])
         totals["_shown"] = [kernel if kernel in own else _OTHER for kernel in totals[KERNEL]]
         order = list(dict.fromkeys(bars["_label"]))
-        figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(order))
-        panels = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
         names = [name for name in (*own, _OTHER) if (totals["_shown"] == name).any()]
-        for axes, end in zip(panels, ends, strict=True):
-            part = totals[totals["_end"] == end].groupby(["_label", "_shown"], sort=False)["share"].sum()
-            start = np.zeros(len(order))
-            for index, name in enumerate(names):
-                values = np.array([float(part.get((label, name), 0.0)) for label in order])
-                look = {"color": NAMED[index], "edgecolor": "white", "linewidth": 0.4}
-                axes.barh(range(len(order)), values, left=start, height=0.72, **look)
-                start = start + values
-            axes.set_xlim(0, 1)
-            axes.set_xlabel("Share of GPU cycles (%)")
-            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
-            axes.grid(axis="y", visible=False)
-            if selection.x is not None:
-                axes.set_title(f"{selection.x.label}: {end}")
-        panels[0].set_yticks(range(len(order)), order)
-        panels[0].set_ylim(len(order) - 0.4, -0.6)
+        sums = totals.pivot_table("share", ["_end", "_shown"], "_label", aggfunc="sum")
+        figure = stacked_shares(
+            order,
+            ends,
+            NAMED[: len(names)],
+            lambda end: sums.reindex(index=[(end, name) for name in names], columns=order).to_numpy(
+                dtype=float
+            ),
+            label="Share of GPU cycles (%)",
+            axis=selection.x.label if selection.x is not None else None,
+        )
         handles = [Patch(color=NAMED[index]) for index in range(len(names))]
         legend(figure, handles, [_short(str(name)) for name in names])
         title = "GPU cycles by kernel"
