@@ -10,7 +10,7 @@ import pytest
 
 from apuflow.errors import ConfigError, NotModelled
 from apuflow.preview.machine import clock_ns, machine, size_bytes
-from apuflow.preview.model import STATIONS, solve
+from apuflow.preview.model import STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.score import plateau_ranks, rank_correlation, read_runs, report, score
 
 RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
@@ -43,7 +43,8 @@ def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None
 def _residence(demand: float, station: str, delay: float, local: float, overall: float) -> float:
     demands = np.zeros((1, len(STATIONS)))
     demands[0, STATIONS.index(station)] = demand
-    time, _, _ = solve(demands, np.array([delay]), np.array([local]), np.array([overall]))
+    own = np.where(SYNCHRONOUS, demands, 0.0)
+    time, _, _ = solve(demands, own, np.array([delay]), np.array([local]), np.array([overall]))
     return float(time[0])
 
 

@@ -26,8 +26,10 @@ DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
-FETCH_OVERLAP = 40.0
-"""GPU cycles of execution that hide under a cold instruction line's fetch."""
+FETCH_STEPS = 30.0
+"""GPU cycles between a wavefront's last buffered instruction and the next, beyond the way to memory and back:
+its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is asked for
+while a branch waits in the buffer (``Wavefront::stopFetch``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Latencies:
     fetch: float
     first_fetch: float
     first_scalar: float
+    scalar: float
 
 
 @lru_cache(maxsize=65536)
@@ -69,7 +72,8 @@ def latencies(machine: Machine) -> Latencies:
         walk=walk,
         second_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g,
         step=STEP * g,
-        fetch=max(0.0, fetch - FETCH_OVERLAP * g),
+        fetch=fetch + FETCH_STEPS * g,
         first_fetch=walk + fetch + DISPATCH * g,
         first_scalar=walk + scalar,
+        scalar=scalar,
     )

@@ -25,11 +25,14 @@ SYNCHRONOUS = np.array([True] * 3 + [False] * 7)
 ITERATIONS = 60
 
 
-def solve(demands: Array, delay: Array, local: Array, overall: Array) -> tuple[Array, Array, Array]:
+def solve(
+    demands: Array, own: Array, delay: Array, local: Array, overall: Array
+) -> tuple[Array, Array, Array]:
     """Residence time of a wavefront in the network.
 
     Args:
-        demands: (launches, stations) ns of service per wavefront, of one server.
+        demands: (launches, stations) ns of service per customer, of one server.
+        own: (launches, stations) ns of it that the customer itself is held up, without others.
         delay: ns of pure latency per wavefront.
         local: wavefronts resident in the busiest compute unit.
         overall: wavefronts resident in all of them.
@@ -40,11 +43,10 @@ def solve(demands: Array, delay: Array, local: Array, overall: Array) -> tuple[A
     population = np.maximum(np.where(LOCAL, local[:, None], overall[:, None]), 1.0)
     scale = (population - 1.0) / population
     queue = population / (demands.shape[1] + 1.0)
-    own = np.where(SYNCHRONOUS, 1.0, 0.0)
     residence, spent = np.ones_like(delay), demands
     for _ in range(ITERATIONS):
         waiting = demands * scale * queue
-        spent = waiting + own * demands
+        spent = waiting + own
         residence = np.maximum(delay + spent.sum(axis=1), 1e-9)
         queue = 0.5 * queue + 0.5 * (waiting + demands) * population / residence[:, None]
         queue = np.minimum(queue, population)

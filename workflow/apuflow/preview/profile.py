@@ -57,12 +57,14 @@ class Profile:
         counts: totals over all wavefronts.
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
+        early_branch: a branch stands in the first line of code, before anything is waited for.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
-        scalar_rounds: times it waits for scalar loads from a page of their own.
+        scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
+            waits for more of them, from lines of pages that it has seen.
         active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
@@ -76,10 +78,12 @@ class Profile:
     streams: tuple[Stream, ...]
     code_bytes: float
     rounds: float
+    early_branch: bool = False
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
     joined_rounds: float = 0.0
-    scalar_rounds: float = 2.0
+    scalar_rounds: float = 1.0
+    scalar_again: float = 0.0
     active: tuple[int, ...] = ()
     lds_bytes: int = 0
     vgprs: int = 32

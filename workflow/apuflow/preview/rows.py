@@ -1,9 +1,10 @@
 """Rows of a table of runs (``runs.csv``) as launches and machines, for scoring.
 
-Columns: ``primitive kernel n c h w kernel_size pad stride grid_* workgroup_*`` and option columns
-(underscored
-``apu_se.py`` names); an empty option cell means the default. Compile arguments and kernel arguments are
-those that MIOpen derives for the layer.
+Columns: ``primitive kernel n c h w grid_* workgroup_*``, keys of the layer's DNNMark section
+(``kernel_size``, ``num_output``, ...), optionally ``direction`` and ``launch`` (number of the launch in the
+layer's direction, which tells the matrix products of a layer apart), and option columns (underscored
+``apu_se.py`` names). Empty cells mean the default. Compile and kernel arguments are those that MIOpen
+derives for the layer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from apuflow.dnnmark import Direction, parse
+from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.engine import barrier_slots
@@ -22,6 +23,8 @@ from apuflow.preview.machine import DEFAULTS, Machine, Value, machine
 
 KEYS = {key.replace("-", "_"): key for key in DEFAULTS}
 MODES = ("sigmoid", "tanh", "relu", "soft_relu")
+CONVOLUTION = ("Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d")
+SHAPE_KEYS = ("name", "n", "c", "h", "w", "previous_layer")
 
 
 def text(row: Mapping[str, Any], key: str) -> str:
@@ -51,10 +54,9 @@ def row_machine(row: Mapping[str, Any]) -> Machine:
     return machine(options, barrier_slots=barrier_slots(text(row, "release")))
 
 
-def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, object]]:
-    """DNNMark section and keys of the layer that launches ``kernel``."""
+def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
+    """DNNMark section of the layer that launches ``kernel``, and the mode that its names tell."""
     name = text(row, "primitive").rsplit("_", 1)[0]
-    window = {key: text(row, key) for key in ("kernel_size", "pad", "stride") if text(row, key)}
     if kernel.startswith("Softmax"):
         return "Softmax", {}
     if kernel.startswith("MIOpenActive"):
@@ -68,52 +70,70 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, object
         return "BatchNorm", {"batchnorm_mode": "spatial" if "Spatial" in kernel else "per_activation"}
     if kernel.startswith("mloPooling"):
         average = "Ave" in kernel or "avg" in name or "ave" in name
-        return "Pooling", {"pool_mode": "avg" if average else "max", **window}
+        return "Pooling", {"pool_mode": "avg" if average else "max"}
     if kernel.startswith("MIOpenLRN"):
         return "LRN", {"lrn_mode": "within_channel" if "Within" in kernel else "cross_channel_dim1"}
-    if kernel in {"Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d"} or kernel.startswith("transpose_"):
-        return "Convolution", {
-            "conv_mode": "cross_correlation",
-            "num_output": _int(row, "num_output", 32),
-            **window,
-        }
+    if kernel == "sgemm" and name.startswith(("fc", "fully")):
+        return "FullyConnected", {}
+    if kernel in (*CONVOLUTION, "sgemm") or kernel.startswith("transpose_"):
+        return "Convolution", {"conv_mode": "cross_correlation"}
     raise NotModelled("the preview does not model this kernel", key="kernel", value=kernel)
 
 
 @lru_cache(maxsize=16384)
-def _candidates(config: str, cus: int) -> tuple[Launch, ...]:
-    network = parse(config)
-    found: list[Launch] = []
-    directions: tuple[Direction, ...] = ("fwd", "bwd")
-    for direction in directions:
-        found += launches(network, direction, cus)
-    return tuple(found)
+def _of_layer(config: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
+    return launches(parse(config), direction, cus)
+
+
+def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
+    """The pass that launched the kernel; both where neither ``direction`` nor the primitive says."""
+    said = text(row, "direction") or text(row, "primitive").rsplit("_", 1)[-1]
+    if said == "fwd":
+        return ("fwd",)
+    return ("bwd",) if said == "bwd" else ("fwd", "bwd")
+
+
+def _config(row: Mapping[str, Any], kernel: str) -> str:
+    """The layer of a row as a DNNMark network."""
+    section, keys = _section(row, kernel)
+    if kernel == "sgemm" and not text(row, "num_output"):
+        raise NotModelled(
+            "a matrix product needs the layer's number of outputs",
+            key="num_output",
+            value="",
+            remedy="add a column num_output to the table",
+        )
+    shape = {key: str(_int(row, key)) for key in "nchw"}
+    given = {key: text(row, key) for key in LAYER_KEYS[section] if key not in SHAPE_KEYS and text(row, key)}
+    lines = ["[DNNMark]", "run_mode=standalone", "", f"[{section}]", "name=layer"]
+    lines += [f"{key}={value}" for key, value in {**shape, **keys, **given}.items()]
+    return "\n".join([*lines, "previous_layer=null", ""])
 
 
 def row_facts(row: Mapping[str, Any]) -> Facts:
-    """Launch of a run: the launch of that kernel by a layer of the row's shape, with the row's own geometry.
+    """Launch of a run: the one that ``launch`` names, else the layer's launch of that kernel and geometry,
+    else the first of that kernel with the row's geometry (a table may have launched it by itself).
 
     Raises:
         NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.
     """
     kernel = text(row, "kernel")
-    section, keys = _section(row, kernel)
-    shape = {key: _int(row, key) for key in "nchw"}
-    lines = ["[DNNMark]", "run_mode=standalone", "", f"[{section}]", "name=layer"]
-    lines += [f"{key}={value}" for key, value in {**shape, **keys}.items()] + ["previous_layer=null", ""]
+    config = _config(row, kernel)
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
     group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))
-    if kernel == "SubTensorOpWithScalar1d":
-        return Facts(kernel, grid, group, "", (("elements", float(math.prod(shape.values()))),))
+    cus, number = _int(row, "num_compute_units", 4), text(row, "launch")
+    found: list[Launch] = []
     try:
-        found = [
-            launch
-            for launch in _candidates("\n".join(lines), _int(row, "num_compute_units", 4))
-            if launch.kernel == kernel
-        ]
+        for direction in _directions(row):
+            layer = _of_layer(config, direction, cus)
+            chosen = layer[_int(row, "launch") :][:1] if number else layer
+            found += [launch for launch in chosen if launch.kernel == kernel]
     except ApuflowError as error:
         raise NotModelled(error.message, key=error.key, value=kernel) from error
     if not found:
         raise NotModelled("no layer of this shape launches the kernel", key="kernel", value=kernel)
-    facts = facts_of(found[0])
-    return Facts(kernel, grid, group, facts.arguments, facts.values)
+    exact = [launch for launch in found if (launch.grid, launch.workgroup) == (grid, group)]
+    if kernel == "sgemm" and not exact:
+        raise NotModelled("no matrix product of the layer has this grid", key="grid_x", value=grid[0])
+    facts = facts_of((exact or found)[0])
+    return facts if exact else Facts(kernel, grid, group, facts.arguments, facts.values)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from apuflow.preview.latency import Latencies, latencies
 from apuflow.preview.machine import Machine
-from apuflow.preview.model import STATIONS, solve
-from apuflow.preview.profile import Profile
+from apuflow.preview.model import STATIONS, SYNCHRONOUS, solve
+from apuflow.preview.profile import LINE, Profile
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
 Array = NDArray[np.float64]
@@ -21,6 +21,8 @@ DATA_BYTES, CONTROL_BYTES = 72.0, 8.0
 LDS_BUS = 8.0
 """Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
 accesses follow each other strictly (``LdsState::processPacket``)."""
+PROBES = 2
+"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 HEAD = 7
@@ -51,6 +53,18 @@ def _dram_ns(flow: Traffic, machine: Machine) -> float:
     return machine.dram.busy_ns(reads, writes) / ways
 
 
+def lockstep_walks(profile: Profile, machine: Machine, used: float) -> float:
+    """Page walks by which compute units that start together delay each other, in walk times.
+
+    Those that share an instruction cache run in step, so that their first requests reach the coalescer of
+    the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
+    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself).
+    """
+    if not profile.streams or profile.streams[0].sharing >= 1.5:
+        return 0.0
+    return -(-min(machine.cus_per_sqc, used) // PROBES) - 1.0
+
+
 def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:
     waves = float(profile.wavefronts) * profile.groups / profile.workgroups
     counts = profile.counts
@@ -70,18 +84,23 @@ def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> l
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
     delay = profile.rounds * load + profile.joined_rounds * max(0.0, lat.store - load)
-    delay += profile.walk_rounds * lat.walk + counts.instructions / waves * lat.step
+    delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
-    delay += lat.store * (profile.store_rounds + 1.0) + lat.walk if counts.stores else 0.0
-    lines = profile.code_bytes / 64.0
-    start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + max(0.0, lines - 2.0) * lat.fetch
+    delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
+    # A page is walked once: later workgroups find it.
+    walks = profile.walk_rounds + (1.0 if counts.stores else 0.0)
+    delay += min(walks, flow.cold_pages * resident / groups) * lat.walk
+    start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + profile.scalar_again * lat.scalar
+    # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
+    cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
+    start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
         resident * profile.waves_per_group,
         groups * profile.waves_per_group,
         start,
         delay,
-        lat.first_fetch + max(0.0, lines - 2.0) * lat.fetch,
+        lat.first_fetch + cold * lat.fetch,
         waves,
         counts.scalar_issues / waves * period,
         counts.valu / waves * period / machine.simds,
@@ -94,6 +113,21 @@ def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> l
         dram / waves,
         flow.serial_walks * lat.walk / waves,
     ]
+
+
+def pipelined(demands: Array, wide: Array) -> Array:
+    """Time that a customer of ``wide`` wavefronts is held up at each station by its own wavefronts.
+
+    They start together and go through scalar ALU, SIMD and LDS one behind the other, each at another
+    station: a flow shop, whose time is one pass through all stations and the rest at the busiest.
+    """
+    own = np.where(SYNCHRONOUS, demands, 0.0)
+    busiest = np.zeros_like(own)
+    if len(own):
+        rows = np.arange(len(own))
+        top = own.argmax(axis=1)
+        busiest[rows, top] = own[rows, top]
+    return own + busiest * (wide[:, None] - 1.0)
 
 
 def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
@@ -114,7 +148,11 @@ def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
     residence, utilisation, spent = solve(
-        demands * wide[:, None], delay, local / wide, np.maximum(waves / batches / wide, 1.0)
+        demands * wide[:, None],
+        pipelined(demands, wide),
+        delay,
+        local / wide,
+        np.maximum(waves / batches / wide, 1.0),
     )
     ns = start + residence * batches
     names = np.array(STATIONS)

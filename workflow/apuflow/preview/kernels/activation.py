@@ -92,8 +92,9 @@ def activation(facts: Facts) -> Profile:
         waves=waves,
         code_bytes=code,
         rounds=1.0,
+        walk_rounds=float(inputs),
         vgprs=16,
         sgprs=24,
         flops=float(_FLOPS[mode] * elements),
-        scalar_rounds=2.0,
+        scalar_again=0.0 if forward or mode == 0 else 1.0,
     )

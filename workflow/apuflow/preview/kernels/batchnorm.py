@@ -95,6 +95,7 @@ def per_activation_backward(facts: Facts) -> Profile:
         code_bytes=2468.0 if n >= 8 else 700.0,
         rounds=3.0 * n * len(active) / waves,
         walk_rounds=1.0 + pages / 4,
+        scalar_rounds=2.0,
         joined_rounds=float((n - 1) * len(active)) / waves,
         vgprs=64,
         sgprs=48,

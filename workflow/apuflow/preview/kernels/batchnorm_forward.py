@@ -115,6 +115,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         code_bytes=500.0 + 92.0 * n + 8.0 * 2 * spilled,
         rounds=(2.0 + spilled) * len(active) / waves,
         walk_rounds=1.0 + pages / 8,
+        scalar_rounds=2.0,
         vgprs=min(256, 12 + 5 * n),
         sgprs=90,
         flops=float(8 * elements),

@@ -180,6 +180,7 @@ def _profile(
         code_bytes=part.code,
         rounds=(part.reads > 0) * (0.5 + part.first_rounds * share) + part.second_rounds * share,
         walk_rounds=1.0 + min(share, 4.0),
+        scalar_rounds=3.0,
         store_rounds=part.second_rounds * share if part.again == 1 and part.writes else 0.0,
         joined_rounds=0.5 * share if part.again == 2 and part.writes else 0.0,
         lds_bytes=256,

@@ -148,6 +148,7 @@ def col2im(facts: Facts) -> Profile:
         code_bytes=1808.0,
         rounds=loads / waves,
         walk_rounds=pages_of(elements) / max(1, facts.workgroups),
+        scalar_rounds=2.0,
         vgprs=32,
         sgprs=48,
         flops=float(elements),

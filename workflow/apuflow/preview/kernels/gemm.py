@@ -9,7 +9,7 @@ from math import ceil
 
 from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+from apuflow.preview.profile import PAGE, Profile, Stream, lines_of, pages_of, span_lines
 
 TILE = 16
 _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
@@ -22,6 +22,12 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
     if along_k:
         return float(ceil(outer / 4) * steps), outer * steps * span_lines(min(64, 4 * k), 4 * k)
     return float(tiles * ceil(k / 4)), k * tiles * span_lines(min(64, 4 * outer), 4 * outer)
+
+
+def _walks(leading: int, along_k: bool, steps: int) -> float:
+    """Page walks that a workgroup waits for in one operand: with memory along k its rows stay in their pages
+    from step to step, else a step goes on by 16 rows."""
+    return 1.0 if along_k else max(1.0, steps * min(1.0, TILE * leading * 4 / PAGE))
 
 
 def sgemm(facts: Facts) -> Profile:
@@ -73,10 +79,11 @@ def sgemm(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1000.0,
         rounds=2.0 * steps + added,
-        walk_rounds=2.0,
+        walk_rounds=_walks(facts.integer("lda"), form[0] == 1, steps)
+        + _walks(facts.integer("ldb"), form[1] == 0, steps),
         lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
-        lds_conflicts=3.0,
+        lds_conflicts=2.3,
         flops=2.0 * m * n * k * batch,
     )

@@ -79,6 +79,7 @@ def across_backward(facts: Facts) -> Profile:
         rounds=float(2 * c),
         joined_rounds=float(c - 1),
         walk_rounds=max(1.0, min(float(c), c * plane / 1024)),
+        scalar_rounds=2.0,
         vgprs=32,
         sgprs=32,
         flops=float(25 * elements),

@@ -103,6 +103,8 @@ def pooling_backward(facts: Facts) -> Profile:
         code_bytes=520.0 + 692.0 * pixels if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
+        scalar_rounds=2.0 if maximum else 1.0,
+        scalar_again=0.0 if maximum else 1.0,
         lds_bytes=wide * tall * (5 if maximum else 4),
         vgprs=48,
         sgprs=48,

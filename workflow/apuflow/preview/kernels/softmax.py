@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+from apuflow.preview.profile import LINE, Profile, Stream, lines_of, pages_of, span_lines
 
 WAVES = 4
 GROUP = 256
@@ -156,8 +156,15 @@ def _stream_group(c: int, batch: int, rows: int, forward: bool) -> Counts:
     return total
 
 
-def _stream_span(c: int, size: int) -> float:
-    """Mean lines of a CSR-stream access: several whole rows of a wavefront, or 64 lanes of a longer row."""
+def _stream_span(c: int, size: int, spatial: int) -> float:
+    """Mean lines of a CSR-stream access: several whole rows of a wavefront, or 64 lanes of a longer row.
+
+    With pixels (``spatial`` > 1) a row's elements lie ``spatial`` apart, and the rows of a wavefront, next
+    to each other, share their lines.
+    """
+    if spatial > 1:
+        pieces = [min(size, 64, c - first) for first in range(0, c, min(size, 64))]
+        return sum(_spread(piece, spatial) for piece in pieces) / len(pieces)
     if size < 64:
         across = 64 // size
         return span_lines(4 * c * across, 4 * c * across)
@@ -165,9 +172,15 @@ def _stream_span(c: int, size: int) -> float:
     return sum(span_lines(4 * piece, 4 * c) for piece in pieces) / len(pieces)
 
 
+def _spread(elements: int, spatial: int) -> float:
+    """Lines of ``elements`` floats that lie ``spatial`` apart."""
+    return min(float(elements), span_lines(4 * spatial * elements, 4))
+
+
 def softmax(facts: Facts) -> Profile:
     """Forward and backward. ``facts.integer("vector_size")`` channels, ``grid_size`` rows (n*h*w)."""
     c, rows = facts.integer("vector_size"), facts.integer("grid_size")
+    spatial = facts.integer("spatial_dim")
     batch, forward = facts.define("NUM_BATCH"), facts.kernel == "SoftmaxForward"
     groups = facts.workgroups
     inputs = 1 if forward else 2
@@ -176,11 +189,14 @@ def softmax(facts: Facts) -> Profile:
         counts = (_vector_forward(c) if forward else _vector_backward(c)) * rows
         passes = 3 if forward else 2
         whole, rest = divmod(c, 64)
-        row = whole * span_lines(256, 4 * c) + (span_lines(4 * rest, 4 * c) if rest else 0.0)
+        if spatial > 1:
+            row = whole * _spread(64, spatial) + (_spread(rest, spatial) if rest else 0.0)
+        else:
+            row = whole * span_lines(256, 4 * c) + (span_lines(4 * rest, 4 * c) if rest else 0.0)
         reads = [(float(trips * passes * rows), row * passes * rows)] * inputs
         writes = (float(trips * rows), row * rows)
         rounds = passes * trips / WAVES
-        window = c * 4.0 * inputs
+        window = c * 4.0 * inputs * min(spatial, LINE // 4)
         code = 1428 if forward else 964
     else:
         full, last = divmod(rows, batch)
@@ -189,8 +205,13 @@ def softmax(facts: Facts) -> Profile:
             counts += _stream_group(c, batch, last, forward)
         share = counts.loads / inputs
         size = GROUP // batch
-        span = _stream_span(c, size)
-        reads = [(share, share * span)] * inputs
+        span = _stream_span(c, size, spatial)
+        fetched = share * span
+        if spatial > 1:
+            # Wavefronts of a workgroup ask for the same lines, which are in flight.
+            images = 1.0 + (batch - 1.0) / spatial
+            fetched = min(fetched, groups * images * span_lines(4 * spatial * c, 4 * spatial * c))
+        reads = [(share, fetched)] * inputs
         writes = (counts.stores, counts.stores * span)
         rounds = max(1.0, share / (groups * WAVES))
         window = 0.0
@@ -198,7 +219,8 @@ def softmax(facts: Facts) -> Profile:
     pages = pages_of(c * rows)
     piece = 4 * c * batch
     sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
-    sharing = max(1.0, sharing)
+    sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
+    line_sharing = 1.0 if spatial == 1 else max(1.0, min(spatial, LINE // 4) / batch)
     total = lines_of(c * rows)
     streams = [
         Stream(
@@ -213,6 +235,7 @@ def softmax(facts: Facts) -> Profile:
             sharing=sharing,
             # The walks of y and dy, loaded one after the other, overlap.
             lockstep=1.0 / inputs,
+            line_sharing=line_sharing,
         )
         for instructions, accesses in reads
     ]

@@ -30,6 +30,7 @@ def set_tensor(facts: Facts) -> Profile:
         counts=counts,
         streams=(stream,),
         code_bytes=168.0,
+        early_branch=True,
         rounds=0.0,
         walk_rounds=0.0,
         store_rounds=max(0.0, trips / waves - 1.0),
@@ -64,16 +65,23 @@ def transpose(facts: Facts) -> Profile:
     read, written = (spread, packed) if dense else (packed, spread)
     image = elements if opt else elements * step * facts.define("H_STRIDE")
     pages = pages_of(elements), pages_of(image)
-    sharing = 4.0 / unit
+    sharing, apart = 4.0 / unit, max(1.0, 4.0 / (unit * image / elements))
     streams = (
-        Stream("load", float(trips), read, read, pages[1] if dense else pages[0], sharing=sharing),
+        Stream(
+            "load",
+            float(trips),
+            read,
+            read,
+            pages[1] if dense else pages[0],
+            sharing=apart if dense else sharing,
+        ),
         Stream(
             "store",
             float(trips),
             written,
             written,
             pages[0] if dense else pages[1],
-            sharing=sharing,
+            sharing=sharing if dense else apart,
             resident=False,
         ),
     )
