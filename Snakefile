@@ -12,7 +12,7 @@ Everything between sweep file and result is decided by apuflow.campaign; the rul
 
 import sys
 
-from apuflow import clock, paths, stale_locks
+from apuflow import clock, paths, scheduling, stale_locks
 from apuflow.campaign import message_and_exit
 from apuflow.orders import books
 
@@ -33,7 +33,9 @@ include: "workflow/rules/results.smk"
 
 
 onstart:
-    if registration and not workflow.local_exec:
+    if workflow.local_exec:
+        scheduling.without_rate_limit(workflow.scheduler)
+    elif registration:
         registration.jobs_elsewhere()
     with message_and_exit():
         orders.check_ready()

@@ -79,6 +79,16 @@ def test_a_job_killed_outright_takes_gem5_along_and_spares_the_others(two: Gem5P
     completes(two, before, 4, 8, 16)
 
 
+def test_a_workflow_rests_while_its_runs_go_on(two: Gem5Project) -> None:
+    """It looks at the waiting jobs when one has ended, not all the time."""
+    two.sweep("two", axes={"num-compute-units": [8, 16, 32, 64]})
+    repositories.behave(two.binary, {"--cmd=": "slow 2"})
+    done = two.run("--verbose", TABLE, cores=1)
+    assert done.returncode == 0, done.stderr
+    looks = done.stderr.count("Ready jobs: ")
+    assert 5 <= looks <= 12, looks  # four databases, the data file, four runs, the table
+
+
 # after a reboot ---------------------------------------------------------------------------------------------
 def plant_a_dead_workflow(project: Gem5Project, host: str) -> None:
     """What a machine that lost its power leaves: locks, marks, an entry of the workflow, a progress file."""

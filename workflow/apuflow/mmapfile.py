@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from apuflow.errors import ApuflowError
 from apuflow.files import atomic_write
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PAGE = 4096
 UPSTREAM_BYTES = 2 << 30
@@ -43,6 +45,8 @@ def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
     Bits are drawn into the mantissa of numbers in [1, 2), so the smallest non-zero value is 2^-23.
     """
+    import numpy as np
+
     bits = np.random.default_rng(_SEED).integers(0, 1 << 23, _BLOCK_FLOATS, dtype=np.uint32)
     values: np.ndarray[tuple[int], np.dtype[np.float32]] = (bits | np.uint32(0x3F800000)).view(
         "<f4"
@@ -86,6 +90,8 @@ def check_mmap(path: Path, needed: int) -> str | None:
 
     Looks at its size and at samples from beginning to end; a file of one's own may hold any finite floats.
     """
+    import numpy as np
+
     try:
         size = path.stat().st_size
         if size < needed:

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from apuflow import resolution
-from apuflow.config import EngineName, Sweep, load_workload
+from apuflow.config import EngineName, Sweep, Workload, load_workload
 from apuflow.dnnmark import Direction
 from apuflow.options import Options, Value
-from apuflow.sweep import plan
+from apuflow.resolution import Resolver
+from apuflow.sweep import Assignment, plan
 
 
 @dataclass(frozen=True)
@@ -68,29 +68,54 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     """
     loaded = load_workload(workload, root)
     asked = plan(sweep, workload, root)
-    resolver = resolution.Resolver(sweep, loaded, asked, root)
+    resolver = Resolver(sweep, loaded, asked, root)
     result: list[Point] = []
     for engine in sweep.engines:
         resolver.check_engine(engine)
         for assignment in asked.combinations():
-            resolved = resolver.resolve(engine, assignment)
-            if resolved is None:
-                continue
-            result.append(
-                Point(
-                    engine=engine,
-                    workload=workload,
-                    direction=loaded.direction,
-                    kind=loaded.kind,
-                    program=loaded.program,
-                    config_text=resolved.network.text,
-                    release=resolved.machine.release,
-                    gfx=str(Options(resolved.machine.defaults, resolved.options)["gfx-version"]),
-                    options=Options(resolved.machine.defaults, resolved.options),
-                    axes=dict(assignment),
-                    label=resolved.label,
-                    content=resolved.content,
-                )
-            )
+            point = _point(resolver, loaded, engine, assignment)
+            if point is not None:
+                result.append(point)
     resolver.raise_problems()
     return result
+
+
+def point_at(
+    sweep: Sweep, workload: str, engine: EngineName, axes: Mapping[str, Value], root: Path = Path()
+) -> Point:
+    """One point of a sweep, by the values of what varies: without the work for all others.
+
+    Args:
+        axes: as ``Point.axes`` has them, in the same order.
+
+    Raises:
+        ConfigError: the workload is unknown, or the point cannot run.
+    """
+    loaded = load_workload(workload, root)
+    resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
+    point = _point(resolver, loaded, engine, tuple(axes.items()))
+    resolver.raise_problems()
+    assert point is not None
+    return point
+
+
+def _point(resolver: Resolver, loaded: Workload, engine: EngineName, assignment: Assignment) -> Point | None:
+    """The point of these values; None when something is wrong with it (the resolver knows what)."""
+    resolved = resolver.resolve(engine, assignment)
+    if resolved is None:
+        return None
+    options = Options(resolved.machine.defaults, resolved.options)
+    return Point(
+        engine=engine,
+        workload=loaded.name,
+        direction=loaded.direction,
+        kind=loaded.kind,
+        program=loaded.program,
+        config_text=resolved.network.text,
+        release=resolved.machine.release,
+        gfx=str(options["gfx-version"]),
+        options=options,
+        axes=dict(assignment),
+        label=resolved.label,
+        content=resolved.content,
+    )

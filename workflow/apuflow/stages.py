@@ -1,4 +1,4 @@
-"""The expensive stages as plain functions: what each rule of the toolchain, the inputs and the runs does."""
+"""The expensive stages as plain functions: what each rule of the toolchain and the inputs does."""
 
 from __future__ import annotations
 
@@ -6,37 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuflow import paths
-from apuflow.config import Sweep, load_workload
-from apuflow.containers import Engine, Job, Labels, Limits, Mount, get_engine
-from apuflow.errors import EngineError
-from apuflow.gem5 import workloads
-from apuflow.gem5.command import refuse_redirected
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Process, Simulation
-from apuflow.launcher import engine as kernels_engine
-from apuflow.launcher.plan import kernel_source
+from apuflow.containers import Engine, Job, Labels, Mount, get_engine
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
-from apuflow.options import size_bytes
-from apuflow.points import Point
-from apuflow.provenance import Launch, Provenance, RunRecord
 from apuflow.toolchain import (
-    DnnmarkRecord,
-    Gem5Record,
     SourceRecord,
     build_dnnmark,
     build_gem5,
-    check_dnnmark,
     existing_dnnmark,
     existing_gem5,
     fetch_source,
     read_record,
     resolve_image,
-    unchanged_gem5,
     use_checkout,
     write_record,
 )
-from apuflow.toolset import Needs, ObjectOrder, Toolset, kernel_directory
+from apuflow.toolset import ObjectOrder, Toolset, kernel_directory
 
 
 def container(tools: Toolset) -> Engine:
@@ -152,82 +137,3 @@ def _in_image(tools: Toolset, kernels: Path) -> Runner:
         return engine.run(job).code
 
     return run
-
-
-def run_point(
-    tools: Toolset, sweep: Sweep, point: Point, needs: Needs, *, memory_mb: int | None
-) -> RunRecord:
-    """Stage ``simulate``: one point, to its proven end.
-
-    Args:
-        needs: what Toolset.needs() says of the point; all of it exists.
-        memory_mb: the run is ended above this; None: no limit.
-
-    Raises:
-        RunFailed: the run proved nothing (strict sweeps), or was interrupted.
-        EngineError: gem5 or DNNMark are not what their records say.
-    """
-    root = tools.root.resolve()
-    run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
-    recorded = root / needs.tools[0]
-    installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
-    data = root / needs.data if needs.data else None
-    process, launches, inputs, provenance = _guest(tools, point, needs, run_dir, installed, data)
-    memory = size_bytes(tools.site.memory) if tools.site.memory else (memory_mb or 0) << 20
-    record = simulate(
-        Simulation(
-            project=root,
-            run_dir=run_dir,
-            asked=workloads.asked(point),
-            gem5=workloads.installed(installed, tools.release),
-            processes=(process,),
-            container=container(tools),
-            image=tools.image.reference,
-            mounts=workloads.mounts(installed, inputs),
-            limits=Limits(memory_bytes=memory or None, wall_seconds=sweep.limits.wall_seconds),
-            compress=tools.site.compress,
-            on_failure=sweep.on_failure,
-            provenance=provenance,
-            launches=launches,
-        )
-    )
-    return record
-
-
-def _guest(
-    tools: Toolset, point: Point, needs: Needs, run_dir: Path, installed: Gem5Record, data: Path | None
-) -> tuple[Process, tuple[Launch, ...], tuple[Path, ...], Provenance]:
-    root = tools.root.resolve()
-    if point.engine == "gem5-kernels":
-        refuse_redirected(run_dir)
-        found = kernels_engine.point_launches(point.config_text, point.direction, point.options)
-        by_row = {(item.row.program, item.row.arguments): item.path(root) for item in needs.objects}
-        rows = dict.fromkeys(kernel_source(launch) for launch in found)
-        run = kernels_engine.kernel_run(
-            found,
-            gfx=point.gfx,
-            options=dict(point.options),
-            launcher=root / (needs.launcher or ""),
-            objects={row: by_row[row.program, row.arguments] for row in rows},
-            data=data,
-            release_dumps=tools.release.capabilities.per_kernel_statistics,
-        )
-        provenance = workloads.provenance(point, installed, tools.image, data=data)
-        return run.processes[0], run.launches, run.inputs, provenance
-    loaded = load_workload(point.workload, tools.root)
-    if loaded.command is not None:
-        process = workloads.command_process(point, tools.release, loaded.command, project=root)
-        return process, (), (process.guest.directory,), workloads.provenance(point, installed, tools.image)
-    built = read_record(root / tools.record("dnnmark"), DnnmarkRecord)
-    check_dnnmark(built, point.program.removeprefix("dnnmark_"), root / tools.record("dnnmark"))
-    database = root / needs.database.path if needs.database else None
-    if data is None:
-        raise EngineError("a DNNMark run needs its data file", value=point.id)
-    process = workloads.dnnmark_process(
-        point, tools.release, built, run_dir=run_dir, database=database, data=data
-    )
-    provenance = workloads.provenance(
-        point, installed, tools.image, build=built, database=database, data=data
-    )
-    inputs = (Path(built.build), data, *([database] if database else []))
-    return process, tuple(workloads.kernel_launches(point)), inputs, provenance

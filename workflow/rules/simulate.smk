@@ -41,6 +41,7 @@ rule simulate:
         runtime=orders.simulation_minutes,
     params:
         sweep=orders.point_sweep,
+        axes=orders.point_axes,
     message:
         "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
     script:

@@ -1,18 +1,20 @@
 """Rule simulate: one point on gem5."""
 
-from apuflow import stages
 from apuflow.campaign import Campaign
+from apuflow.point_run import Inputs, run_point
 from apuflow.steps import logged
 from apuflow.toolset import Toolset
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
-    campaign = Campaign()
-    point = campaign.point(
-        smk.wildcards.engine, smk.wildcards.workload, smk.wildcards.point, smk.params.sweep
-    )
+    campaign, asked = Campaign(), smk.wildcards
+    point = campaign.point_again(smk.params.sweep, asked.engine, asked.workload, asked.point, smk.params.axes)
     tools = Toolset(point.release)
-    record = stages.run_point(
-        tools, campaign.load(smk.params.sweep), point, tools.needs(point), memory_mb=smk.resources.mem_mb
+    record = run_point(
+        tools,
+        campaign.load(smk.params.sweep),
+        point,
+        Inputs.of(tools, point, dict(smk.input.items())),
+        memory_mb=smk.resources.mem_mb,
     )
     print(f"{record.status}: {record.evidence}")

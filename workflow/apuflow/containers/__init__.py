@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.base import Engine, Exit, Job, Limits, Mount, Sample
-from apuflow.containers.docker_engine import DockerEngine
 from apuflow.containers.host import HostEngine
 from apuflow.containers.identity import Labels, Owner
 from apuflow.errors import ConfigError
+
+if TYPE_CHECKING:
+    from apuflow.containers.docker_engine import DockerEngine
 
 ENGINES = ("docker", "podman", "apptainer", "host")
 
@@ -28,6 +33,13 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """Docker's client takes longer to load than all else that a run needs: loaded when it is asked for."""
+    if name == "DockerEngine":
+        return importlib.import_module("apuflow.containers.docker_engine").DockerEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def get_engine(name: str, socket: str | None = None) -> Engine:
     """The engine of a name of :data:`ENGINES`; connects to nothing yet.
 
@@ -38,6 +50,8 @@ def get_engine(name: str, socket: str | None = None) -> Engine:
         ConfigError: another name.
     """
     if name in ("docker", "podman"):
+        from apuflow.containers.docker_engine import DockerEngine
+
         return DockerEngine(name, socket)
     if name == "apptainer":
         return ApptainerEngine()

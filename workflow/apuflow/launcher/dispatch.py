@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from apuflow.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 END_MARKER = "apuflow-launcher: {count} of {count} dispatches done"
 REDIRECTED = ("/proc", "/sys", "/tmp")
@@ -93,6 +95,8 @@ class Contents:
 
     def values(self, size: int, data: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """The bytes that a buffer of ``size`` bytes holds; ``data`` is the data file, for :meth:`file`."""
+        import numpy as np
+
         match self.kind:
             case "constant":
                 return np.full(size // 4, self.parameters[0], np.uint32).view(np.uint8)
@@ -111,6 +115,8 @@ class Contents:
 
 def _mix(seed: int, count: int) -> NDArray[np.uint32]:
     """guest/memory.c ``mix``, for indices 0 to ``count``."""
+    import numpy as np
+
     x = np.uint32(seed) + np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B9)
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x7FEB352D)
     x = (x ^ x >> np.uint32(15)) * np.uint32(0x846CA68B)

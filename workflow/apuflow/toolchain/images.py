@@ -6,13 +6,15 @@ import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from apuflow.containers import ApptainerEngine, DockerEngine, Engine
-from apuflow.containers.docker_connection import engine_errors
+from apuflow.containers import ApptainerEngine, Engine
 from apuflow.errors import ConfigError, EngineError
 from apuflow.files import sha256_file
 from apuflow.toolchain.records import ToolRecord
+
+if TYPE_CHECKING:
+    from apuflow.containers import DockerEngine
 
 Mode = Literal["build", "pull", "debian", "local"]
 _NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$")
@@ -56,6 +58,8 @@ def resolve_image(
         EngineError: it cannot be made or found, or is not the pinned one.
         ConfigError: the mode does not go with the engine.
     """
+    from apuflow.containers import DockerEngine
+
     log.parent.mkdir(parents=True, exist_ok=True)
     if engine.name == "host":
         return ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
@@ -78,6 +82,8 @@ def resolve_image(
 def _docker(
     engine: DockerEngine, mode: Mode, name: str, context: Path | None, digest: str | None, log: Path
 ) -> ImageRecord:
+    from apuflow.containers.docker_connection import engine_errors
+
     if not _NAME.match(name):
         raise ConfigError(
             "not an image name", key="image.name", value=name, remedy="such as registry/name:tag"
