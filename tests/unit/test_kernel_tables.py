@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from analysis.counters import counters
 from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table, phases
 
@@ -87,6 +88,43 @@ def test_a_dump_per_kernel(tmp_path: Path) -> None:
     runs = _recorded()
     assert list(table["kernel"]) == [UNNAMED, *(runs[name]["kernel"] for name in NAMES)]
     assert list(table["workgroups"]) == [int(runs[name]["workgroups"]) for name in (copy, *NAMES)]
+
+
+def test_caches_that_are_never_reset_count_from_the_dispatch_before(tmp_path: Path) -> None:
+    """gem5 v23.0 keeps cache counts over a reset; the kernels' own are those of runs of one kernel each."""
+    (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
+    product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
+    record = _record(tmp_path, [columns, product] * 2, "stats.txt", release="v23.0")
+    table = kernel_table(record)
+    assert list(table["tcp_hits"] + table["tcp_misses"]) == [1684, 3445, 1684, 4000]
+    assert list(table["tcp_misses"]) == [1680, 2122, 1680, 2188]
+    assert list(table["scalar_misses"]) == [2, 2, 2, 2]
+    assert list(table["sqc_misses"]) == [17, 15, 0, 0]  # the second pass finds its code
+    later = kernel_table(_record(tmp_path, [columns, product] * 2, "stats.txt", release="v23.1"))
+    assert list(later["tcp_misses"]) == [
+        1680,
+        3802,
+        5482,
+        7670,
+    ]  # resets them: printed numbers are the kernels'
+
+
+def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
+    """What the CPU did before and after is the host's time only."""
+    file = tmp_path / "stats.txt"
+    file.write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    launches = [
+        {"kernel": kernel, "grid": [256 * groups, 1, 1], "workgroup": [256, 1, 1]}
+        for kernel, groups in (("Im2d2Col", 8), ("sgemm", 16)) * 2
+    ]
+    table = kernel_table(_record(tmp_path, launches, "stats.txt", release="v23.0"))
+    whole = counters(file, "v23.0", kernels_only=True)
+    for name in ("gpu_cycles", "tcp_misses", "l3_misses", "dram_bytes_read", "sim_ticks", "instructions"):
+        assert whole[name] == table[name].sum(), name
+    everything = counters(file, "v23.0")
+    assert everything["host_seconds"] == whole["host_seconds"] > table["host_seconds"].sum()
+    assert everything["dram_bytes_read"] > whole["dram_bytes_read"]
 
 
 def test_phases_add_up(tmp_path: Path) -> None:

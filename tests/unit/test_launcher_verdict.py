@@ -1,0 +1,151 @@
+"""What a run of kernels has computed, and which instructions may have spoiled it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from launcher_layers import HEAD, LAYERS
+from launcher_tools import code_object, played, run
+
+from apuflow.launcher import verdict
+from apuflow.launcher.defects import suspects
+from apuflow.launcher.engine import kernel_run, point_launches
+from apuflow.launcher.plan import kernel_sources
+from apuflow.launcher.verdict import KernelJudge
+
+OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
+ASSEMBLER = "clang-15"
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[KernelJudge, Path]:
+    """A copy of 30 elements, run by a device that does nothing: its output stays zero."""
+    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    source = tmp_path / "object.o"
+    source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
+    objects = dict.fromkeys(kernel_sources(found), source)
+    made = kernel_run(found, gfx="gfx801", options=OPTIONS, launcher=played(), objects=objects)
+    [process] = made.processes
+    work = tmp_path / "work"
+    (work / "all").mkdir(parents=True)
+    (work / "all" / "dispatch.list").write_text(process.files["all/dispatch.list"])
+    (work / "kernel0.o").symlink_to(source)
+    monkeypatch.chdir(work)
+    assert run(played(), *process.guest.arguments, trace=tmp_path / "trace", idle=True).returncode == 0
+    assert isinstance(process.judge, KernelJudge)
+    return process.judge, work
+
+
+def test_wrong_output_is_kept_and_named(finished: tuple[KernelJudge, Path]) -> None:
+    judge, work = finished
+    results = judge.results(work)
+    assert (results.agree, results.outputs, results.max_relative_error) == (False, 1, 1.0)
+    assert results.note is not None
+    assert f"{results.worst} differs from NumPy by 1 of its largest element" in results.note
+    assert (work / "all" / "out0.bin").is_file()
+
+
+def test_right_output_is_removed(finished: tuple[KernelJudge, Path]) -> None:
+    judge, work = finished
+    source = judge.run.contents.buffers[0]
+    values = source.contents.values(source.size).view(np.float32)
+    (values * np.float32(1 + 2e-5)).tofile(work / "all" / "out0.bin")
+    results = judge.results(work)
+    assert results.agree
+    assert results.max_relative_error == pytest.approx(2e-5, rel=0.05)
+    assert results.note is None
+    assert not (work / "all" / "out0.bin").exists()
+
+
+def test_output_that_is_not_finite(finished: tuple[KernelJudge, Path]) -> None:
+    judge, work = finished
+    np.full(30, np.inf, np.float32).tofile(work / "all" / "out0.bin")
+    results = judge.results(work)
+    assert (results.agree, results.max_relative_error) == (False, None)
+
+
+def test_missing_output_is_not_a_right_one(finished: tuple[KernelJudge, Path]) -> None:
+    judge, work = finished
+    (work / "all" / "out0.bin").unlink()
+    results = judge.results(work)
+    assert results.agree is None
+    assert "an output is missing" in (results.note or "")
+
+
+def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apuflow.launcher.engine.LARGEST", 50)
+    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    [process] = kernel_run(
+        found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
+    ).processes
+    assert "dump" not in process.files["all/dispatch.list"]
+    assert process.judge is not None
+    results = process.judge.results(tmp_path)
+    assert results.agree is None
+    assert f"60 elements are more than are compared ({verdict.LARGEST:,})" in (results.note or "")
+
+
+def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> None:
+    """Spatial batch normalisation of large images takes three kernels that pass sums through their output."""
+    keys = "batchnorm_mode=spatial\nepsilon=1e-5\nexp_avg_factor=0.5\n"
+    text = f"{HEAD}[BatchNorm]\nname=l\nn=4\nc=4\nh=32\nw=32\nprevious_layer=null\n{keys}"
+    found = point_launches(text, "fwd", OPTIONS)
+    assert len(found) == 3
+    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    [process] = kernel_run(
+        found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
+    ).processes
+    assert process.judge is not None
+    results = process.judge.results(tmp_path)
+    assert results.agree is None
+    assert "NumPy has no reference for MIOpenBatchNormFwdTrainSpatial" in (results.note or "")
+
+
+def assembled(tmp_path: Path, *instructions: str) -> Path:
+    if shutil.which(ASSEMBLER) is None:
+        pytest.skip(f"{ASSEMBLER} is not installed")
+    source, target = tmp_path / "kernel.s", tmp_path / "kernel.o"
+    source.write_text("kernel:\n" + "".join(f"  {line}\n" for line in (*instructions, "s_endpgm")))
+    command = [ASSEMBLER, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-c", str(source), "-o", str(target)]
+    subprocess.run(command, check=True)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("instruction", "named", "right_in"),
+    [
+        ("v_sub_u16 v1, v0, v1", "v_sub_u16", None),
+        ("v_add_f32_dpp v6, v6, v6 row_shr:1 row_mask:0xf bank_mask:0xf", "v_add_f32_dpp", None),
+        ("v_perm_b32 v1, s6, v0, v1", "v_perm_b32", "v23.1"),
+        ("s_mov_b64 s[4:5], 0xfff", "s_mov_b64", None),
+        ("v_readfirstlane_b32 s20, v2", "v_readfirstlane_b32", None),
+    ],
+)
+def test_instruction_that_gem5_executes_wrongly(
+    instruction: str, named: str, right_in: str | None, tmp_path: Path
+) -> None:
+    harmless = (
+        "s_mov_b64 s[4:5], 1",
+        "v_add_f32 v6, v6, v6",
+        "v_cmp_gt_u16 vcc, v0, v1",
+        "s_mov_b32 s4, 0xfff",
+    )
+    [found] = suspects([assembled(tmp_path, *harmless, instruction)], "gfx801", "v23.0")
+    assert found.startswith(named)
+    if right_in is not None:
+        assert suspects([assembled(tmp_path, *harmless, instruction)], "gfx801", right_in) == ()
+
+
+def test_sound_instructions_are_not_named(tmp_path: Path) -> None:
+    sound = (
+        "s_mov_b64 s[4:5], -1",
+        "v_lshrrev_b32 v1, 16, v0",
+        "flat_load_dword v1, v[2:3]",
+        "v_cvt_f32_f16 v1, v0",
+    )
+    assert suspects([assembled(tmp_path, *sound)], "gfx801", "v23.0") == ()
