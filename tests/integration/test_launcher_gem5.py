@@ -7,6 +7,7 @@ What gem5 executes wrongly is expected to fail, each with its cause: a gem5 that
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -79,7 +80,6 @@ CASES: Mapping[str, str] = {
     "lrn_cross": layer("LRN", (2, 8, 8, 8), lrn_mode="cross_channel_dim1", **LRN),
     "lrn_within": layer("LRN", (2, 4, 12, 12), lrn_mode="within_channel", **LRN),
     "bn": layer("BatchNorm", (8, 40, 1, 1), batchnorm_mode="per_activation", **NORM),
-    "bn_scratch": layer("BatchNorm", (100, 6, 1, 1), batchnorm_mode="per_activation", **NORM),
     "bn_spatial": layer("BatchNorm", (4, 8, 12, 12), batchnorm_mode="spatial", **NORM),
     "bn_spatial_large": layer("BatchNorm", (2, 4, 36, 36), batchnorm_mode="spatial", **NORM),
     "fc": layer("FullyConnected", (5, 70, 1, 1), num_output=33),
@@ -90,6 +90,9 @@ CASES: Mapping[str, str] = {
         "Convolution", (2, 6, 9, 8), num_output=4, kernel_size=1, pad=0, stride=2, **CONV
     ),
 }
+SCRATCH = layer("BatchNorm", (100, 6, 1, 1), batchnorm_mode="per_activation", **NORM)
+"""Clang keeps a batch of 100 in private memory."""
+
 ROW_SHIFTS = "gem5 moves the lanes of DPP row shifts to the wrong places (inst_util.hh)"
 UPPER_HALF = "gem5 leaves the upper half of 16-bit results as it was (operand.hh, VecOperand::write)"
 LITERAL = "gem5 takes no literal in s_mov_b64 (operand.hh, ScalarOperand::readSpecialVal)"
@@ -178,8 +181,9 @@ def test_kernels_compute_what_numpy_says(name: str, direction: Direction, gem5: 
 
 
 def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path) -> None:
-    """The same instructions and wavefronts; of caches that gem5 does not reset, not the dispatches before."""
-    found = launches(parse(CASES["conv"]), "fwd", 4)
+    """The same work; of caches that gem5 v23.0 never resets, not what the dispatches before did."""
+    text = layer("Convolution", (2, 4, 16, 16), num_output=12, kernel_size=5, pad=2, stride=1, **CONV)
+    found = launches(parse(text), "fwd", 4)
     run(found, gem5, visible)
     together = kernel_table(visible / "run")
     shutil.rmtree(visible / "run")
@@ -190,8 +194,10 @@ def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path)
         one = together.iloc[number]
         for counter in ("instructions", "wavefronts", "valu_thread_cycles", "tcp_load_events"):
             assert one[counter] == alone[counter], counter
-        for hits, misses in (("tcp_hits", "tcp_misses"), ("tcc_demand_hits", "tcc_demand_misses")):
-            assert one[hits] + one[misses] == pytest.approx(alone[hits] + alone[misses], rel=0.2)
+        accesses = [row["tcp_hits"] + row["tcp_misses"] for row in (one, alone)]
+        assert accesses[0] == pytest.approx(accesses[1], rel=0.05)
+        for cache in ("sqc_misses", "scalar_misses"):  # code and arguments may lie on a line more or less
+            assert one[cache] == pytest.approx(alone[cache], abs=2), cache
 
 
 def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:
@@ -210,12 +216,21 @@ def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:
 def test_crash_names_the_instruction(gem5: Gem5, visible: Path) -> None:
     found = launches(parse(CASES["lrn_within"]), "bwd", 4)
     record = run(found, gem5, visible, on_failure="record")
-    assert record.status == "gem5_crash"
+    assert record.status == "gem5_panic"
     assert "Assertion `NumDwords == 1' failed" in record.evidence
     assert "s_mov_b64" in record.evidence
 
 
-@pytest.mark.parametrize("name", ["softmax", "bn_scratch", "fc"])
+@pytest.mark.parametrize("gfx", ["gfx801", "gfx803"])
+def test_private_memory(gfx: str, gem5: Gem5, visible: Path) -> None:
+    record = run(launches(parse(SCRATCH), "fwd", 4), gem5, visible, gfx=gfx)
+    [said] = (visible / "run").glob("attempts/*/m5out/simout")
+    assert re.search(r"dispatch 0 MIOpenBatchNorm\w+ .* private [1-9]", said.read_text())
+    assert record.results is not None
+    assert record.results.agree, record.results.note
+
+
+@pytest.mark.parametrize("name", ["softmax", "fc"])
 def test_discrete_gpu(name: str, gem5: Gem5, visible: Path) -> None:
     """gfx803 with --dgpu: all memory is registered with the driver first."""
     record = run(launches(parse(CASES[name]), "fwd", 4), gem5, visible, gfx="gfx803")
