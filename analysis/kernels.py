@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis import metrics
 from analysis.counter_table import BY_NAME
-from analysis.counters import Counters, combine, file_counters, since_reset
+from analysis.counters import Counters, combine, counters, file_counters, since_reset
 from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, load_record, run_values, statistics_files
 
@@ -96,7 +96,7 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
     release = record.get("release")
     pairs: list[tuple[Launch | None, Counters]]
     if len(files) > 1 or len(files) == len(named) == 1:
-        counted = [combine(file_counters(path)[0], release) for path in files]
+        counted = [counters(path, release, kernels_only=True) for path in files]
         if len(counted) != len(named):
             raise AnalysisError(
                 f"{len(counted)} statistics files for {len(named)} launches", file=file, key="launches"

@@ -110,6 +110,20 @@ def test_caches_that_are_never_reset_count_from_the_dispatch_before(tmp_path: Pa
     ]  # resets them: printed numbers are the kernels'
 
 
+def test_the_only_kernel_of_a_run_is_its_row(tmp_path: Path) -> None:
+    """Blocks before and after it, in which unreset counts stand again, are not its."""
+    text = lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes())
+    begin = b"---------- Begin Simulation Statistics"
+    before, first, *_ = text.split(begin)[1:]
+    row = b"dispatcher.numKernelLaunched            1"
+    assert row in first
+    after = first.replace(row, row[:-1] + b"0")
+    (tmp_path / "stats.txt").write_bytes(b"".join(begin + block for block in (before, first, after)))
+    launch = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
+    [found] = kernel_table(_record(tmp_path, [launch], "stats.txt", release="v23.0")).to_dict("records")
+    assert (found["kernels_launched"], found["tcp_misses"], found["wavefronts"]) == (1, 1680, 32)
+
+
 def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
     """What the CPU did before and after is the host's time only."""
     file = tmp_path / "stats.txt"
