@@ -29,7 +29,6 @@ from apuflow.config.reference import MODELS, refresh
 from apuflow.config.schemas import schema_texts
 from apuflow.errors import ConfigError
 from apuflow.points import points
-from apuflow.toolset import Toolset
 
 ROOT = Path(__file__).parents[2]
 
@@ -256,16 +255,6 @@ def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:
     sweep = load_sweep("t", root)
     assert sweep_workloads(sweep, root) == ["softmax_fwd"]
     assert len(points(sweep, "softmax_fwd", root)) == 10
-
-
-def test_arguments_of_scons_make_another_gem5_and_other_points(root: Path) -> None:
-    tools, ids = [], []
-    for site in ("engine: docker\n", "gem5: {scons: ['CCFLAGS_EXTRA=-O1 -g0', --linker=gold]}\n"):
-        (root / "configs/site.yaml").write_text(site)
-        tools.append(Toolset("v22.1", root).gem5_tool("gfx801"))
-        ids.append({point.id for point in points(load_sweep("default", root), "softmax_fwd", root)})
-    assert tools[0] == "gem5-GCN3_X86" and tools[1].startswith("gem5-GCN3_X86-")
-    assert not ids[0] & ids[1]
 
 
 def test_the_example_of_the_site_is_a_site(root: Path) -> None:

@@ -7,13 +7,15 @@ import itertools
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from apuflow import paths
 from apuflow.config import (
     EngineName,
+    Site,
     Sweep,
+    load_release,
     load_site,
     load_sweep,
     load_workload,
@@ -56,10 +58,15 @@ class Campaign:
     def __init__(self, root: Path = Path()) -> None:
         self.root = root
         self.load = cache(lambda name: load_sweep(name, root))
+        self._release = cache(lambda name: load_release(name, root))
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
         self._by_id: dict[tuple[str, str, str, str], Point] = {}
         self._sweep_of: dict[tuple[str, str, str], str] = {}
         self._workloads: dict[str, list[str]] = {}
+
+    @cached_property
+    def _site(self) -> Site:
+        return load_site(self.root)
 
     # sweeps and points -----------------------------------------------------------------------------------
     def sweep(self, under: str) -> Sweep:
@@ -95,7 +102,10 @@ class Campaign:
                 value=workload,
                 remedy=f"one of {', '.join(known)}",
             )
-        seen = tuple(recorded_digest(name, self.root) for name in releases(loaded, workload, self.root))
+        seen = tuple(
+            recorded_digest(self._release(name), self._site, self.root)
+            for name in releases(loaded, workload, self.root)
+        )
         expanded = self._points.get((sweep, workload, seen))
         if expanded is None:
             expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
@@ -232,7 +242,7 @@ class Campaign:
 
     def _brought(self, workload: str) -> list[str]:
         """Programs and checkouts of the user's own. Another program there makes other points."""
-        site, command = load_site(self.root), load_workload(workload, self.root).command
+        site, command = self._site, load_workload(workload, self.root).command
         files = [command.binary] if command is not None else []
         files += [site.gem5.binary] if site.gem5.binary is not None else []
         files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []

@@ -15,7 +15,6 @@ from apuflow.errors import ConfigError
 from apuflow.launcher.build import GUEST
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
-from apuflow.origin import recorded_digest
 from apuflow.points import Point
 from apuflow.sweep import releases
 from apuflow.toolset import ObjectOrder, Toolset
@@ -39,15 +38,38 @@ class Orders:
         self._pending: set[tuple[str, str]] = set()
 
     # toolchain -------------------------------------------------------------------------------------------
+    def source_checked(self, wildcards: Wildcards) -> list[str]:
+        """No file: sources are made from nothing."""
+        self._asked(f"source-{wildcards['repository']}", wildcards)
+        return []
+
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
-        tools = self.tools(wildcards["release"])
+        tools = self._asked("image", wildcards)
         builds = tools.site.engine != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 
+    def gem5_sources(self, wildcards: Wildcards) -> list[str]:
+        """gem5's checkout and the image that it is compiled in; of the site's own gem5, its checkout."""
+        target = wildcards.get("target")
+        tools = self._asked(f"gem5-{target}" if target else "gem5", wildcards)
+        return [tools.record("source-gem5"), *([tools.record("image")] if target else [])]
+
     def dnnmark_sources(self, wildcards: Wildcards) -> list[str]:
+        tools = self._asked("dnnmark", wildcards)
+        own = tools.site.dnnmark.build is not None
+        return [*([] if own else [tools.record("source-resources")]), tools.record("image")]
+
+    def _asked(self, tool: str, wildcards: Wildcards) -> Toolset:
+        """The release's tools, if the record to be made is of what the configuration asks for."""
         tools = self.tools(wildcards["release"])
-        return [] if tools.site.dnnmark.build is not None else [tools.record("source-resources")]
+        if tools.asked(tool) != wildcards["asked"]:
+            raise ConfigError(
+                "the configuration asks for another one",
+                value=paths.tool_record(tools.release.name, tool, wildcards["asked"]),
+                remedy=f"name {tools.record(tool)}, or a results/ target that needs it",
+            )
+        return tools
 
     def launcher_sources(self, wildcards: Wildcards) -> list[str]:
         return sorted(str(path) for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
@@ -60,9 +82,10 @@ class Orders:
         if "gem5" in sweep.engines:
             kind = load_workload(workload, self.root).kind
             for release in releases(sweep, workload, self.root):
-                if recorded_digest(release, self.root) is None:
+                tools = self.tools(release)
+                if not (self.root / tools.record("image")).exists():
                     self._pending.add((release, _use("gem5", kind)))
-                checkpoints.image.get(release=release)
+                checkpoints.image.get(release=release, asked=tools.asked("image"))
         return self.campaign.records(sweep, workload)
 
     def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:

@@ -93,10 +93,54 @@ def _gem5(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
     return {"commit": release.gem5.commit, **built}
 
 
-def recorded_digest(release: str, root: Path) -> str | None:
-    """Digest of the release's image as stage ``image`` recorded it; None before that stage."""
+def asked(tool: str, release: Release, site: Site, root: Path) -> str:
+    """Eight hex digits that name what this site asks of a tool. They are part of its record's name, so that
+    another image, commit, checkout or program than the recorded one is never taken for it.
+
+    Args:
+        tool: ``source-gem5``, ``source-resources``, ``source-miopen``, ``image``, ``dnnmark``, ``gem5`` (the
+            site's own) or ``gem5-<build target>``.
+    """
+    text = json.dumps([tool, _asked(tool, release, site, root)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _asked(tool: str, release: Release, site: Site, root: Path) -> dict[str, Any]:
+    gem5 = _source(site.gem5.source, release.gem5.commit, root)
+    resources = _source(site.dnnmark.source, release.resources.commit, root)
+    if tool == "source-gem5":
+        return gem5
+    if tool == "source-resources":
+        return resources
+    if tool == "source-miopen":
+        return {"commit": release.miopen.source.commit}
+    image = _asked_image(release, site) | {"engine": site.engine}
+    if image["mode"] == "build":
+        image["gem5"] = gem5
+    if tool == "image":
+        return image
+    if tool == "gem5":
+        binary = str(site.gem5.binary)
+        return {"binary": binary, "sha256": _hash(root, binary), "gem5": gem5}
+    if tool == "dnnmark":
+        build = site.dnnmark.build
+        return {"build": build} if build is not None else {"resources": resources, "image": image}
+    return {"gem5": gem5, "image": image, "scons": list(site.gem5.scons)}
+
+
+def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
+    if place is None:
+        return {"commit": commit}
+    with contextlib.suppress(ConfigError):
+        return {"source": place, "commit": _commit(root, place)}
+    return {"source": place}
+
+
+def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
+    """Digest of the image that is asked for, as stage ``image`` recorded it; None before that stage."""
+    place = root / paths.tool_record(release.name, "image", asked("image", release, site, root))
     try:
-        record = json.loads((root / paths.tool_record(release, "image")).read_text(encoding="utf-8"))
+        record = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     digest = record.get("digest") if isinstance(record, dict) else None
@@ -105,11 +149,18 @@ def recorded_digest(release: str, root: Path) -> str | None:
 
 def _image(release: Release, site: Site, root: Path) -> dict[str, Any]:
     """The image by mode, name and the digest that is pinned, or was recorded when it was first seen."""
+    image = _asked_image(release, site)
+    if image["mode"] != "host" and image["digest"] is None:
+        image["digest"] = recorded_digest(release, site, root)
+    return image
+
+
+def _asked_image(release: Release, site: Site) -> dict[str, Any]:
     if site.engine == "host":
         return {"mode": "host"}
     mode = site.image.mode or release.image.mode
     name = site.image.name or (release.image.pull if mode == "pull" else mode)
-    return {"mode": mode, "name": name, "digest": site.image.digest or recorded_digest(release.name, root)}
+    return {"mode": mode, "name": name, "digest": site.image.digest}
 
 
 def brought(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str, str]:

@@ -86,9 +86,9 @@ def extra_kernels() -> str:
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------
-def tool_record(release: str = "{release}", tool: str = "{tool}") -> str:
-    """What a tool of a release is: image, gem5, sources, DNNMark."""
-    return f"build/toolchain/{release}/{tool}.json"
+def tool_record(release: str = "{release}", tool: str = "{tool}", asked: str = "{asked}") -> str:
+    """What a tool of a release is: image, gem5, sources, DNNMark. ``asked``: hash of what was asked for."""
+    return f"build/toolchain/{release}/{tool}-{asked}.json"
 
 
 def brought_record() -> str:

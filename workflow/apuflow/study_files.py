@@ -15,6 +15,7 @@ from apuflow.config import Sweep, load_site, load_workload
 from apuflow.errors import ConfigError
 from apuflow.origin import brought
 from apuflow.sweep import releases
+from apuflow.toolset import Toolset
 
 PROJECT = (
     "Snakefile",
@@ -92,7 +93,7 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     for name in PROJECT:
         files |= {path.relative_to(root).as_posix(): path for path in _own_files(root / name)}
     for release in {name for workload in workloads for name in releases(sweep, workload, root)}:
-        image = paths.tool_record(release, "image")
+        image = Toolset(release, root).record("image")
         if (root / image).is_file():
             files[image] = root / image
         for tool in sorted((root / image).parent.glob("*.json")):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from apuflow import dnnmark, paths
+from apuflow import dnnmark, origin, paths
 from apuflow.config import Release, Site, load_release, load_site
 from apuflow.config.site import ImageMode
 from apuflow.errors import ConfigError
@@ -89,7 +88,12 @@ class Toolset:
         self.site: Site = load_site(root)
 
     def record(self, tool: str) -> str:
-        return paths.tool_record(self.release.name, tool)
+        """Path of a tool's record (see origin.asked)."""
+        return paths.tool_record(self.release.name, tool, self.asked(tool))
+
+    def asked(self, tool: str) -> str:
+        """Name of what is asked of a tool (see origin.asked)."""
+        return origin.asked(tool, self.release, self.site, self.root)
 
     @cached_property
     def image(self) -> ImageRecord:
@@ -102,14 +106,8 @@ class Toolset:
 
     # sources ---------------------------------------------------------------------------------------------
     def gem5_tool(self, gfx: str) -> str:
-        """Name of the gem5 that runs a GPU architecture: the site's own, or a build target and what scons was
-        given besides.
-        """
-        if self.site.gem5.binary is not None:
-            return "gem5"
-        built = f"gem5-{self.release.build_target(gfx)}"
-        arguments = "\0".join(self.site.gem5.scons)
-        return f"{built}-{hashlib.sha256(arguments.encode()).hexdigest()[:8]}" if arguments else built
+        """Name of the gem5 that runs a GPU architecture: the site's own, or that of a build target."""
+        return "gem5" if self.site.gem5.binary is not None else f"gem5-{self.release.build_target(gfx)}"
 
     @property
     def kernels(self) -> Path:

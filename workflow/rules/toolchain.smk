@@ -5,10 +5,12 @@ says the same as before keeps its time, so a toolchain made anew repeats no run.
 
 rule source:
     """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
+    input:
+        orders.source_checked,
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
-        paths.log("toolchain", "{release}", "source-{repository}"),
+        paths.log("toolchain", "{release}", "source-{repository}-{asked}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 1
@@ -30,7 +32,7 @@ checkpoint image:
     output:
         paths.tool_record(tool="image"),
     log:
-        paths.log("toolchain", "{release}", "image"),
+        paths.log("toolchain", "{release}", "image-{asked}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 1
@@ -46,12 +48,11 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        paths.tool_record(tool="source-gem5"),
-        paths.tool_record(tool="image"),
+        orders.gem5_sources,
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
-        paths.log("toolchain", "{release}", "gem5-{target}"),
+        paths.log("toolchain", "{release}", "gem5-{target}-{asked}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64
@@ -67,11 +68,11 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site brings along, recorded as it is."""
     input:
-        paths.tool_record(tool="source-gem5"),
+        orders.gem5_sources,
     output:
         paths.tool_record(tool="gem5"),
     log:
-        paths.log("toolchain", "{release}", "gem5"),
+        paths.log("toolchain", "{release}", "gem5-{asked}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 1
@@ -88,11 +89,10 @@ rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
         orders.dnnmark_sources,
-        paths.tool_record(tool="image"),
     output:
         paths.tool_record(tool="dnnmark"),
     log:
-        paths.log("toolchain", "{release}", "dnnmark"),
+        paths.log("toolchain", "{release}", "dnnmark-{asked}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64

@@ -8,5 +8,5 @@ from apuflow.toolset import Toolset
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
-    target = smk.wildcards.get("target", "").partition("-")[0] or None
+    target = smk.wildcards.get("target")
     stages.gem5(Toolset(smk.wildcards.release), target, Path(smk.output[0]), Path(smk.log[0]), smk.threads)
