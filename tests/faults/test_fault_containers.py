@@ -22,6 +22,7 @@ from standins.repositories import behave, make_gem5
 
 import docker
 from analysis import tables
+from analysis.errors import AnalysisError
 from apuflow.containers import DockerEngine, Limits, Mount
 from apuflow.containers.identity import POINT, PROJECT
 from apuflow.gem5.command import Gem5, Guest
@@ -185,6 +186,41 @@ def test_a_daemon_that_ends_in_the_middle_loses_the_run_and_not_the_point(
         completes(make, docker_url)
     finally:
         end_orphans(own_daemon)
+
+
+@pytest.fixture
+def daemon() -> Iterator[docker_daemon.Daemon]:
+    """A daemon that can be started again."""
+    daemon = docker_daemon.start(own_containerd=True)
+    if daemon is None:
+        pytest.skip("needs root, dockerd and containerd")
+    yield daemon
+    daemon.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_daemon_restarted_in_the_middle_interrupts_the_run_and_the_rerun_completes(
+    make: Make, daemon: docker_daemon.Daemon, number: signal.Signals
+) -> None:
+    """Without live-restore: its containers end with it (SIGTERM), or when it starts again (SIGKILL)."""
+    image = docker_daemon.load_base(daemon.url)
+    simulation = make("hang", daemon.url, image=image, on_failure="record")
+    restarted = when_running(simulation, daemon.url, lambda name: daemon.restart(number))
+    try:
+        with pytest.raises(RunFailed, match="interrupted") as caught:
+            simulate(simulation)
+        restarted.join(60)
+        evidence = caught.value.record.evidence
+        assert "the container engine went away" in evidence or "from outside by signal" in evidence
+        assert not (simulation.run_dir / "run.json").exists()
+        with pytest.raises(AnalysisError):
+            tables.build([simulation.run_dir])
+        assert not [c for c in containers(daemon.url, simulation) if c["State"] == "running"]
+        assert simulate(make("ok", daemon.url, image=image)).status is Status.COMPLETED
+        assert tables.build([simulation.run_dir])["status"].tolist() == ["completed"]
+        assert not [c for c in containers(daemon.url, simulation) if c["State"] == "running"]
+    finally:
+        end_orphans(daemon)
 
 
 def end_orphans(daemon: docker_daemon.Daemon) -> None:

@@ -28,19 +28,41 @@ class Daemon:
 
     directory: Path
     process: subprocess.Popen[bytes]
+    containerd: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         return f"unix://{self.directory}/sock"
 
+    def is_ready(self, seconds: float = 60) -> bool:
+        """Wait until it answers; False when it has ended or takes too long."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if answers(self.url):
+                return True
+            time.sleep(0.2)
+        return False
+
+    def restart(self, number: signal.Signals) -> None:
+        """End the daemon with this signal and start it again on the same data: an upgrade, or a crash."""
+        self.process.send_signal(number)
+        self.process.wait(60)
+        self.process = _launch(self.directory, self.containerd is not None)
+        assert self.is_ready(), (self.directory / "log").read_text()[-2000:]
+
     def stop(self) -> None:
         """End the daemon and what it has started; remove its directory."""
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        for process in (self.process, self.containerd):
+            if process is not None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(30)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        subprocess.run(
+            ["umount", "-l", self.directory / "exec/netns/default"], check=False, capture_output=True
+        )
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
@@ -53,11 +75,31 @@ def answers(url: str | None) -> bool:
         return False
 
 
-def start() -> Daemon | None:
-    """A daemon of our own, or None where that cannot be (not root, no dockerd)."""
+def start(*, own_containerd: bool = False) -> Daemon | None:
+    """A daemon of our own, or None where that cannot be (not root, no dockerd).
+
+    Args:
+        own_containerd: containerd is a service of its own, as distributions install it, and outlives dockerd.
+    """
     if os.getuid() != 0 or shutil.which("dockerd") is None:
         return None
     directory = Path(tempfile.mkdtemp(prefix="apuflow-dockerd-", dir="/var/tmp"))
+    containerd = _launch_containerd(directory) if own_containerd else None
+    daemon = Daemon(directory, _launch(directory, own_containerd), containerd)
+    if daemon.is_ready():
+        return daemon
+    daemon.stop()
+    return None
+
+
+def _launch_containerd(directory: Path) -> subprocess.Popen[bytes]:
+    places = [f"--{name}={directory}/containerd-{name}" for name in ("root", "state")]
+    with (directory / "containerd-log").open("ab") as log:
+        command = ["containerd", *places, f"--address={directory}/containerd.sock"]
+        return subprocess.Popen(command, stdout=log, stderr=log)
+
+
+def _launch(directory: Path, own_containerd: bool) -> subprocess.Popen[bytes]:
     options = [
         "--iptables=false",
         "--ip6tables=false",
@@ -70,16 +112,10 @@ def start() -> Daemon | None:
         f"--pidfile={directory}/pid",
         f"--host=unix://{directory}/sock",
     ]
-    with (directory / "log").open("wb") as log:
-        process = subprocess.Popen(["dockerd", *options], stdout=log, stderr=log)
-    daemon = Daemon(directory, process)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        if answers(daemon.url):
-            return daemon
-        time.sleep(0.2)
-    daemon.stop()
-    return None
+    if own_containerd:
+        options.append(f"--containerd={directory}/containerd.sock")
+    with (directory / "log").open("ab") as log:
+        return subprocess.Popen(["dockerd", *options], stdout=log, stderr=log)
 
 
 def load_base(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 import resource
 import secrets
@@ -27,6 +28,10 @@ from apuflow.containers.stopping import StopWatch, intervals
 from apuflow.errors import EngineError
 
 _AWAY_SECONDS = 300.0
+_RESTART_SECONDS = 60.0
+"""An engine that starts again ends what it finds running within this time, unless it keeps it alive."""
+_ENDED_BY_ENGINE = (137, 143, 255)
+"""SIGKILL, SIGTERM, and what Docker says of a container that ended while it was away itself."""
 _MOST_OF_A_LIMIT = 1 << 13
 _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerException)
 
@@ -157,13 +162,14 @@ class DockerEngine:
 
     def _follow(self, identifier: str, job: Job, watch: StopWatch) -> Exit:
         api = self.client.api
-        peak, next_sample, lost_since = 0, 0.3, None
+        peak, next_sample, lost_since, back = 0, 0.3, None, -math.inf
         for wait in itertools.chain(intervals(), itertools.repeat(intervals()[-1])):
             try:
                 state = api.inspect_container(identifier)["State"]
-                lost_since = None
+                if lost_since is not None:
+                    lost_since, back = None, time.monotonic()
                 if not state["Running"] and state["Status"] in ("exited", "dead", "stopped"):
-                    return _exit(state, peak, watch)
+                    return _exit(state, peak, watch, restarted=time.monotonic() - back < _RESTART_SECONDS)
                 if watch.seconds >= next_sample:
                     next_sample = watch.seconds + job.sample_seconds
                     memory = self._memory(identifier)
@@ -220,15 +226,16 @@ def _free_name(job: Job) -> str:
     return f"apuflow-{re.sub(r'[^A-Za-z0-9_.-]+', '-', job.labels.point)[:60]}-{secrets.token_hex(4)}"
 
 
-def _exit(state: dict[str, Any], peak: int, watch: StopWatch) -> Exit:
+def _exit(state: dict[str, Any], peak: int, watch: StopWatch, *, restarted: bool) -> Exit:
     code = int(state["ExitCode"])
+    ended_by_engine = restarted and code in _ENDED_BY_ENGINE
     return Exit(
         code,
         code - 128 if 128 < code < 160 else None,
         bool(state.get("OOMKilled")) and code != 0,
         peak or None,
         watch.seconds,
-        watch.reason,
+        watch.reason or ("engine" if ended_by_engine else None),
     )
 
 
