@@ -65,6 +65,7 @@ MACHINE: tuple[Column, ...] = tuple(
 RUN: tuple[Column, ...] = (
     Column("flags", "check", "", "metrics outside their range and broken identities, with numbers"),
     Column("evidence", "check", "", "what shows how the run ended"),
+    Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
     Column(
         "max_relative_error",
         "check",

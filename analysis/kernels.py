@@ -22,7 +22,7 @@ from analysis.counters import Counters, combine, counters, file_counters, since_
 from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, load_record, run_values, statistics_files
 
-LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup")
+LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
 UNNAMED = "(not a kernel of the layers)"
 
 
@@ -34,6 +34,7 @@ class Launch:
         layer, layer_kind, direction: what it belongs to; ``""`` where the record does not say.
         kernel: name of the kernel.
         grid, workgroup: work-items in x, y and z.
+        stand_in: what a kernel of ours stands in for.
     """
 
     kernel: str
@@ -42,6 +43,7 @@ class Launch:
     layer: str = ""
     layer_kind: str = ""
     direction: str = ""
+    stand_in: str = ""
 
     @property
     def workgroups(self) -> int:
@@ -65,6 +67,7 @@ def launches(record: Mapping[str, Any], file: str | Path | None = None) -> tuple
                 entry.get("layer") or "",
                 entry.get("layer_kind") or "",
                 entry.get("direction") or record.get("direction") or "",
+                entry.get("stand_in") or "",
             )
         except KeyError as error:
             raise AnalysisError("a launch lacks a key", file=file, key=f"launches.{error.args[0]}") from None
@@ -155,6 +158,7 @@ def _cells(launch: Launch | None, record: Mapping[str, Any]) -> dict[str, Any]:
         "kernel": launch.kernel,
         "grid": "x".join(map(str, launch.grid)),
         "workgroup": "x".join(map(str, launch.workgroup)),
+        "stand_in": launch.stand_in,
     }
 
 

@@ -164,6 +164,7 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     values |= {name: provenance.get(name) for name in _PROVENANCE}
     results = record.get("results") or {}
     values["max_relative_error"] = results.get("max_relative_error")
+    values["stand_in"] = stand_ins(record) or None
     axes = {axis_column(name): value for name, value in (record.get("axes") or {}).items()}
     if record.get("status") != COMPLETED:
         return Row(values, axes)
@@ -182,6 +183,13 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
         kind = "wrong results" if results.get("agree") is False else "results not checked"
         findings.insert(0, f"{kind}: {results.get('note')}")
     return Row(values, axes, dict(found), tuple(findings))
+
+
+def stand_ins(record: Mapping[str, Any]) -> str:
+    """``kernel: what it stands in for`` of a run's launches, once each."""
+    launches = record.get("launches") or ()
+    named = [f"{one['kernel']}: {one['stand_in']}" for one in launches if one.get("stand_in")]
+    return "; ".join(dict.fromkeys(named))
 
 
 def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.columns import MACHINE
 from apuflow import preview
+from apuflow.dnnmark import parse
 from apuflow.errors import ConfigError
 from apuflow.files import atomic_write, write_text
+from apuflow.miopen.rocm_4_0_1.gemm import NOTE
 from apuflow.points import Point
 from apuflow.provenance import host_facts, now
 
@@ -42,6 +45,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
             **{axis: [point.axes[axis] for point in points] for axis in axes},
             "release": [point.release for point in points],
             "gfx": [point.gfx for point in points],
+            "stand_in": [_stand_in(point.config_text or "") for point in points],
             **{
                 column: [point.options.get(option) for point in points]
                 for column, option in _machine_options(first).items()
@@ -68,6 +72,13 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         "provenance": {"preview_version": preview.VERSION},
     }
     write_text(record, json.dumps(document, indent=1) + "\n")
+
+
+@cache
+def _stand_in(config_text: str) -> str | None:
+    """What the model times where rocBLAS would be called, as tables of engine gem5-kernels say it."""
+    kinds = {layer.kind for layer in parse(config_text).layers}
+    return f"sgemm: {NOTE}" if kinds & {"Convolution", "FullyConnected"} else None
 
 
 def _machine_options(point: Point) -> dict[str, str]:

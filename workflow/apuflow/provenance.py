@@ -56,6 +56,9 @@ class Launch(Record):
     kernel: str
     grid: tuple[int, ...] = ()
     workgroup: tuple[int, ...] = ()
+    stand_in: str | None = Field(
+        None, description="what a kernel of ours stands in for (engine gem5-kernels)"
+    )
 
 
 class Results(Record):

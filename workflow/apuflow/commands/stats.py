@@ -77,7 +77,8 @@ def dispatches(
 
     table = kernel_table(run)
     if by is None:
-        heading = [name for name in LAUNCH_COLUMNS if name not in ("layer_kind", "grid", "workgroup")]
+        hidden = {"layer_kind", "grid", "workgroup"} | (set() if table["stand_in"].any() else {"stand_in"})
+        heading = [name for name in LAUNCH_COLUMNS if name not in hidden]
     elif by in GROUPS:
         table, heading = phases(table, [by]), [by, "dispatches", "time_share"]
     else:

@@ -182,4 +182,9 @@ def kernel_run(
         links=links,
         judge=judge,
     )
-    return KernelRun((process,), launch_records(found), (launcher, *links.values()))
+    records = launch_records(found)
+    named = tuple(
+        record.model_copy(update={"stand_in": launch.note or None})
+        for record, launch in zip(records, run.launches, strict=True)
+    )
+    return KernelRun((process,), named, (launcher, *links.values()))
