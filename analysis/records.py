@@ -179,10 +179,17 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     )  # dumps around its kernels: the rest is the CPU filling memory
     found = counters(files, release=record.get("release"), kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
-    if results and results.get("agree") is not True:
-        kind = "wrong results" if results.get("agree") is False else "results not checked"
-        findings.insert(0, f"{kind}: {results.get('note')}")
+    findings = [*filter(None, [judgement(record)]), *findings]
     return Row(values, axes, dict(found), tuple(findings))
+
+
+def judgement(record: Mapping[str, Any]) -> str:
+    """What a row must say of what the run's kernels computed; "" if it was right, or nobody could tell."""
+    results = record.get("results") or {}
+    if not results or results.get("agree") is True:
+        return ""
+    kind = "wrong results" if results.get("agree") is False else "results not checked"
+    return f"{kind}: {results.get('note')}"
 
 
 def stand_ins(record: Mapping[str, Any]) -> str:

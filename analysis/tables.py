@@ -132,10 +132,18 @@ def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 
 
 def _guess_axes(names: Sequence[str]) -> Sequence[str]:
-    """The axes of a table that was read from a file: they stand between the identity and the machine."""
+    """The axes of a table that was read from a file: they stand between the identity and the machine.
+
+    What follows the machine may be from another version, with a column more or less.
+    """
     start = len(IDENTITY)
     for stop in range(start, len(names)):
-        if [column.name for column in layout(names[start:stop])] == list(names):
+        leading = [
+            column.name
+            for column in layout(names[start:stop])
+            if column.kind in (AXIS, "identity", "machine")
+        ]
+        if leading == list(names[: len(leading)]):
             return names[start:stop]
     known = {column.name for column in layout(())}
     return [name for name in names if name not in known]

@@ -26,6 +26,7 @@ from analysis.figures.style import (
     Plot,
     head,
     legend,
+    log_ticks,
     new_figure,
     style,
 )
@@ -184,7 +185,7 @@ def program_bars(
     axes.set_ylabel(label)
     if logarithmic:
         axes.set_yscale("log")
-        axes.yaxis.minorticks_off()
+        log_ticks(axes.yaxis, *axes.get_ylim())
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
     legend(figure, list(handles.values()), list(handles))

@@ -20,6 +20,7 @@ from analysis.figures.style import (
     Plot,
     head,
     legend,
+    log_ticks,
     new_figure,
     style,
 )
@@ -99,7 +100,8 @@ def engine_comparison(
             axes.set_xlim(low, high)
             axes.set_ylim(low, high)
             axes.set_aspect("equal")
-            axes.minorticks_off()
+            log_ticks(axes.xaxis, low, high)
+            log_ticks(axes.yaxis, low, high)
             axes.set_title(f"{len(table)} points")
             median = float(table["error"].abs().median())
             ninth = float(table["error"].abs().quantile(0.9))

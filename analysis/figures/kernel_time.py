@@ -42,8 +42,8 @@ def kernel_breakdown(
                 "the table does not tell kernels apart", key=KERNEL, remedy="give a table of kernel launches"
             )
         launches = frame.dropna(subset=[KERNEL, CYCLES])
-        kinds = launches.groupby(["engine", "workload"], sort=False)[KERNEL].transform("nunique")
-        alone = sorted(set(launches.loc[kinds == 1, "workload"]))
+        kinds = launches.groupby(_POINT, sort=False)[KERNEL].transform("nunique")
+        alone = sorted(set(launches.loc[kinds == 1, "workload"]) - set(launches.loc[kinds > 1, "workload"]))
         launches = launches[kinds > 1]
         if launches.empty:
             raise FigureError("every workload launches a single kernel: there is nothing to break down")

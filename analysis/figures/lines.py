@@ -16,7 +16,7 @@ from analysis.figures import panels
 from analysis.figures.axis import COMPUTE_UNITS
 from analysis.figures.bars import program_bars
 from analysis.figures.selection import FigureError, select
-from analysis.figures.style import GREY, Plot, head, legend, style
+from analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
 
 SATURATED = 0.9
 """A line has saturated where it first reaches this share of its largest speedup."""
@@ -213,8 +213,9 @@ def _quantity_scale(drawn: list[Axes], shown: Quantity, values: pd.Series[Any]) 
     for axes in drawn:
         if shown.logarithmic and len(positive):
             axes.set_yscale("log")
-            axes.set_ylim(float(positive.min()) / 1.6, float(positive.max()) * 1.6)
-            axes.yaxis.minorticks_off()
+            low, high = float(positive.min()) / 1.6, float(positive.max()) * 1.6
+            axes.set_ylim(low, high)
+            log_ticks(axes.yaxis, low, high)
         else:
             axes.set_ylim(0, (float(values.max()) * 1.12 if float(values.max()) > 0 else 1.0))
         if shown.percent:

@@ -166,8 +166,14 @@ def crowded(selection: Selection) -> bool:
 
 
 def own_legend(axes: Axes, drawn: Sequence[Line]) -> None:
-    """A legend inside a panel: its combinations by colour."""
-    handles = {line.combination: Line2D([], [], color=line.colour, marker=line.marker) for line in drawn}
+    """A legend inside a panel: its combinations by colour; none where there is but the one."""
+    handles = {
+        line.combination: Line2D([], [], color=line.colour, marker=line.marker)
+        for line in drawn
+        if line.combination
+    }
+    if not handles:
+        return
     box = axes.legend(
         list(handles.values()), list(handles), fontsize=5, handlelength=1.6, labelspacing=0.2, loc="best"
     )

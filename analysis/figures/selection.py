@@ -23,6 +23,9 @@ FEW = 3
 COMBINATION = "_combination"
 """Column that names the values of the further axes that a row's line stands for."""
 
+WRONG = "wrong results"
+"""Begins the flag of a row whose outputs are not what NumPy says."""
+
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward"}
 ENGINES = {
     "gem5": "gem5 (whole program)",
@@ -93,6 +96,7 @@ def completed(frame: pd.DataFrame, where: Mapping[str, Any] | None = None) -> tu
     done = rows[rows["status"] == COMPLETED].copy()
     if len(done) < len(rows):
         notes.append(f"{len(rows) - len(done)} of {len(rows)} points did not complete and are not drawn")
+    done = _right(done, notes)
     if done.empty:
         raise FigureError(
             "no completed point to draw",
@@ -102,6 +106,18 @@ def completed(frame: pd.DataFrame, where: Mapping[str, Any] | None = None) -> tu
     done["program"] = [re.sub(r"_(fwd|bwd)$", "", str(name)) for name in done["workload"]]
     done.attrs = dict(frame.attrs)
     return done, notes
+
+
+def _right(done: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without rows whose kernels computed something else than they should."""
+    if "flags" not in done.columns:
+        return done
+    wrong = done["flags"].fillna("").astype(str).str.contains(WRONG, regex=False)
+    if wrong.any():
+        names = ", ".join(sorted(set(map(str, done.loc[wrong, "workload"]))))
+        points = "1 point" if wrong.sum() == 1 else f"{wrong.sum()} points"
+        notes.append(f"{points} of {names} computed wrong values (column flags) and are not drawn")
+    return done[~wrong].copy()
 
 
 def select(

@@ -16,8 +16,10 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 STYLE_FILE = Path(__file__).with_name("apuflow.mplstyle")
 
@@ -103,6 +105,14 @@ def head(figure: Figure, title: str, notes: Sequence[str]) -> None:
     for index, line in enumerate(lines):
         place = 1 - (first + index * step) / total
         figure.text(0.01, place, line, fontsize=_NOTE_SIZE, color="#555555", **look)
+
+
+def log_ticks(scale: Axis, low: float, high: float) -> None:
+    """Ticks of a logarithmic axis: powers of ten, and 2 and 5 between where few powers fit."""
+    scale.set_minor_locator(NullLocator())
+    if high / low < 300:
+        scale.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        scale.set_major_formatter(EngFormatter(sep=""))
 
 
 def legend(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:

@@ -122,6 +122,16 @@ def test_engines_compared_by_hand() -> None:
     assert any("median error 25.0 %" in note and "rank correlation 1.000" in note for note in plot.notes)
 
 
+def test_cycles_of_wrong_values_are_not_compared() -> None:
+    simulated = grid({"num_compute_units": [4, 8, 16]}, engine="gem5-kernels", cycles=64000)
+    model = grid({"num_compute_units": [4, 8, 16]}, cycles=80000)
+    simulated.loc[simulated["workload"] == "softmax_bwd", "flags"] = "wrong results: top differs from NumPy"
+    simulated.loc[simulated["workload"] == "softmax_fwd", "flags"] = "ipc=5>4"
+    plot = figures.make("engines", figures.combine([simulated, model]))
+    assert set(plot.data["workload"]) == {"softmax_fwd"}
+    assert "3 points of softmax_bwd computed wrong values (column flags) and are not drawn" in plot.notes
+
+
 def test_engines_that_share_no_point_are_refused() -> None:
     simulated = grid({"num_compute_units": [4, 8]}, engine="gem5")
     model = grid({"num_compute_units": [16, 32]})

@@ -72,6 +72,32 @@ def failed(folder: Path) -> Path:
     )
 
 
+def test_axes_of_a_table_with_another_versions_checks(tmp_path: Path) -> None:
+    """A machine parameter that varies is still the axis when a later column is not there."""
+    frame = tables.build([record(tmp_path, 1), record(tmp_path, 4)])
+    assert frame.attrs["axes"] == ("num_compute_units",)
+    frame.drop(columns="stand_in").to_parquet(tmp_path / "t.parquet")
+    assert tables.read(tmp_path / "t.parquet").attrs["axes"] == ("num_compute_units",)
+
+
+def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
+    wrong = {"outputs": 2, "agree": False, "max_relative_error": 0.5, "note": "top differs from NumPy by 0.5"}
+    right = {"outputs": 2, "agree": True, "max_relative_error": 2e-7}
+    unknown = {"outputs": 0, "agree": None, "note": "no reference"}
+    launches = [{"kernel": "sgemm", "grid": [1], "workgroup": [1], "stand_in": "for rocBLAS"}] * 2
+    directories = [
+        record(tmp_path, 1, results=wrong),
+        record(tmp_path, 4, results=right, launches=launches),
+        record(tmp_path, 64, results=unknown),
+    ]
+    frame = tables.build(directories)
+    assert list(frame["max_relative_error"].fillna(-1)) == [0.5, 2e-7, -1]
+    assert "wrong results: top differs from NumPy by 0.5" in frame["flags"].iloc[0]
+    assert "results" not in frame["flags"].iloc[1]
+    assert "results not checked: no reference" in frame["flags"].iloc[2]
+    assert list(frame["stand_in"]) == [None, "sgemm: for rocBLAS", None]
+
+
 def test_one_row_per_point_in_order(tmp_path: Path) -> None:
     directories = [record(tmp_path, units) for units in (16, 4, 1, 2)]
     frame = tables.build(directories)

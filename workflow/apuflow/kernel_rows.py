@@ -10,19 +10,22 @@ import pandas as pd
 from analysis.columns import axis_column
 from analysis.errors import AnalysisError
 from analysis.kernels import kernel_table
-from analysis.records import COMPLETED
+from analysis.records import COMPLETED, judgement, load_record
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import Sweep
+from apuflow.launcher import gemm
 from apuflow.points import Point
+
+_STAND_IN = " (stand-in for rocBLAS)"
 
 
 def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     """One row per kernel launch of every point of a sweep.
 
     Returns:
-        ``engine workload direction point status kernel gpu_cycles release gfx``, the options, and the axes
-        (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
+        ``engine workload direction point status flags kernel gpu_cycles release gfx``, the options, and the
+        axes (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
     """
     points = [
         point for workload in campaign.workloads(sweep) for point in campaign.points(sweep.name, workload)
@@ -37,7 +40,8 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         by_id = {point.id: point for point in modelled}
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
-            rows.append({**_about(by_id[str(identifier)]), "kernel": kernel, "gpu_cycles": float(value)})
+            name = f"{kernel}{_STAND_IN if kernel == gemm.KERNEL else ''}"
+            rows.append({**_about(by_id[str(identifier)]), "kernel": name, "gpu_cycles": float(value)})
     for point in points:
         axes |= dict.fromkeys(axis_column(name) for name in point.axes)
         if point.engine == "preview":
@@ -45,8 +49,13 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
         with contextlib.suppress(AnalysisError):
             table = kernel_table(directory)
-            for kernel, value in zip(table["kernel"], table["gpu_cycles"], strict=True):
-                rows.append({**_about(point), "kernel": kernel, "gpu_cycles": float(value)})
+            flags = judgement(load_record(directory / "run.json"))
+            for kernel, ours, value in zip(
+                table["kernel"], table["stand_in"], table["gpu_cycles"], strict=True
+            ):
+                name = f"{kernel}{_STAND_IN if ours else ''}"
+                about = {**_about(point), "flags": flags}
+                rows.append({**about, "kernel": name, "gpu_cycles": float(value)})
     frame = pd.DataFrame(rows)
     frame.attrs["axes"] = tuple(axes)
     return frame
