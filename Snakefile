@@ -32,6 +32,11 @@ include: "workflow/rules/simulate.smk"
 include: "workflow/rules/results.smk"
 
 
+onsuccess:
+    with message_and_exit():
+        campaign.check_made(sys.argv[1:])
+
+
 onstart:
     if workflow.local_exec:
         scheduling.without_rate_limit(workflow.scheduler)

@@ -22,7 +22,7 @@ from apuflow.config import (
     sweep_names,
     sweep_workloads,
 )
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.errors import ApuflowError, ConfigError, EngineError
 from apuflow.options import Value
 from apuflow.origin import recorded_digest
 from apuflow.points import Point, point_at, points
@@ -46,6 +46,8 @@ _TARGET = re.compile(
     r"results/(?P<under>(?!figures/)[^/]+/)?"
     r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
 )
+
+_PARTLY = ("--until", "-U", "--omit-from", "-O", "--batch")
 
 
 class Campaign:
@@ -211,6 +213,26 @@ class Campaign:
                 self.check_figure(match["figure"])
             for workload in [match["workload"]] if match["workload"] else self.workloads(sweep):
                 self.points(sweep.name, workload)
+
+    def check_made(self, arguments: Iterable[str]) -> None:
+        """At the end: what was named is there, whatever the workflow engine says.
+
+        Args:
+            arguments: the command line; nothing is checked of one that asks for a part of the work.
+
+        Raises:
+            EngineError: a ``results/`` target is missing.
+        """
+        arguments = list(arguments)
+        if any(argument.startswith(_PARTLY) for argument in arguments):
+            return
+        for argument in arguments:
+            if _TARGET.fullmatch(argument) and not (self.root / argument).exists():
+                raise EngineError(
+                    "the workflow ended without this result",
+                    file=argument,
+                    remedy="start it again; should it happen once more, .snakemake/log has what it did",
+                )
 
     def check_figure(self, name: str) -> None:
         from analysis.figures import FIGURES

@@ -12,7 +12,6 @@ from apuflow import estimate, paths
 from apuflow.campaign import Campaign
 from apuflow.config import load_workload
 from apuflow.errors import ConfigError
-from apuflow.launcher.build import GUEST
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.points import Point
@@ -70,9 +69,6 @@ class Orders:
                 remedy=f"name {tools.record(tool)}, or a results/ target that needs it",
             )
         return tools
-
-    def launcher_sources(self, wildcards: Wildcards) -> list[str]:
-        return sorted(str(path) for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
 
     # runs ------------------------------------------------------------------------------------------------
     def table_records(self, wildcards: Wildcards, checkpoints: Any) -> list[str]:

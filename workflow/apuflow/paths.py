@@ -115,9 +115,9 @@ def mmap_file(size: int | str = "{bytes}") -> str:
     return f"build/inputs/mmap-{size}.bin"
 
 
-def launcher() -> str:
-    """The program that dispatches kernels without a runtime."""
-    return "build/launcher/apuflow-launcher"
+def launcher(sources: str = "{sources}") -> str:
+    """The program that dispatches kernels without a runtime, of sources with this hash."""
+    return f"build/launcher/{sources}/apuflow-launcher"
 
 
 def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:

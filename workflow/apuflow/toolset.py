@@ -11,6 +11,7 @@ from apuflow.config import Release, Site, load_release, load_site
 from apuflow.config.site import ImageMode
 from apuflow.errors import ConfigError
 from apuflow.launcher import engine as kernels_engine
+from apuflow.launcher.build import sources_identity
 from apuflow.launcher.gemm import PROGRAM as GEMM
 from apuflow.miopen import Row, network_rows
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
@@ -184,7 +185,8 @@ class Toolset:
             for arg in launch.args
             if arg.kind == "buffer" and arg.role != "out"
         ]
-        return Needs(tools, tuple(objects.values()), None, _data_file(max(read, default=0)), paths.launcher())
+        launcher = paths.launcher(sources_identity())
+        return Needs(tools, tuple(objects.values()), None, _data_file(max(read, default=0)), launcher)
 
 
 def kernel_directory(program: str, kernels: Path) -> Path:

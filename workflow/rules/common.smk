@@ -4,7 +4,9 @@
 def ageless(inputs):
     """Inputs of an input function whose age means nothing, because what they hold is part of the output's name.
 
-    A toolchain made anew repeats no run, and a clock that jumped back does not discard one that has just ended.
+    A toolchain made anew repeats no run, and a clock that jumped back does not discard one that has just ended. Every
+    input of what a run is made from has to be like this: Snakemake ends well and makes nothing when a job is repeated
+    for the age of its input while those that follow it take its output as ancient.
     """
 
     def marked(wildcards):
@@ -30,6 +32,7 @@ wildcard_constraints:
     repository=r"gem5|resources|miopen",
     target=r"[A-Z0-9_]+",
     asked=r"[0-9a-f]{8}",
+    sources=r"[0-9a-f]{16}",
     object=r"[^/]+",
     rows=r"[0-9a-f]{16}",
     database=r"[^/]+\.ukdb",

@@ -65,12 +65,10 @@ rule mmap:
 
 rule launcher:
     """The program of engine gem5-kernels that dispatches kernels without a runtime."""
-    input:
-        orders.launcher_sources,
     output:
         paths.launcher(),
     log:
-        paths.log("inputs", "launcher"),
+        paths.log("inputs", "launcher-{sources}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 1

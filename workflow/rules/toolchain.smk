@@ -1,5 +1,5 @@
-"""The toolchain of a gem5 release: sources, image, gem5, DNNMark. Each leaves a record of what it is; a record that
-says the same as before keeps its time, so a toolchain made anew repeats no run.
+"""The toolchain of a gem5 release: sources, image, gem5, DNNMark. Each leaves a record of what it is, under a name that
+says what was asked for; so the age of a record means nothing.
 """
 
 
@@ -28,7 +28,7 @@ checkpoint image:
     gem5 point's identity, so the points are known only after it.
     """
     input:
-        orders.image_sources,
+        ageless(orders.image_sources),
     output:
         paths.tool_record(tool="image"),
     log:
@@ -48,7 +48,7 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        orders.gem5_sources,
+        ageless(orders.gem5_sources),
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
@@ -68,7 +68,7 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site brings along, recorded as it is."""
     input:
-        orders.gem5_sources,
+        ageless(orders.gem5_sources),
     output:
         paths.tool_record(tool="gem5"),
     log:
@@ -88,7 +88,7 @@ rule own_gem5:
 rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
-        orders.dnnmark_sources,
+        ageless(orders.dnnmark_sources),
     output:
         paths.tool_record(tool="dnnmark"),
     log:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from apuflow.errors import EngineError
@@ -24,6 +26,14 @@ FREESTANDING_FLAGS = (
 def sources(*, system: bool = True) -> list[Path]:
     """The guest's C files, sorted; without the system layer if ``system`` is false."""
     return [path for path in sorted(GUEST.glob("*.c")) if system or path.name != SYSTEM_SOURCE]
+
+
+@cache
+def sources_identity() -> str:
+    """Sixteen hex digits that change with the guest's C files and headers."""
+    files = sorted(path for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
+    content = "\0".join(f"{path.name}\0{path.read_text(encoding='utf-8')}" for path in files)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def build_launcher(cc: str, out: Path) -> None:
