@@ -11,6 +11,11 @@ def layer(kind: str, shape: tuple[int, int, int, int], **keys: object) -> str:
     return f"{HEAD}[{kind}]\nname=layer\nn={n}\nc={c}\nh={h}\nw={w}\nprevious_layer=null\n{rest}"
 
 
+def convolution(shape: tuple[int, int, int, int], outputs: int, kernel: int, pad: int, stride: int) -> str:
+    sizes = {"num_output": outputs, "kernel_size": kernel, "pad": pad, "stride": stride}
+    return layer("Convolution", shape, conv_mode="cross_correlation", **sizes)
+
+
 LAYERS = {
     "softmax": layer("Softmax", (6, 40, 1, 1), softmax_algo="accurate", softmax_mode="channel"),
     "relu": layer("Activation", (2, 3, 5, 7), activation_mode="relu"),
@@ -27,31 +32,7 @@ LAYERS = {
         "BatchNorm", (5, 3, 4, 4), batchnorm_mode="spatial", epsilon=1e-5, exp_avg_factor=0.5
     ),
     "fc": layer("FullyConnected", (3, 20, 1, 1), num_output=7),
-    "conv": layer(
-        "Convolution",
-        (2, 3, 9, 8),
-        conv_mode="cross_correlation",
-        num_output=4,
-        kernel_size=3,
-        pad=1,
-        stride=2,
-    ),
-    "conv1x1": layer(
-        "Convolution",
-        (2, 3, 6, 8),
-        conv_mode="cross_correlation",
-        num_output=4,
-        kernel_size=1,
-        pad=0,
-        stride=1,
-    ),
-    "conv1x1s2": layer(
-        "Convolution",
-        (2, 3, 6, 8),
-        conv_mode="cross_correlation",
-        num_output=4,
-        kernel_size=1,
-        pad=0,
-        stride=2,
-    ),
+    "conv": convolution((2, 3, 9, 8), 4, kernel=3, pad=1, stride=2),
+    "conv1x1": convolution((2, 3, 6, 8), 4, kernel=1, pad=0, stride=1),
+    "conv1x1s2": convolution((2, 3, 6, 8), 4, kernel=1, pad=0, stride=2),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launcher_layers import layer
+from launcher_layers import convolution, layer
 
 from apuflow.dnnmark import parse
 from apuflow.miopen import Launch, launches
@@ -137,16 +137,7 @@ def test_spatial_batch_norm_is_within_seven_percent(
     [("transpose_NCHW2CNHW", 736, 128), ("transpose_CNHW2NCHW_opt", 180, 64)],
 )
 def test_transposes_of_strided_convolutions(kernel: str, instructions: int, lines: int) -> None:
-    text = layer(
-        "Convolution",
-        (2, 8, 16, 16),
-        conv_mode="cross_correlation",
-        num_output=8,
-        kernel_size=1,
-        pad=0,
-        stride=2,
-    )
-    _, found = modelled(text, "fwd", kernel)
+    _, found = modelled(convolution((2, 8, 16, 16), 8, kernel=1, pad=0, stride=2), "fwd", kernel)
     assert found.counts.instructions == instructions
     assert sum(s.accesses for s in found.streams if s.kind == "load") == lines
 
