@@ -192,7 +192,7 @@ def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path)
         [alone] = kernel_table(visible / "run").to_dict("records")
         shutil.rmtree(visible / "run")
         one = together.iloc[number]
-        for counter in ("instructions", "wavefronts", "valu_thread_cycles", "tcp_load_events"):
+        for counter in ("instructions", "wavefronts", "valu_thread_cycles", "vector_memory_insts"):
             assert one[counter] == alone[counter], counter
         accesses = [row["tcp_hits"] + row["tcp_misses"] for row in (one, alone)]
         assert accesses[0] == pytest.approx(accesses[1], rel=0.05)
