@@ -109,6 +109,9 @@ def _damage(record: Mapping[str, Any]) -> Iterator[str]:
     for name in _NUMBERS:
         if isinstance(value := record.get(name), bool) or not isinstance(value, int | float | None):
             yield name
+    launches = record.get("launches") or []
+    if not isinstance(launches, list) or not all(isinstance(one, Mapping) for one in launches):
+        yield "launches"
     for name in ("options", "axes", "provenance", "results"):
         value = record.get(name)
         if isinstance(value, Mapping) and name == "axes" and record.get("engine") == "preview":
@@ -195,7 +198,7 @@ def judgement(record: Mapping[str, Any]) -> str:
 def stand_ins(record: Mapping[str, Any]) -> str:
     """``kernel: what it stands in for`` of a run's launches, once each."""
     launches = record.get("launches") or ()
-    named = [f"{one['kernel']}: {one['stand_in']}" for one in launches if one.get("stand_in")]
+    named = [f"{one.get('kernel')}: {one['stand_in']}" for one in launches if one.get("stand_in")]
     return "; ".join(dict.fromkeys(named))
 
 

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from apuflow.errors import NotModelled
 from apuflow.launcher.defects import suspects
 from apuflow.launcher.plan import GuestRun
-from apuflow.launcher.reference import TOLERANCE, compare
 from apuflow.provenance import Results
 
 LARGEST = 1 << 24
@@ -40,6 +37,10 @@ class KernelJudge:
         if not self.run.outputs:
             elements = sum(buffer.size // 4 for buffer in self.run.contents.buffers)
             return self._unchecked(f"{elements:,} elements are more than are compared ({LARGEST:,})")
+        import numpy as np
+
+        from apuflow.launcher.reference import compare
+
         data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
         try:
             found = compare(self.run, data, directory)
@@ -65,6 +66,8 @@ class KernelJudge:
         return "; ".join(named) or None
 
     def _differ(self, error: float, buffer: str) -> str:
+        from apuflow.launcher.reference import TOLERANCE
+
         text = f"{buffer} differs from NumPy by {error:.2g} of its largest element (allowed {TOLERANCE:g})"
         suspicion = self.suspicion()
         return f"{text}; gem5 executes wrongly {suspicion}" if suspicion else text
