@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,6 +98,7 @@ def load_record(file: str | Path) -> dict[str, Any]:
     return dict(record)
 
 
+_NUMBER = re.compile(r"v?(\d+\.\d+)")
 _NUMBERS = ("wall_seconds", "peak_memory_bytes")
 
 
@@ -182,7 +184,7 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     )  # dumps around its kernels: the rest is the CPU filling memory
     found = counters(files, release=record.get("release"), kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
-    findings = [*filter(None, [judgement(record)]), *findings]
+    findings = [*filter(None, [judgement(record), _other_gem5(record)]), *findings]
     return Row(values, axes, dict(found), tuple(findings))
 
 
@@ -193,6 +195,15 @@ def judgement(record: Mapping[str, Any]) -> str:
         return ""
     kind = "wrong results" if results.get("agree") is False else "results not checked"
     return f"{kind}: {results.get('note')}"
+
+
+def _other_gem5(record: Mapping[str, Any]) -> str:
+    """Says so where the program that ran calls itself another release than the one that was asked for."""
+    said = _NUMBER.match(str((record.get("provenance") or {}).get("gem5_version") or ""))
+    asked = _NUMBER.match(str(record.get("release") or ""))
+    if said is None or asked is None or said[1] == asked[1]:
+        return ""
+    return f"another gem5: release {record.get('release')} was asked for, {said[1]} ran"
 
 
 def stand_ins(record: Mapping[str, Any]) -> str:

@@ -80,6 +80,17 @@ def test_axes_of_a_table_with_another_versions_checks(tmp_path: Path) -> None:
     assert tables.read(tmp_path / "t.parquet").attrs["axes"] == ("num_compute_units",)
 
 
+def test_a_gem5_of_another_release_is_told(tmp_path: Path) -> None:
+    """A program brought along decides what runs, the sweep what is expected of it."""
+    versions = ("23.0.1.0", "22.1.0.0", "DEVELOP-FOR-23.1", None)
+    directories = [
+        record(tmp_path, units, release="v23.0", provenance={"gem5_version": version})
+        for units, version in zip((1, 2, 4, 16), versions, strict=True)
+    ]
+    told = ["another gem5" in text for text in tables.build(directories)["flags"]]
+    assert told == [False, True, False, False]
+
+
 def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
     wrong = {"outputs": 2, "agree": False, "max_relative_error": 0.5, "note": "top differs from NumPy by 0.5"}
     right = {"outputs": 2, "agree": True, "max_relative_error": 2e-7}
