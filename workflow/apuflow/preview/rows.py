@@ -4,7 +4,7 @@ Columns: ``primitive kernel n c h w grid_* workgroup_*``, keys of the layer's DN
 (``kernel_size``, ``num_output``, ...), optionally ``direction`` and ``launch`` (number of the launch in the
 layer's direction, which tells the matrix products of a layer apart), and option columns (underscored
 ``apu_se.py`` names). Empty cells mean the default. Compile and kernel arguments are those that MIOpen
-derives for the layer.
+derives for the layer. A column ``config`` with the network as text takes the place of shape and keys.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.engine import barrier_slots
 from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.machine import DEFAULTS, Machine, Value, machine
+from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine
 
-KEYS = {key.replace("-", "_"): key for key in DEFAULTS}
+KEYS = {key.replace("-", "_"): key for key in (*DEFAULTS, *FIXED)}
+"""Columns of options that the model reads, or refuses for some values."""
 MODES = ("sigmoid", "tanh", "relu", "soft_relu")
 CONVOLUTION = ("Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d")
 SHAPE_KEYS = ("name", "n", "c", "h", "w", "previous_layer")
@@ -95,6 +96,8 @@ def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
 
 def _config(row: Mapping[str, Any], kernel: str) -> str:
     """The layer of a row as a DNNMark network."""
+    if text(row, "config"):
+        return str(row["config"])
     section, keys = _section(row, kernel)
     if kernel == "sgemm" and not text(row, "num_output"):
         raise NotModelled(
@@ -118,6 +121,8 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
         NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.
     """
     kernel = text(row, "kernel")
+    if kernel == "sgemm" and text(row, "engine") == "gem5":
+        raise NotModelled("rocBLAS's kernels are not those of the preview", key="kernel", value=kernel)
     config = _config(row, kernel)
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
     group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))

@@ -14,11 +14,16 @@ from apuflow.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import Profile
+from apuflow.preview.records import is_result_table, record_rows
 from apuflow.preview.rows import KEYS, row_facts, row_machine, text
 from apuflow.preview.timing import times
 
 REQUIRED = ("kernel", "n", "c", "h", "w", "grid_x", "workgroup_x", "num_compute_units", "gpu_cycles")
-SHAPE = ("primitive", "kernel", "n", "c", "h", "w", "kernel_size", "pad", "stride")
+SHAPE = (
+    "primitive", "kernel", "n", "c", "h", "w", "kernel_size", "pad", "stride", "num_output", "direction",
+    "launch", "config",
+)  # fmt: skip
+"""Columns that tell one kernel from another, apart from the machine."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Scored:
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
-    """A table of runs, CSV or Parquet; rows of other engines or without completed cycles are left out.
+    """A table of runs, CSV or Parquet: one row per kernel, or a result table of engines with its runs beside
+    it (``preview.records``). Rows of the preview or without completed cycles are left out.
 
     Raises:
         ConfigError: the file is missing, is no table, or lacks a column.
@@ -50,6 +56,9 @@ def read_runs(path: str | Path) -> pd.DataFrame:
             value=str(error).splitlines()[0],
             remedy="give a CSV file like tests/data/gem5_runs/runs.csv",
         ) from error
+    if is_result_table(frame):
+        rows = record_rows(file, frame)
+        return rows[rows["gpu_cycles"].notna() | rows["refusal"].notna()] if "refusal" in rows else rows
     missing = [column for column in REQUIRED if column not in frame.columns]
     if missing:
         raise ConfigError(
@@ -73,6 +82,8 @@ def score(frame: pd.DataFrame) -> Scored:
     for number, row in enumerate(frame.to_dict("records")):
         cells: dict[str, Any] = {str(key): value for key, value in row.items()}
         try:
+            if text(cells, "refusal"):
+                raise NotModelled(text(cells, "refusal"))
             one, box = profile(row_facts(cells)), row_machine(cells)
         except NotModelled as error:
             name = f"{text(cells, 'primitive') or text(cells, 'kernel')}: {error.message}"

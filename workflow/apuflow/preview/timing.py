@@ -66,7 +66,8 @@ def lockstep_walks(profile: Profile, machine: Machine, used: float) -> float:
 
 
 def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:
-    waves = float(profile.wavefronts) * profile.groups / profile.workgroups
+    # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places.
+    waves = float(profile.groups * profile.waves_per_group)
     counts = profile.counts
     used, groups = (float(number) for number in distribution(profile, machine))
     resident = min(float(resident_groups(profile, machine)), groups)
@@ -87,9 +88,12 @@ def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> l
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
     delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
-    # A page is walked once: later workgroups find it.
+    # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
+    delay += flow.late * lat.second_tlb * resident / groups
+    # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     walks = profile.walk_rounds + (1.0 if counts.stores else 0.0)
-    delay += min(walks, flow.cold_pages * resident / groups) * lat.walk
+    own = sum(stream.pages * stream.sharing for stream in profile.streams) / profile.groups
+    delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
@@ -147,14 +151,18 @@ def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
+    own = pipelined(demands, wide)
     residence, utilisation, spent = solve(
         demands * wide[:, None],
-        pipelined(demands, wide),
+        own,
         delay,
         local / wide,
         np.maximum(waves / batches / wide, 1.0),
     )
-    ns = start + residence * batches
+    # The last workgroups are few: they have the machine for themselves, and still their latencies.
+    whole = np.floor(batches)
+    rest = np.where(batches > whole, np.maximum(residence * (batches - whole), delay + own.sum(axis=1)), 0.0)
+    ns = start + residence * whole + np.minimum(rest, residence)
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]

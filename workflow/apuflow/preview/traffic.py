@@ -24,6 +24,8 @@ class Traffic:
         tcp_loads, tcp_hits, tcp_stores, tcc_reads, tcc_hits, tcc_writes, l3_hits: lines.
         dram_reads, dram_writes: bursts.
         cold_pages: page walks. serial_walks: those that others wait for, in walk times.
+        late: mean number of compute units that wait for the same walk and then look into the L2 TLB, one
+            after the other (``TLBCoalescer::processProbeTLBEvent``).
         walk_tokens: coalescer tokens held during walks, in walks.
         l1_tlb_misses: of coalesced lookups.
     """
@@ -39,8 +41,14 @@ class Traffic:
     dram_writes: float
     cold_pages: float
     serial_walks: float
+    late: float
     walk_tokens: float
     l1_tlb_misses: float
+
+
+MERGED = 0.7
+"""Part of the repeated stores to a line whose read the memory controller's write queue serves
+(``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
 
 
 def resident_groups(profile: Profile, machine: Machine) -> int:
@@ -82,7 +90,8 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
     used, busiest = distribution(profile, machine)
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
-    pages = serial = walk_tokens = l1_misses = 0.0
+    merged = 0.0
+    pages = serial = late = walk_tokens = l1_misses = 0.0
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     # Workgroups start together; without barriers, those of later batches drift apart.
@@ -94,12 +103,13 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         pages += stream.pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
-        apart = min(window, resident / touching) if profile.waves_per_group == 1 else 1.0
+        apart = min(window, resident / (touching if profile.waves_per_group == 1 else stream.sharing))
         held = stream.pages * waves / parallel_walks(apart)
-        walk_tokens += held * (1.0 + lockstep * (sharers - 1.0) / 3.0)
+        walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         if sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
             serial += stream.pages * lockstep / parallel_walks(used * wanted)
+            late += stream.pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
@@ -108,6 +118,7 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         if stream.kind == "store":
             tcp_stores += stream.accesses
             writes += stream.accesses
+            merged += MERGED * max(0.0, stream.accesses - stream.lines)
             continue
         copies = stream.lines * max(1.0, min(stream.line_sharing, float(used)))
         found = max(0.0, stream.accesses - copies)
@@ -133,10 +144,11 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         tcc_hits=hits,
         tcc_writes=writes,
         l3_hits=l3_hits,
-        dram_reads=misses - l3_hits + writes,
+        dram_reads=misses - l3_hits + writes - merged,
         dram_writes=misses * (1.0 - in_l2) + writes,
         cold_pages=pages,
         serial_walks=serial,
+        late=late / pages if pages else 0.0,
         walk_tokens=walk_tokens,
         l1_tlb_misses=l1_misses,
     )

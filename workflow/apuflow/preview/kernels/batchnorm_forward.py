@@ -16,28 +16,31 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
 
 _SPILLS = (
-    (48, 0.0, 0.0, 214),
-    (64, 13.0, 13.0, 256),
-    (80, 77.0, 77.0, 256),
-    (100, 161.0, 161.0, 256),
-    (128, 272.0, 272.0, 256),
-    (160, 403.0, 403.0, 256),
-    (200, 362.0, 362.0, 256),
-    (256, 526.0, 526.0, 256),
+    (48, 0.0, 0.0),
+    (64, 13.0, 13.0),
+    (80, 77.0, 77.0),
+    (100, 161.0, 103.0),
+    (128, 272.0, 132.0),
+    (160, 403.0, 163.0),
+    (200, 362.0, 4.0),
+    (256, 526.0, 5.0),
 )
-"""Images, spill stores and reloads per wavefront, registers."""
+"""Images, spill stores of a wavefront with work, those of them that stand before the test for work: every
+wavefront executes these with all lanes."""
 
 
-def spills(images: int) -> float:
-    """Spill stores (and as many reloads) of a wavefront, interpolated between compiled batch sizes."""
+def spills(images: int) -> tuple[float, float]:
+    """Spill stores (and as many reloads) of a wavefront, and those before the test for work, interpolated
+    between compiled batch sizes."""
     sizes = [row[0] for row in _SPILLS]
     if images <= sizes[0]:
-        return 0.0
+        return 0.0, 0.0
     if images >= sizes[-1]:
-        return _SPILLS[-1][1] * images / sizes[-1]
+        return _SPILLS[-1][1] * images / sizes[-1], _SPILLS[-1][2]
     k = bisect_right(sizes, images)
     low, high = _SPILLS[k - 1], _SPILLS[k]
-    return low[1] + (high[1] - low[1]) * (images - low[0]) / (high[0] - low[0])
+    part = (images - low[0]) / (high[0] - low[0])
+    return low[1] + (high[1] - low[1]) * part, low[2] + (high[2] - low[2]) * part
 
 
 def per_activation_forward(facts: Facts) -> Profile:
@@ -45,7 +48,7 @@ def per_activation_forward(facts: Facts) -> Profile:
     n, hw = facts.define("MIO_BN_N"), facts.integer("c_stride")
     channels, waves, groups = facts.grid[0], facts.waves_per_group, facts.workgroups
     shape = pixels_of(hw, 64 * waves, waves)
-    spilled = spills(n)
+    spilled, early = spills(n)
     # Where n - 1 is a power of two, the reciprocal of the sample count needs less.
     plain = 0 if n > 1 and (n - 1) & (n - 2) == 0 else 1
     if hw == 1:
@@ -56,11 +59,12 @@ def per_activation_forward(facts: Facts) -> Profile:
         )
     one = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
     for lanes in shape:
-        one += block("v2 s1 br1") + block("s3 br1")
+        one += block("v2 s1 br1") + block("s3 br1") + block("st1") * early
         if lanes:
             waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
             one += block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
-            one += block(f"ld{4 + n} st{4 + n}") + block("ld1 st1 wt1") * spilled
+            one += block(f"ld{4 + n} st{4 + n}") + block("ld1 wt1") * spilled
+            one += block("st1") * (spilled - early)
     counts = one * groups
     active = [lanes for lanes in shape if lanes]
     spans = sum(span_lines(4 * lanes, 4 * hw) for lanes in active) / len(active)
@@ -97,15 +101,33 @@ def per_activation_forward(facts: Facts) -> Profile:
                 )
             )  # fmt: skip
     if spilled:
-        private = spilled * visits
-        size = spilled * 256.0 * groups * len(active)
+        # A register of a wavefront lies in 256 consecutive bytes; lanes without work leave theirs alone.
+        touched = sum(-(-lanes // 16) for lanes in active) * groups
+        first = early * groups * waves
+        written = first * 4 + (spilled - early) * touched
         streams.append(
             Stream(
-                "load", private, private * 4, size / 64, 0.0, "group", 256.0 * spilled, 1.0, resident=False
+                "load",
+                spilled * visits,
+                spilled * touched,
+                spilled * touched,
+                0.0,
+                "group",
+                64.0 * spilled * touched / visits,
+                1.0,
+                resident=False,
             )
         )
         streams.append(
-            Stream("store", private, private * 4, size / 64, size / 4096, page_group=1.0, resident=False)
+            Stream(
+                "store",
+                first + (spilled - early) * visits,
+                written,
+                written,
+                (first + (spilled - early) * visits) * 256.0 / 4096,
+                page_group=1.0,
+                resident=False,
+            )
         )
     return Profile(
         workgroups=groups,

@@ -30,6 +30,14 @@ def _walks(leading: int, along_k: bool, steps: int) -> float:
     return 1.0 if along_k else max(1.0, steps * min(1.0, TILE * leading * 4 / PAGE))
 
 
+def _sharing(outer: int, k: int, along_k: bool, others: int) -> float:
+    """Workgroups that touch a page of an operand: the ``others`` tiles along the other operand, for each of
+    the tiles whose rows lie in the page."""
+    tiles = ceil(outer / TILE)
+    rows = PAGE / 4 / k / TILE if along_k else PAGE / 4 / TILE
+    return others * max(1.0, min(float(tiles), rows))
+
+
 def sgemm(facts: Facts) -> Profile:
     """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
     m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
@@ -59,11 +67,11 @@ def sgemm(facts: Facts) -> Profile:
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
-            float(tiles_n), 0.5, line_sharing=float(tiles_n),
+            _sharing(m, k, form[0] == 1, tiles_n), 0.5, line_sharing=float(tiles_n),
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
-            float(tiles_m), 0.5, line_sharing=float(tiles_m),
+            _sharing(n, k, form[1] == 0, tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=4.0, sharing=2.0,

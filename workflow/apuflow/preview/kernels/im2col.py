@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 
 from apuflow.errors import NotModelled
 from apuflow.preview.counts import NOTHING, Counts, block
@@ -112,8 +113,11 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
                 counts += block(blocks.test + " " + blocks.body, lanes) + block("v2 s2 br1", lanes)
                 counts += block("s2 v2 br1", lanes) * (2 * kh) + block("br1") * kh
                 counts += block("lr1 v7 s2 wt1 st1 br1", lanes) * (kh * kw)
-                pieces = max(1.0, lanes / out_columns)
-                total.store_lines += kh * kw * pieces * span_lines(4 * min(lanes, out_columns), 4 * ow)
+                if out_columns == ow:  # whole rows: the lanes' outputs follow each other in memory
+                    lines = span_lines(4 * lanes, gcd(256, 4 * oh * ow, 4 * TILE_Y * ow))
+                else:
+                    lines = max(1.0, lanes / out_columns) * span_lines(4 * min(lanes, out_columns), 4 * ow)
+                total.store_lines += kh * kw * lines
                 total.active += 1
         total.counts += counts
 

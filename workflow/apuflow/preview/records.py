@@ -1,0 +1,134 @@
+"""Runs as the engines record them, one row per kernel, for scoring.
+
+A result table (``results/<sweep>/<workload>.csv``) has a row per point. The run's own record beside it
+(``runs/<engine>/<workload>/<point>/run.json``) says network and options, its statistics the cycles of each
+dispatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import axis_column
+from analysis.errors import AnalysisError
+from analysis.kernels import UNNAMED, kernel_table
+from analysis.records import COMPLETED, load_record
+from apuflow import paths
+from apuflow.dnnmark import parse
+from apuflow.errors import ApuflowError, ConfigError
+from apuflow.miopen import Launch, launches
+
+POINT = ("engine", "workload", "point", "status")
+ENGINES = ("gem5", "gem5-kernels")
+"""Engines whose kernels are measured."""
+
+
+def is_result_table(frame: pd.DataFrame) -> bool:
+    """Whether a table has points of engines, not kernels."""
+    return set(POINT) <= set(frame.columns) and "kernel" not in frame.columns
+
+
+def project_of(table: Path, run: str) -> Path | None:
+    """The directory above ``table`` that holds the run directory ``run``."""
+    for parent in table.resolve().parents:
+        if (parent / run / "run.json").is_file():
+            return parent
+    return None
+
+
+def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """The kernels of a result table's completed gem5 runs.
+
+    Returns:
+        one row per launch, with the columns of a table of runs (``preview.rows``) and ``config``, the
+        network; ``gpu_cycles`` is the mean of a launch's dispatches. Runs that cannot be taken apart have one
+        row with ``refusal``, the reason.
+
+    Raises:
+        ConfigError: the table has no completed run of gem5, or none of its runs is there.
+    """
+    chosen = frame[frame["engine"].isin(ENGINES) & (frame["status"] == COMPLETED)]
+    if chosen.empty:
+        raise ConfigError(
+            "the table has no completed run of gem5",
+            file=file,
+            key="engine",
+            value=", ".join(sorted(set(frame["engine"].astype(str)))),
+            remedy="score tables of engine gem5-kernels or gem5",
+        )
+    rows: list[dict[str, Any]] = []
+    missing = 0
+    for point in chosen.to_dict("records"):
+        cells = {str(key): value for key, value in point.items()}
+        run = paths.run_dir(str(cells["engine"]), str(cells["workload"]), str(cells["point"]))
+        root = project_of(file, run)
+        missing += root is None
+        rows += _refused(cells, "the run is not beside the table") if root is None else _run(root / run)
+    if missing == len(chosen):
+        raise ConfigError(
+            "no run of the table is there",
+            file=file,
+            key="point",
+            value=str(chosen["point"].iloc[0]),
+            remedy="score the table inside its project, with runs/ beside results/",
+        )
+    return pd.DataFrame(rows)
+
+
+def _refused(record: Mapping[str, Any], reason: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": record["point"],
+            "primitive": record["workload"],
+            "engine": record["engine"],
+            "refusal": reason,
+        }
+    ]
+
+
+def _run(directory: Path) -> list[dict[str, Any]]:
+    """Rows of one run."""
+    record = load_record(directory / "run.json")
+    identity = record.get("identity") or {}
+    config, direction = identity.get("config"), record.get("direction")
+    if not config or direction is None:
+        return _refused(record, "not a DNNMark network")
+    options = record.get("options") or {}
+    try:
+        table = kernel_table(directory)
+        layer = launches(parse(config), direction, int(options["num-compute-units"]))
+    except (AnalysisError, ApuflowError) as error:
+        return _refused(record, str(error).splitlines()[0])
+    named = table[table["kernel"] != UNNAMED]
+    if list(named["kernel"]) != [launch.kernel for launch in layer for _ in range(launch.count)]:
+        return _refused(record, "the run's launches are not those that the network has now")
+    machine = {axis_column(name): value for name, value in options.items()}
+    first = {
+        **machine,
+        "primitive": record["workload"],
+        "engine": record["engine"],
+        "release": record.get("release"),
+        "direction": direction,
+        "config": config,
+        "status": COMPLETED,
+    }
+    cycles = iter(named["gpu_cycles"].astype(float))
+    return [
+        {**first, **_launch(number, launch, cycles), "id": f"{record['point']}.{number}"}
+        for number, launch in enumerate(layer)
+    ]
+
+
+def _launch(number: int, launch: Launch, cycles: Iterator[float]) -> dict[str, Any]:
+    measured = [next(cycles) for _ in range(launch.count)]
+    return {
+        "launch": number,
+        "kernel": launch.kernel,
+        **dict(zip(("grid_x", "grid_y", "grid_z"), launch.grid, strict=True)),
+        **dict(zip(("workgroup_x", "workgroup_y", "workgroup_z"), launch.workgroup, strict=True)),
+        "gpu_cycles": sum(measured) / len(measured),
+    }
