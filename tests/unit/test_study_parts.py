@@ -15,8 +15,8 @@ from apuflow.errors import ConfigError
 from apuflow.kernel_rows import kernel_rows
 from apuflow.origin import brought
 from apuflow.preview import run
-from apuflow.preview.score import read_runs, score, summary
-from apuflow.preview_error import RUNS, measured_error
+from apuflow.preview.score import read_tables, recorded, score, summary
+from apuflow.preview_error import measured_error
 from apuflow.study_files import study_files
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,7 @@ def test_kernel_rows_add_up_to_their_points(campaign: Campaign) -> None:
 
 def test_the_previews_error_is_the_one_that_score_prints() -> None:
     text = measured_error(ROOT)
-    found = summary(score(read_runs(ROOT / RUNS)).frame)
+    found = summary(score(read_tables(recorded(ROOT))).frame)
     numbers = [float(number) for number in re.findall(r"(\d+\.\d) %", text)]
     assert numbers == pytest.approx([100 * found["median_error"], 100 * found["p90_error"]], abs=0.06)
     assert f"{found['runs']} runs of real gem5" in text

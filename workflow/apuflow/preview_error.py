@@ -1,25 +1,23 @@
-"""What is known about the preview's error: a sentence from the real gem5 runs that come with the project."""
+"""What is known about the preview's error: sentences from the real gem5 runs that come with the project."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-RUNS = "tests/data/gem5_runs/runs.csv"
-"""Real gem5 v23.0.1.0 runs of MIOpen kernels, 1 to 64 compute units."""
-
 
 def measured_error(root: Path = Path()) -> str:
-    """The preview's error against the recorded gem5 runs; empty where a project has none.
+    """The preview's error against the recorded gem5 runs, in all and per primitive; empty where a project has
+    none.
 
-    The preview is scored anew each time, so that the sentence is true of the model as it is.
+    The preview is scored anew each time, so that the sentences are true of the model as it is.
     """
-    from apuflow.preview.score import read_runs, score, summary
+    from apuflow.preview.score import read_tables, recorded, report, score
 
-    file = root / RUNS
-    if not file.is_file():
+    files = recorded(root)
+    if not files:
         return ""
-    scored = score(read_runs(file))
-    found = summary(scored.frame)
+    scored = score(read_tables(files))
+    found = report(scored)
     if not found["runs"]:
         return ""
     rank = "" if found["rank_correlation"] is None else f", rank correlation {found['rank_correlation']:.2f}"
@@ -29,5 +27,10 @@ def measured_error(root: Path = Path()) -> str:
         f"the error of the GPU cycles is {100 * found['median_error']:.1f} % in the median and "
         f"{100 * found['p90_error']:.1f} % at the 90th percentile{rank}"
         + (f"; {refused} further runs it does not model" if refused else "")
-        + f". `apuflow score {RUNS}` repeats the measurement."
+        + ". Per primitive, median and 90th percentile: "
+        + ", ".join(
+            f"{name} {100 * part['median_error']:.0f} and {100 * part['p90_error']:.0f} %"
+            for name, part in found["primitives"].items()
+        )
+        + ". `apuflow score` repeats the measurement."
     )

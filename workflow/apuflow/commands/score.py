@@ -3,52 +3,67 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
 def register(app: typer.Typer) -> None:
     """Add ``score``."""
+    app.command("score")(score)
 
-    @app.command()
-    def score(
-        runs: Annotated[
-            Path, typer.Argument(help="table of runs: CSV (or Parquet) with kernel and shape columns")
-        ],
-        json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
-        rows: Annotated[bool, typer.Option("--rows", help="print every run as well")] = False,
-    ) -> None:
-        """Score the preview against measured runs: median and 90th percentile of |error| of the GPU
-        cycles, and rank correlation along CU sweeps, in all and per primitive."""
-        import json as js
-        import sys
 
-        from apuflow.preview.score import read_runs, report
-        from apuflow.preview.score import score as predict
+def score(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="tables of runs: results/<sweep>/<workload>.csv with the runs beside it, or CSV (Parquet) "
+            "with kernel and shape columns; default: the recorded runs of the project"
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="print every run as well")] = False,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="only recorded runs that the model was not made with")
+    ] = False,
+) -> None:
+    """Score the preview against measured runs: median and 90th percentile of |error| of the GPU cycles, and
+    rank correlation along CU sweeps, in all and per primitive."""
+    import json as js
+    import sys
 
-        scored = predict(read_runs(runs))
-        found = report(scored)
-        for reason, number in scored.refused.items():
-            print(f"refused: {reason} ({number} runs)", file=sys.stderr)
-        if json:
-            print(js.dumps(found, indent=1))
-            return
-        if rows:
-            for row in scored.frame.itertuples():
-                print(
-                    f"{row.primitive:14} {row.num_compute_units:>3} CUs"
-                    f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
-                    f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
-                )
-        print(f"{'primitive':16} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7}")
-        for name, part in [*found["primitives"].items(), ("all", found)]:
-            cells = [
-                ("-" if part[key] is None else form.format(part[key]))
-                for key, form in (
-                    ("median_error", "{:.1%}"),
-                    ("p90_error", "{:.1%}"),
-                    ("rank_correlation", "{:.3f}"),
-                )
-            ]
-            print(f"{name:16} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}")
+    from apuflow.preview import score as scoring
+
+    frame = scoring.read_tables(runs or scoring.recorded())
+    if held_out and "id" in frame.columns:
+        chosen = [scoring.held_out(str(run)) for run in frame["id"]]
+        frame = frame[chosen].reset_index(drop=True)
+    scored = scoring.score(frame)
+    found = scoring.report(scored)
+    for reason, number in scored.refused.items():
+        print(f"refused: {reason} ({number} runs)", file=sys.stderr)
+    if json:
+        print(js.dumps(found, indent=1))
+        return
+    if rows:
+        for row in scored.frame.itertuples():
+            print(
+                f"{row.primitive:16} {row.kernel:38} {row.num_compute_units:>3} CUs"
+                f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
+                f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
+            )
+    _show(found)
+
+
+def _show(found: dict[str, Any]) -> None:
+    print(f"{'primitive':18} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7}")
+    for name, part in [*found["primitives"].items(), ("all", found)]:
+        cells = [
+            ("-" if part[key] is None else form.format(part[key]))
+            for key, form in (
+                ("median_error", "{:.1%}"),
+                ("p90_error", "{:.1%}"),
+                ("rank_correlation", "{:.3f}"),
+            )
+        ]
+        print(f"{name:18} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}")

@@ -7,7 +7,7 @@ dispatch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from analysis.records import COMPLETED, load_record
 from apuflow import paths
 from apuflow.dnnmark import parse
 from apuflow.errors import ApuflowError, ConfigError
-from apuflow.miopen import Launch, launches
+from apuflow.miopen import Launch, expand, launches
 
 POINT = ("engine", "workload", "point", "status")
 ENGINES = ("gem5", "gem5-kernels")
@@ -85,6 +85,7 @@ def _refused(record: Mapping[str, Any], reason: str) -> list[dict[str, Any]]:
             "id": record["point"],
             "primitive": record["workload"],
             "engine": record["engine"],
+            "gpu_cycles": float("nan"),
             "refusal": reason,
         }
     ]
@@ -104,7 +105,8 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     except (AnalysisError, ApuflowError) as error:
         return _refused(record, str(error).splitlines()[0])
     named = table[table["kernel"] != UNNAMED]
-    if list(named["kernel"]) != [launch.kernel for launch in layer for _ in range(launch.count)]:
+    order = list(expand(layer))
+    if list(named["kernel"]) != [launch.kernel for launch in order]:
         return _refused(record, "the run's launches are not those that the network has now")
     machine = {axis_column(name): value for name, value in options.items()}
     first = {
@@ -116,15 +118,22 @@ def _run(directory: Path) -> list[dict[str, Any]]:
         "config": config,
         "status": COMPLETED,
     }
-    cycles = iter(named["gpu_cycles"].astype(float))
+    cycles: dict[object, list[float]] = {}
+    for launch, value in zip(order, named["gpu_cycles"].astype(float), strict=True):
+        cycles.setdefault(_same(launch), []).append(value)
     return [
-        {**first, **_launch(number, launch, cycles), "id": f"{record['point']}.{number}"}
+        {**first, **_launch(number, launch, cycles[_same(launch)]), "id": f"{record['point']}.{number}"}
         for number, launch in enumerate(layer)
     ]
 
 
-def _launch(number: int, launch: Launch, cycles: Iterator[float]) -> dict[str, Any]:
-    measured = [next(cycles) for _ in range(launch.count)]
+def _same(launch: Launch) -> object:
+    """What the passes of a loop have in common."""
+    product = launch.gemm and launch.gemm[:6]
+    return launch.layer, launch.direction, launch.kernel, launch.grid, launch.arguments, product
+
+
+def _launch(number: int, launch: Launch, measured: Sequence[float]) -> dict[str, Any]:
     return {
         "launch": number,
         "kernel": launch.kernel,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,20 @@ SHAPE = (
     "launch", "config",
 )  # fmt: skip
 """Columns that tell one kernel from another, apart from the machine."""
+
+
+RECORDED = ("tests/data/gem5_runs/runs.csv", "tests/data/gem5_runs/campaign.csv")
+"""Tables of runs of gem5 v23.0.1.0 that come with the project, under its root."""
+
+
+def recorded(root: Path = Path()) -> tuple[Path, ...]:
+    """The tables of ``RECORDED`` that a project has."""
+    return tuple(root / name for name in RECORDED if (root / name).is_file())
+
+
+def held_out(run: str) -> bool:
+    """Whether a recorded run was left aside while the model was made: a third of them, by their ids."""
+    return int(hashlib.sha256(run.encode()).hexdigest(), 16) % 3 == 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
             remedy="give a CSV file like tests/data/gem5_runs/runs.csv",
         ) from error
     if is_result_table(frame):
-        rows = record_rows(file, frame)
-        return rows[rows["gpu_cycles"].notna() | rows["refusal"].notna()] if "refusal" in rows else rows
+        return record_rows(file, frame)
     missing = [column for column in REQUIRED if column not in frame.columns]
     if missing:
         raise ConfigError(
@@ -71,6 +85,19 @@ def read_runs(path: str | Path) -> pd.DataFrame:
         frame = frame[frame["engine"] != "preview"]
     cycles = pd.to_numeric(frame["gpu_cycles"], errors="coerce")
     return frame[cycles > 0].reset_index(drop=True)
+
+
+def read_tables(files: Sequence[str | Path]) -> pd.DataFrame:
+    """Several tables of runs as one (``read_runs``).
+
+    Raises:
+        ConfigError: as ``read_runs``; or there is no table.
+    """
+    if not files:
+        raise ConfigError(
+            "no table of runs", key="runs", remedy=f"name one, or score in a project that has {RECORDED[0]}"
+        )
+    return pd.concat([read_runs(file) for file in files], ignore_index=True)
 
 
 def score(frame: pd.DataFrame) -> Scored:

@@ -1,0 +1,164 @@
+"""The preview against gem5: recorded runs, and the runs that an engine leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from launcher_layers import layer
+from typer.testing import CliRunner
+
+from apuflow.cli import build_app
+from apuflow.errors import ConfigError
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.rows import row_facts, row_machine
+from apuflow.preview.score import held_out, read_runs, read_tables, recorded, report, score
+from apuflow.preview.timing import times
+from apuflow.preview.traffic import resident_groups, traffic
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests/data/gem5_runs"
+
+
+def runs(start: str = "") -> list[dict[str, Any]]:
+    with (DATA / "campaign.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["id"].startswith(start)]
+
+
+def predicted(row: dict[str, Any]) -> float:
+    machine = row_machine(row)
+    return float(times([profile(row_facts(row))], [machine]).ns[0]) / machine.gpu_ns
+
+
+def test_every_recorded_run_is_scored_and_the_goals_hold() -> None:
+    scored = score(read_tables(recorded(ROOT)))
+    assert not scored.refused
+    assert len(scored.frame) == 137 + len(runs())
+    found = report(scored)
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25
+
+
+def test_the_goals_hold_on_runs_that_the_model_was_not_made_with() -> None:
+    frame = read_tables(recorded(ROOT))
+    unseen = frame[[held_out(run) for run in frame["id"]]].reset_index(drop=True)
+    assert 150 <= len(unseen) <= 250
+    found = report(score(unseen))
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25
+
+
+def test_instructions_of_all_activations_and_col2im_are_those_of_gem5() -> None:
+    kernels = ("MIOpenActive", "Col2Im2d")
+    rows = [row for row in runs() if row["kernel"].startswith(kernels)]
+    assert len(rows) > 100
+    for row in rows:
+        assert profile(row_facts(row)).counts.instructions == float(row["instructions"]), row["id"]
+
+
+def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
+    """``TCC_Controller.WrVicBlk`` of the runs' statistics."""
+    for start, writes in (
+        ("conv_bwd-1x8x28x28k3p1s1o32.001-Im2d2Col-u2-wfs_per_simd10", 3528),
+        ("bn100_fwd-100x64x1x1-u4", 115840),
+    ):
+        (row,) = runs(start)
+        assert traffic(profile(row_facts(row)), row_machine(row)).tcc_writes == writes
+
+
+def test_a_launch_number_tells_the_matrix_products_of_a_layer_apart() -> None:
+    facts = [row_facts(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0]) for number in (2, 3)]
+    assert [[one.integer(name) for name in "mnk"] for one in facts] == [[100, 12, 256], [256, 100, 12]]
+
+
+def test_a_matrix_product_without_its_layer_is_refused_with_the_column() -> None:
+    (row,) = runs("fc_fwd-10x192x1x1-u4")
+    scored = score(pd.DataFrame([{**row, "num_output": ""}]))
+    assert list(scored.refused) == ["fc_fwd: a matrix product needs the layer's number of outputs"]
+    products = score(pd.DataFrame([{**row, "engine": "gem5"}]))
+    assert list(products.refused) == ["fc_fwd: rocBLAS's kernels are not those of the preview"]
+
+
+def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
+    """Workgroups of four wavefronts: gem5 v23.0 has four barrier slots a compute unit, so that from 4 slots a
+    SIMD on nothing changes (its cycles are equal to the last digit); fewer slots take longer."""
+    rows = {int(row["wfs_per_simd"]): row for row in runs("relu_fwd-8x32x28x28-u2") if row["wfs_per_simd"]}
+    measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
+    model = {slots: predicted(row) for slots, row in rows.items()}
+    groups = {
+        slots: resident_groups(profile(row_facts(row)), row_machine(row)) for slots, row in rows.items()
+    }
+    assert groups == {1: 1, 2: 2, 4: 4, 10: 4}
+    assert measured[1] > measured[2] > measured[4] == measured[10]
+    assert model[1] > model[2] > model[4] == model[10]
+    for slots in rows:
+        assert model[slots] == pytest.approx(measured[slots], rel=0.15)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with the run of a convolution by engine gem5-kernels: two images, two kernels each."""
+    directory = tmp_path / "runs/gem5-kernels/conv_fwd/v23.0-12345678"
+    directory.mkdir(parents=True)
+    statistics = lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes())
+    (directory / "stats.txt").write_bytes(statistics)
+    keys = {"conv_mode": "cross_correlation", "num_output": 12, "kernel_size": 5, "pad": 2, "stride": 1}
+    columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
+    product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
+    record = {
+        "format": 1,
+        "engine": "gem5-kernels",
+        "workload": "conv_fwd",
+        "direction": "fwd",
+        "point": "v23.0-12345678",
+        "status": "completed",
+        "release": "v23.0",
+        "identity": {"config": layer("Convolution", (2, 4, 16, 16), **keys)},
+        "options": {"num-compute-units": 4, "gpu-clock": "1GHz", "dgpu": False},
+        "statistics": "stats.txt",
+        "launches": [columns, product] * 2,
+    }
+    (directory / "run.json").write_text(json.dumps(record))
+    table = tmp_path / "results/kernels/conv_fwd.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text(
+        "engine,workload,point,status,gpu_cycles\n"
+        "gem5-kernels,conv_fwd,v23.0-12345678,completed,200000\n"
+        "preview,conv_fwd,v23.0-87654321,completed,200000\n"
+        "gem5-kernels,conv_fwd,v23.0-deadbeef,timeout,\n"
+    )
+    return tmp_path
+
+
+def test_a_result_table_is_scored_kernel_by_kernel_through_its_runs(project: Path) -> None:
+    frame = read_runs(project / "results/kernels/conv_fwd.csv")
+    assert "refusal" not in frame, list(frame["refusal"])
+    assert list(frame["kernel"]) == ["Im2d2Col", "sgemm"]
+    alone = [runs(f"conv_fwd-2x4x16x16k5.00{number}-")[0] for number in (0, 1)]
+    assert list(score(frame).frame["predicted"]) == pytest.approx([predicted(row) for row in alone])
+    # A kernel after others finds pages translated and data in caches: it takes less time than alone.
+    for measured, row in zip(frame["gpu_cycles"], alone, strict=True):
+        assert 0.5 * float(row["gpu_cycles"]) < measured < 1.1 * float(row["gpu_cycles"])
+    done = CliRunner().invoke(build_app(), ["score", str(project / "results/kernels/conv_fwd.csv"), "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["primitives"]["conv_fwd"]["runs"] == 2
+
+
+def test_a_table_without_its_runs_says_so(project: Path) -> None:
+    (project / "runs").rename(project / "elsewhere")
+    with pytest.raises(ConfigError, match="no run of the table is there"):
+        read_runs(project / "results/kernels/conv_fwd.csv")
+
+
+def test_a_run_of_another_network_is_refused(project: Path) -> None:
+    file = project / "runs/gem5-kernels/conv_fwd/v23.0-12345678/run.json"
+    record = json.loads(file.read_text())
+    record["identity"]["config"] = layer("Softmax", (6, 40, 1, 1))
+    file.write_text(json.dumps(record))
+    scored = score(read_runs(project / "results/kernels/conv_fwd.csv"))
+    assert list(scored.refused) == ["conv_fwd: the run's launches are not those that the network has now"]
