@@ -27,9 +27,9 @@ def measured_error(root: Path = Path()) -> str:
         f"the error of the GPU cycles is {100 * found['median_error']:.1f} % in the median and "
         f"{100 * found['p90_error']:.1f} % at the 90th percentile{rank}"
         + (f"; {refused} further runs it does not model" if refused else "")
-        + ". Per primitive, median and 90th percentile: "
+        + ". Per primitive, median/90th percentile in %: "
         + ", ".join(
-            f"{name} {100 * part['median_error']:.0f} and {100 * part['p90_error']:.0f} %"
+            f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
             for name, part in found["primitives"].items()
         )
         + ". `apuflow score` repeats the measurement."
