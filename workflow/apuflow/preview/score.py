@@ -37,7 +37,7 @@ def recorded(root: Path = Path()) -> tuple[Path, ...]:
 
 
 def held_out(run: str) -> bool:
-    """Whether a recorded run was left aside while the model was made: a third of them, by their ids."""
+    """Whether a recorded run was left aside when constants and forms were chosen: a third, by their ids."""
     return int(hashlib.sha256(run.encode()).hexdigest(), 16) % 3 == 0
 
 
