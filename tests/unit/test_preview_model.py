@@ -11,7 +11,15 @@ import pytest
 from apuflow.errors import ConfigError, NotModelled
 from apuflow.preview.machine import clock_ns, machine, size_bytes
 from apuflow.preview.model import STATIONS, SYNCHRONOUS, solve
-from apuflow.preview.score import plateau_ranks, rank_correlation, read_runs, report, score
+from apuflow.preview.score import (
+    ordered_pairs,
+    plateau_ranks,
+    rank_correlation,
+    read_runs,
+    report,
+    score,
+    summary,
+)
 
 RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
 
@@ -69,14 +77,10 @@ def test_a_station_of_the_compute_unit_is_not_shared() -> None:
 
 def test_score_reports_every_primitive() -> None:
     found = report(score(read_runs(RUNS)))
-    assert set(found) == {"median_error", "p90_error", "rank_correlation", "runs", "primitives"}
+    numbers = {"median_error", "p90_error", "rank_correlation", "ordered_share", "ordered_pairs", "runs"}
+    assert set(found) == {*numbers, "primitives"}
     assert found["runs"] == 137
-    assert set(found["primitives"]["softmax_fwd"]) == {
-        "median_error",
-        "p90_error",
-        "rank_correlation",
-        "runs",
-    }
+    assert set(found["primitives"]["softmax_fwd"]) == numbers
     assert sum(part["runs"] for part in found["primitives"].values()) == 137
 
 
@@ -105,6 +109,22 @@ def test_rank_correlation_follows_cu_sweeps_only() -> None:
     assert rank_correlation(frame) == pytest.approx(1.0)
     frame.loc[1, "predicted"] = 600
     assert rank_correlation(frame) == pytest.approx(0.5)
+
+
+def test_pairs_that_gem5_tells_apart_are_ordered_or_not() -> None:
+    """In "a", 4 units are told apart from 1, 16 and 64, and 16 from 64; 1 is within 10 % of both. The model has
+    1-4 and 16-64 right, 4-16 equal and 4-64 wrong. "b" has two numbers only, which are no sweep."""
+    rows = [
+        ("a", 1, 220, 220), ("a", 4, 400, 300), ("a", 16, 200, 300), ("a", 64, 240, 310),
+        ("b", 1, 500, 400), ("b", 4, 100, 100),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["kernel", "num_compute_units", "gpu_cycles", "predicted"])
+    frame["error"] = frame["predicted"] / frame["gpu_cycles"] - 1.0
+    assert ordered_pairs(frame) == (2, 4)
+    found = summary(frame)
+    assert (found["ordered_share"], found["ordered_pairs"]) == (0.5, 4)
+    nothing = summary(frame[frame["kernel"] == "b"])
+    assert (nothing["ordered_share"], nothing["ordered_pairs"]) == (None, 0)
 
 
 def test_times_on_a_plateau_share_a_rank() -> None:

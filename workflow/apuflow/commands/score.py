@@ -27,8 +27,9 @@ def score(
         bool, typer.Option("--held-out", help="only recorded runs that the model was not made with")
     ] = False,
 ) -> None:
-    """Score the preview against measured runs: median and 90th percentile of |error| of the GPU cycles, and
-    rank correlation along CU sweeps, in all and per primitive."""
+    """Score the preview against measured runs: median and 90th percentile of |error| of the GPU cycles, rank
+    correlation along CU sweeps, and of the pairs of a sweep more than 10 % apart the share that it puts in
+    the measured order; in all and per primitive."""
     import json as js
     import sys
 
@@ -56,7 +57,7 @@ def score(
 
 
 def _show(found: dict[str, Any]) -> None:
-    print(f"{'primitive':18} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7}")
+    print(f"{'primitive':18} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7} {'ordered':>8} {'of pairs':>8}")
     for name, part in [*found["primitives"].items(), ("all", found)]:
         cells = [
             ("-" if part[key] is None else form.format(part[key]))
@@ -64,6 +65,11 @@ def _show(found: dict[str, Any]) -> None:
                 ("median_error", "{:.1%}"),
                 ("p90_error", "{:.1%}"),
                 ("rank_correlation", "{:.3f}"),
+                ("ordered_share", "{:.1%}"),
+                ("ordered_pairs", "{}"),
             )
         ]
-        print(f"{name:18} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}")
+        print(
+            f"{name:18} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}"
+            f" {cells[3]:>8} {cells[4]:>8}"
+        )

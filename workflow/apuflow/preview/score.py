@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -154,20 +155,24 @@ def plateau_ranks(values: Sequence[float]) -> list[float]:
     return ranks
 
 
-def rank_correlation(frame: pd.DataFrame) -> float | None:
-    """Mean Spearman correlation along CU sweeps, weighted by their rows.
-
-    A sweep is the rows that are equal but for the number of compute units, three numbers or more. Times
-    within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides agree,
-    else 0.
-    """
+def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """CU sweeps: rows that are equal but for the number of compute units, three numbers or more."""
     keys = [column for column in frame.columns if column in SHAPE or column in KEYS]
     keys.remove("num_compute_units")
-    total = weight = 0.0
     for _, group in frame.fillna("").astype(str).groupby(keys, sort=False):
         rows = frame.loc[group.index]
-        if rows["num_compute_units"].astype(float).nunique() < 3:
-            continue
+        if rows["num_compute_units"].astype(float).nunique() >= 3:
+            yield rows
+
+
+def rank_correlation(frame: pd.DataFrame) -> float | None:
+    """Mean Spearman correlation along CU sweeps (``sweeps``), weighted by their rows.
+
+    Times within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides
+    agree, else 0.
+    """
+    total = weight = 0.0
+    for rows in sweeps(frame):
         measured = plateau_ranks(pd.to_numeric(rows["gpu_cycles"]).tolist())
         predicted = plateau_ranks(rows["predicted"].tolist())
         flat = [len(set(ranks)) == 1 for ranks in (measured, predicted)]
@@ -177,15 +182,38 @@ def rank_correlation(frame: pd.DataFrame) -> float | None:
     return total / weight if weight else None
 
 
+APART = 0.10
+"""Cycles this far apart (relative to the fewer) are told apart by gem5: twice its usual scatter."""
+
+
+def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
+    """Pairs of runs in the same CU sweep (``sweeps``), of different numbers of compute units, whose measured
+    cycles differ by more than 10 %: those that the preview puts in the measured order, and all of them.
+    Equal predictions are not in order."""
+    right = pairs = 0
+    for rows in sweeps(frame):
+        units = rows["num_compute_units"].astype(float)
+        measured = pd.to_numeric(rows["gpu_cycles"])
+        points = zip(units, measured, rows["predicted"], strict=True)
+        for (units_a, a, model_a), (units_b, b, model_b) in combinations(points, 2):
+            if units_a == units_b or max(a, b) <= min(a, b) * (1.0 + APART):
+                continue
+            pairs += 1
+            right += (a - b) * (model_a - model_b) > 0
+    return right, pairs
+
+
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
-    """``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, ``runs`` of scored rows."""
-    if frame.empty:
-        return {"median_error": None, "p90_error": None, "rank_correlation": None, "runs": 0}
+    """Of scored rows: ``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, the number
+    of ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``."""
+    right, pairs = ordered_pairs(frame)
     error = frame["error"].abs()
     return {
-        "median_error": float(error.median()),
-        "p90_error": float(error.quantile(0.9)),
+        "median_error": None if frame.empty else float(error.median()),
+        "p90_error": None if frame.empty else float(error.quantile(0.9)),
         "rank_correlation": rank_correlation(frame),
+        "ordered_share": right / pairs if pairs else None,
+        "ordered_pairs": pairs,
         "runs": len(frame),
     }
 
