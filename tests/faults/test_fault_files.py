@@ -24,7 +24,7 @@ def test_a_gem5_that_changed_under_its_record_runs_nothing(two: Gem5Project) -> 
     assert "not the program that was built and recorded" in done.stderr
     no_row(two)
     two.binary.unlink()
-    (two.root / "build/toolchain/v22.1/gem5-GCN3_X86.json").unlink()
+    two.gem5_record.unlink()
     completes(two, before)
 
 

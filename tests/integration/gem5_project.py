@@ -16,6 +16,7 @@ from standins import repositories
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.objects import compile_object
+from apuflow.toolset import Toolset
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STANDINS = Path(repositories.__file__).parent
@@ -32,6 +33,11 @@ class Gem5Project:
     def binary(self) -> Path:
         """gem5.opt as the workflow built it."""
         return self.root / f"build/sources/gem5-{self.gem5.commit[:12]}/build/GCN3_X86/gem5.opt"
+
+    @property
+    def gem5_record(self) -> Path:
+        """What the workflow recorded of it."""
+        return self.root / Toolset("v22.1", self.root).record("gem5-GCN3_X86")
 
     def run(self, *arguments: str, cores: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -86,7 +86,9 @@ FAILURES = {
 }
 
 
-def test_a_newer_record_of_the_toolchain_never_ends_the_workflow_without_its_result(gem5: Gem5Project) -> None:
+def test_a_newer_record_never_ends_the_workflow_without_its_result(
+    gem5: Gem5Project,
+) -> None:
     """Snakemake passes over what takes a repeated job's output as ancient, and ends well."""
     assert gem5.run("results/softmax_fwd.csv").returncode == 0
     made = sorted(gem5.root.glob("build/toolchain/v22.1/*.json"))
