@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import log2
 
 from apuflow.preview.machine import Machine
-from apuflow.preview.profile import LINE, Profile
+from apuflow.preview.profile import LINE, Profile, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,15 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
         apart = min(window, resident / (touching if profile.waves_per_group == 1 else stream.sharing))
-        held = stream.pages * waves / parallel_walks(apart)
+        tokens = waves
+        if sharers < 1.5:
+            # A second request for a page that is being walked blocks the unit's coalescer for all pages.
+            tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
+        held = stream.pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
-        if sharers >= 1.5:
+        if sharers >= 1.5 and in_step(stream, profile, machine, resident):
+            serial += stream.pages * lockstep * sharers / used
+        elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
             serial += stream.pages * lockstep / parallel_walks(used * wanted)
             late += stream.pages * lockstep * (sharers - 1.0)
@@ -152,6 +158,16 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         walk_tokens=walk_tokens,
         l1_tlb_misses=l1_misses,
     )
+
+
+def in_step(stream: Stream, profile: Profile, machine: Machine, resident: int) -> bool:
+    """Whether the compute units that share a page ask for it in one cycle.
+
+    So do units with one wavefront each that share an instruction cache: the coalescer of the L2 TLB makes one
+    request of theirs, none is blocked, and all pages that are wanted are walked at once.
+    """
+    alone = resident * profile.waves_per_group == 1
+    return alone and stream.sharing <= machine.cus_per_sqc and machine.cus_per_sqc % stream.sharing == 0
 
 
 def _share(capacity: float, need: float) -> float:

@@ -64,6 +64,10 @@ def sgemm(facts: Facts) -> Profile:
     skipped = stores - groups * waves
     counts += block("v11 st1 ld1" if added else "v11 st1") * skipped
     a, b, c = m * k, n * k, m * n
+    # A wavefront writes 16 rows of four columns: those with a column in the same page.
+    columns = PAGE / 4 / m
+    page_group = min(4.0, max(1.0, columns / 4))
+    sharing = min(float(groups), min(tiles_m, PAGE / 4 / TILE) * max(1.0, columns / TILE))
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
@@ -74,12 +78,14 @@ def sgemm(facts: Facts) -> Profile:
             _sharing(n, k, form[1] == 0, tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(
-            "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=4.0, sharing=2.0,
-            lockstep=0.5, resident=False,
+            "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
+            sharing=sharing, lockstep=0.5, resident=False,
         ),
     )  # fmt: skip
     if added:
-        streams += (Stream("load", stores, written, batch * lines_of(c), 0.0, page_group=4.0, sharing=2.0),)
+        streams += (
+            Stream("load", stores, written, batch * lines_of(c), 0.0, page_group=page_group, sharing=sharing),
+        )
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
