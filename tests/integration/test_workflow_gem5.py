@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ import pandas as pd
 import pytest
 from gem5_project import Gem5Project
 from standins import repositories
+
+from apuflow.files import write_text
 
 
 @pytest.fixture
@@ -145,3 +148,39 @@ def test_a_plain_rerun_repeats_only_what_failed(gem5: Gem5Project) -> None:
     assert done.returncode == 0, done.stderr
     assert len(pd.read_csv(gem5.root / "results/one/softmax_fwd.csv")) == 2
     assert kept.stat().st_mtime_ns == before
+
+
+def test_a_recorded_failure_is_tried_again_when_asked_for(gem5: Gem5Project) -> None:
+    def apuflow(*arguments: str) -> str:
+        command = [str(gem5_project.SNAKEMAKE.with_name("apuflow")), "retry", *arguments]
+        return subprocess.run(command, cwd=gem5.root, check=True, capture_output=True, text=True).stdout
+
+    def statuses() -> dict[int, str]:
+        done = gem5.run("results/one/softmax_fwd.csv")
+        assert done.returncode == 0, done.stderr
+        frame = pd.read_csv(gem5.root / "results/one/softmax_fwd.csv")
+        return dict(zip(frame["num_compute_units"], frame["status"], strict=True))
+
+    gem5.sweep("one", axes={"num-compute-units": [4, 16, 32]}, on_failure="record")
+    assert gem5.run("--until", "gem5", "results/one/softmax_fwd.csv").returncode == 0
+    failures = {"num-compute-units=16 ": "panic", "num-compute-units=32 ": "deadlock"}
+    repositories.behave(gem5.binary, failures)
+    failed = {4: "completed", 16: "gem5_panic", 32: "deadlock"}
+    assert statuses() == failed
+    repositories.behave(gem5.binary, {})
+    assert statuses() == failed
+    proven = {path: path.stat().st_mtime_ns for path in gem5.records() if path.parent.name.startswith("u4-")}
+    assert "would be tried again" in apuflow("one", "--dry-run", "--status", "gem5_panic")
+    assert statuses() == failed
+    others = [gem5.root / f"results/{name}/report.html" for name in ("one", "two")]
+    for page in others:
+        write_text(page, "made of its tables")
+    assert "1 will be tried again" in apuflow("one", "--status", "gem5_panic")
+    assert [page.exists() for page in others] == [False, True]
+    assert statuses() == {**failed, 16: "completed"}
+    [kept] = (gem5.root / "runs/gem5/softmax_fwd").glob("u16-*/attempts/1/failure.json")
+    assert json.loads(kept.read_text())["status"] == "gem5_panic"
+    assert {path: path.stat().st_mtime_ns for path in proven} == proven
+    apuflow()
+    assert set(statuses().values()) == {"completed"}
+    assert "no recorded failure" in apuflow()

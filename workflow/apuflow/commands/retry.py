@@ -1,0 +1,41 @@
+"""``apuflow retry``: let recorded failures be tried again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def retry(
+        sweep: str = typer.Argument("", help="only points of this sweep; left out: every recorded failure"),
+        workload: str = typer.Option("", help="only this workload"),
+        status: Annotated[
+            list[str] | None, typer.Option(help="only this outcome, such as timeout; may be repeated")
+        ] = None,
+        dry_run: bool = typer.Option(False, "--dry-run", "-n", help="only say which"),
+    ) -> None:
+        """Let failed points of sweeps with `on_failure: record` run again; their logs and evidence stay."""
+        from apuflow.retry import let_again, recorded_failures
+
+        root = Path()
+        failures = recorded_failures(
+            root, sweep=sweep or None, workload=workload or None, outcomes=status or ()
+        )
+        found = list(failures)
+        for run in found:
+            typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
+            if not dry_run:
+                let_again(root, run)
+        if not found:
+            typer.echo("no recorded failure")
+        elif dry_run:
+            typer.echo(f"{len(found)} would be tried again")
+        else:
+            typer.echo(
+                f"{len(found)} will be tried again when the workflow is started once more; tables, figures and "
+                "reports that showed them are made anew"
+            )
