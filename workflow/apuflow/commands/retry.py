@@ -36,6 +36,6 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"{len(found)} would be tried again")
         else:
             typer.echo(
-                f"{len(found)} will be tried again when the workflow is started once more; tables, figures and "
-                "reports that showed them are made anew"
+                f"{len(found)} will be tried again when the workflow is started once more; "
+                "tables, figures and reports that showed them are made anew"
             )
