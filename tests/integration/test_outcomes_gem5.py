@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -124,23 +126,33 @@ def test_memory_beyond_the_limit(run: Run) -> None:
     assert record.status is Status.HOST_OUT_OF_MEMORY
 
 
-def test_a_kill_from_outside_is_never_a_result(run: Run) -> None:
-    def kill() -> None:
-        for pid in process_tree(os.getpid())[1:]:
-            os.kill(pid, signal.SIGKILL)
+def once_gem5_runs(action: Callable[[int], None]) -> threading.Thread:
+    """Do something with the process of gem5 as soon as there is one."""
 
-    timer = threading.Timer(4.0, kill)
-    timer.start()
+    def look() -> None:
+        for _ in range(6000):
+            for pid in process_tree(os.getpid())[1:]:
+                with contextlib.suppress(OSError):
+                    if b"apu_se.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                        return action(pid)
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    return thread
+
+
+def test_a_kill_from_outside_is_never_a_result(run: Run) -> None:
+    thread = once_gem5_runs(lambda pid: os.kill(pid, signal.SIGKILL))
     record = run(on_failure="record")
-    timer.cancel()
+    thread.join()
     assert (record.status, record.exit_code) == (Status.INTERRUPTED, 137)
 
 
 def test_a_signal_to_us_is_never_a_result(run: Run) -> None:
-    timer = threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGTERM))
-    timer.start()
+    thread = once_gem5_runs(lambda pid: os.kill(os.getpid(), signal.SIGTERM))
     record = run(on_failure="record")
-    timer.cancel()
+    thread.join()
     assert record.status is Status.INTERRUPTED
 
 
