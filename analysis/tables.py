@@ -118,7 +118,7 @@ def require_completed(frame: pd.DataFrame) -> None:
     ]
     raise AnalysisError(
         f"{len(failed)} of {len(frame)} points did not complete\n  " + "\n  ".join(lines),
-        remedy="mend the points, remove their directories (rm -rf runs/ENGINE/WORKLOAD/POINT) and run again; "
+        remedy="mend the points, let them be tried again (apuflow retry) and run again; "
         "or let the sweep record failures (on_failure: record)",
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from apuflow import paths
-from apuflow.config import load_sweep, sweep_names, sweep_workloads
+from apuflow.campaign import Campaign
+from apuflow.config import sweep_names
 from apuflow.errors import ConfigError
-from apuflow.points import points
 from apuflow.provenance import Status
 from apuflow.status import Run, RunState, runs
 
@@ -76,9 +76,9 @@ def _record(project: Path, run: Run) -> Path:
 
 
 def _points(project: Path, name: str) -> set[tuple[str, str, str]]:
-    sweep = load_sweep(name, project)
+    campaign = Campaign(project)
     return {
         (point.engine, workload, point.id)
-        for workload in sweep_workloads(sweep, project)
-        for point in points(sweep, workload, project)
+        for workload in campaign.workloads(campaign.load(name))
+        for point in campaign.points(name, workload)
     }

@@ -87,14 +87,11 @@ class Toolset:
         self.root = root
         self.release: Release = load_release(release, root)
         self.site: Site = load_site(root)
+        self.asked = cache(lambda tool: origin.asked(tool, self.release, self.site, root))
 
     def record(self, tool: str) -> str:
         """Path of a tool's record (see origin.asked)."""
         return paths.tool_record(self.release.name, tool, self.asked(tool))
-
-    def asked(self, tool: str) -> str:
-        """Name of what is asked of a tool (see origin.asked)."""
-        return origin.asked(tool, self.release, self.site, self.root)
 
     @cached_property
     def image(self) -> ImageRecord:

@@ -147,9 +147,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
     if process.judge is not None and outcome.completed:
         results = process.judge.results(directory)
     elif process.judge is not None and outcome.status in _GEM5_FAILED:
-        suspicion = process.judge.suspicion()
-        known = f"; gem5 executes wrongly {suspicion}" if suspicion else ""
-        outcome = replace(outcome, evidence=outcome.evidence + known)
+        outcome = replace(outcome, evidence=process.judge.explained(outcome.evidence))
     return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout), results)
 
 

@@ -37,8 +37,8 @@ class Judge(Protocol):
     def results(self, directory: Path) -> Results:
         """Whether what a finished process left in its directory is right."""
 
-    def suspicion(self) -> str | None:
-        """What in its program may have made gem5 fail."""
+    def explained(self, text: str) -> str:
+        """``text``, with what in its program may have made gem5 fail."""
 
 
 @dataclass(frozen=True)

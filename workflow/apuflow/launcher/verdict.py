@@ -60,18 +60,17 @@ class KernelJudge:
             note=None if worst.agrees else self._differ(worst.error, worst.buffer),
         )
 
-    def suspicion(self) -> str | None:
-        """What in the kernels gem5 is known to execute wrongly; None if nothing."""
-        named = suspects(self.objects.values(), self.run.contents.device, self.release)
-        return "; ".join(named) or None
+    def explained(self, text: str) -> str:
+        """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
+        named = "; ".join(suspects(self.objects.values(), self.run.contents.device, self.release))
+        return f"{text}; gem5 executes wrongly {named}" if named else text
 
     def _differ(self, error: float, buffer: str) -> str:
         from apuflow.launcher.reference import TOLERANCE
 
-        text = f"{buffer} differs from NumPy by {error:.2g} of its largest element (allowed {TOLERANCE:g})"
-        suspicion = self.suspicion()
-        return f"{text}; gem5 executes wrongly {suspicion}" if suspicion else text
+        return self.explained(
+            f"{buffer} differs from NumPy by {error:.2g} of its largest element (allowed {TOLERANCE:g})"
+        )
 
     def _unchecked(self, why: str) -> Results:
-        suspicion = self.suspicion()
-        return Results(note=f"{why}; gem5 executes wrongly {suspicion}" if suspicion else why)
+        return Results(note=self.explained(why))

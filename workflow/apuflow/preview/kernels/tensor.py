@@ -61,29 +61,17 @@ def transpose(facts: Facts) -> Profile:
     elements = items * images * unit
     step = 1 if opt else facts.define("W_STRIDE")
     packed, spread = lines_of(elements), lines_of(elements * step)
-    dense = facts.kernel.startswith("transpose_NCHW")
-    read, written = (spread, packed) if dense else (packed, spread)
     image = elements if opt else elements * step * facts.define("H_STRIDE")
-    pages = pages_of(elements), pages_of(image)
-    sharing, apart = 4.0 / unit, max(1.0, 4.0 / (unit * image / elements))
+    sides = (
+        (packed, pages_of(elements), 4.0 / unit),
+        (spread, pages_of(image), max(1.0, 4.0 / (unit * image / elements))),
+    )
+    (written, filled, writers), (read, wanted, readers) = (
+        sides if facts.kernel.startswith("transpose_NCHW") else reversed(sides)
+    )
     streams = (
-        Stream(
-            "load",
-            float(trips),
-            read,
-            read,
-            pages[1] if dense else pages[0],
-            sharing=apart if dense else sharing,
-        ),
-        Stream(
-            "store",
-            float(trips),
-            written,
-            written,
-            pages[0] if dense else pages[1],
-            sharing=sharing if dense else apart,
-            resident=False,
-        ),
+        Stream("load", float(trips), read, read, wanted, sharing=readers),
+        Stream("store", float(trips), written, written, filled, sharing=writers, resident=False),
     )
     return Profile(
         workgroups=facts.workgroups,
