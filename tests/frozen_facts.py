@@ -24,6 +24,7 @@ from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.config import (
+    ENGINES,
     CommandFile,
     DnnmarkFile,
     Machine,
@@ -31,10 +32,12 @@ from apuflow.config import (
     Site,
     Sweep,
     load_release,
+    machine_names,
     release_names,
     sweep_names,
 )
 from apuflow.dnnmark import LAYER_KEYS
+from apuflow.errors import ConfigError
 from apuflow.options import catalogue
 from apuflow.origin import asked
 from apuflow.provenance import RunRecord
@@ -56,6 +59,27 @@ def point_lines(root: Path) -> Iterator[str]:
             for engine in sweep.engines:
                 ids = [point.id for point in campaign.points(name, workload, engine)]
                 yield f"{name} {workload} {engine}{SEPARATOR}{' '.join(ids)}"
+    yield from _machine_lines(root)
+
+
+def _machine_lines(root: Path) -> Iterator[str]:
+    """A point of every engine on every machine and release, which the sweeps do not all use."""
+    project = root / "machines"
+    shutil.copytree(root / "configs", project / "configs")
+    campaign = Campaign(project)
+    for release in release_names(root):
+        for machine in machine_names(root):
+            for engine in ENGINES:
+                (project / f"configs/sweeps/{release}-{machine}-{engine}.yaml").write_text(
+                    f"description: one point\nengines: [{engine}]\nworkloads: [softmax_fwd]\n"
+                    f"release: {release}\nmachine: {machine}\n"
+                )
+                try:
+                    (point,) = campaign.points(f"{release}-{machine}-{engine}", "softmax_fwd")
+                except ConfigError:
+                    yield f"machine {machine} of {release} {engine}{SEPARATOR}refused"
+                else:
+                    yield f"machine {machine} of {release} {engine}{SEPARATOR}{point.id}"
 
 
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
@@ -261,9 +285,9 @@ def key_lines(root: Path) -> Iterator[str]:
         yield f"option: {option.name}{SEPARATOR}{_plain(known)}"
     for kind, keys in sorted(LAYER_KEYS.items()):
         for name, key in sorted(keys.items()):
-            facts = f"{key.type.__name__}, default {_plain(key.default)}"
-            facts += f", one of {' '.join(key.choices)}" if key.choices else ""
-            yield f"layer {kind}: {name}{SEPARATOR}{facts}"
+            text = f"{key.type.__name__}, default {_plain(key.default)}"
+            text += f", one of {' '.join(key.choices)}" if key.choices else ""
+            yield f"layer {kind}: {name}{SEPARATOR}{text}"
 
 
 def _keys(prefix: str, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Iterator[str]:

@@ -25,7 +25,7 @@ def test_nothing_that_users_depend_on_has_changed(name: str, fresh: Path) -> Non
     found = changes(frozen, now)
     if found or frozen != now:
         pytest.fail(
-            f"{name}: {len(found)} differences from tests/data/frozen/{name}\n  "
+            f"tests/data/frozen/{name} differs in {len(found)} entries\n  "
             + "\n  ".join(found[:40])
             + "\nIf this is meant: python tests/renew_frozen.py, and say why in the commit",
             pytrace=False,
