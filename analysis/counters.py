@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from analysis.counter_table import BY_NAME, COUNTERS, NAMES, Counter
 from analysis.errors import AnalysisError
 from analysis.gem5_terms import NAN, Snapshot, elements, evaluate
 from analysis.identities import Broken, check
+from analysis.release_facts import ReleaseFacts
 from analysis.stats import Dump
 from analysis.stats_files import Blocks
 from analysis.stats_located import locate
@@ -19,21 +21,14 @@ from analysis.stats_text import parse_block
 
 __all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
 
-DEAD: dict[str, tuple[str, ...]] = {
-    "sqc_hits": ("v21.", "v22.0"),
-    "sqc_misses": ("v21.", "v22.0"),
-    "scalar_hits": ("v21.", "v22.0"),
-    "scalar_misses": ("v21.", "v22.0"),
-}
-"""Counters that some releases print but never count (always 0): unknown there. Names differ between releases
-only where ``analysis.counter_table`` gives alternatives (``|``)."""
-
-KEPT: tuple[str, ...] = ("v21.", "v22.", "v23.0")
-"""Releases whose caches keep their statistics when all are reset: ``AbstractController::resetStats`` does not
-reset what hangs below a controller before v23.1, so every dump of a run counts its cache accesses from the
-start."""
+PAIRS = (("sqc_hits", "sqc_misses"), ("scalar_hits", "scalar_misses"))
+"""Counters that some releases print and never count: without the release's facts, a pair of zeros says
+nothing."""
 
 _CACHE = re.compile(r"\bruby\.\w+_cntrl\*\.\w*[cC]ache\w*\.")
+CACHES = tuple(counter.name for counter in COUNTERS if _CACHE.search(counter.stats))
+"""Counters of cache accesses: those that some releases do not reset with the other statistics."""
+
 _ACTIVE = ".shaderActiveTicks"
 _LAUNCHED = ".dispatcher.numKernelLaunched"
 
@@ -65,7 +60,7 @@ class Counters(Mapping[str, float]):
 
 def counters(
     source: str | Path | Dump | Iterable[Dump] | Sequence[str | Path],
-    release: str | None = None,
+    facts: ReleaseFacts | None = None,
     *,
     kernels_only: bool = False,
 ) -> Counters:
@@ -74,8 +69,9 @@ def counters(
     Args:
         source: what ``read_stats`` gave, one dump, or one or several statistics files (read by their counters
             only, which is much faster). Several dumps or files are one run: times and counts are added.
-        release: gem5 release; what it prints but never counts is unknown then, and what it never resets is
-            counted once.
+        facts: of the gem5 release: what it prints but never counts is unknown, and what it never resets is
+            counted once. None: they are not known, and neither is what depends on them (NaN): the cache
+            accesses of a file with several dumps, and those of ``PAIRS`` where gem5 printed zeros.
         kernels_only: leave out dumps of a file in which no kernel was launched, but for the host's time.
 
     Raises:
@@ -89,29 +85,37 @@ def counters(
             dumps.append(dump_counters(item))
             continue
         found, torn = file_counters(item)
-        parts += since_reset(found, release)
+        parts += since_reset(found, facts)
         cut = cut or torn
-    parts = since_reset(dumps, release) + parts
+    parts = since_reset(dumps, facts) + parts
     if not parts:
         raise AnalysisError("no complete dump to count")
     if not kernels_only:
-        return combine(parts, release, cut)
+        return counted(combine(parts, cut), facts)
     launching = [part for part in parts if part["kernels_launched"] > 0] or parts
-    found_all, run = combine(parts), combine(launching, release, cut)
+    found_all, run = combine(parts), counted(combine(launching, cut), facts)
     return replace(run, numbers={**run.numbers, "host_seconds": found_all["host_seconds"]})
 
 
-def since_reset(dumps: Sequence[Counters], release: str | None) -> list[Counters]:
-    """The dumps of one file, cache accesses counted from the dump before where gem5 does not reset them."""
-    if release is None or not release.startswith(KEPT):
+def since_reset(dumps: Sequence[Counters], facts: ReleaseFacts | None) -> list[Counters]:
+    """The dumps of one file, cache accesses counted from the dump before where gem5 does not reset them;
+    unknown after the first dump where nobody knows whether it does."""
+    if facts is not None and not facts.keeps_cache_statistics:
         return list(dumps)
-    kept = [counter.name for counter in COUNTERS if _CACHE.search(counter.stats)]
-    found = []
-    for number, dump in enumerate(dumps):
-        before = dumps[number - 1] if number else None
-        since = {name: dump[name] - before[name] for name in kept} if before is not None else {}
+    found = list(dumps[:1])
+    for before, dump in pairwise(dumps):
+        since = {name: NAN if facts is None else dump[name] - before[name] for name in CACHES}
         found.append(replace(dump, numbers={**dump.numbers, **since}))
     return found
+
+
+def counted(found: Counters, facts: ReleaseFacts | None) -> Counters:
+    """The counters without those that gem5 prints and never counts: they are unknown, not 0."""
+    if facts is None:
+        never = [name for pair in PAIRS if not any(found[name] for name in pair) for name in pair]
+    else:
+        never = [name for name in facts.never_counted if name in found]
+    return replace(found, numbers={**found.numbers, **dict.fromkeys(never, NAN)}) if never else found
 
 
 def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
@@ -136,15 +140,12 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     return found, f"{file}: {blocks.cut}" if blocks.cut else None
 
 
-def combine(parts: Sequence[Counters], release: str | None = None, cut: str | None = None) -> Counters:
+def combine(parts: Sequence[Counters], cut: str | None = None) -> Counters:
     """The counters of a run from those of its dumps."""
     values = {
         counter.name: _together(counter, [part[counter.name] for part in parts]) for counter in COUNTERS
     }
     values["gpu_cycles"] = _cycles(values)
-    for name, releases in DEAD.items():
-        if release is not None and release.startswith(releases):
-            values[name] = NAN
     return Counters(values, tuple(b for part in parts for b in part.broken), cut, len(parts))
 
 

@@ -18,9 +18,10 @@ import pandas as pd
 
 from analysis import metrics
 from analysis.counter_table import BY_NAME
-from analysis.counters import Counters, combine, counters, file_counters, since_reset
+from analysis.counters import Counters, combine, counted, counters, file_counters, since_reset
 from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, load_record, run_values, statistics_files
+from analysis.release_facts import release_facts
 
 LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
 UNNAMED = "(not a kernel of the layers)"
@@ -96,20 +97,18 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
         raise AnalysisError("the run did not complete", file=file, key="status", value=record.get("status"))
     named = launches(record, file)
     files = statistics_files(record, directory)
-    release = record.get("release")
+    facts = release_facts(record)
     pairs: list[tuple[Launch | None, Counters]]
     if len(files) > 1 or len(files) == len(named) == 1:
-        counted = [counters(path, release, kernels_only=True) for path in files]
-        if len(counted) != len(named):
+        each = [counters(path, facts, kernels_only=True) for path in files]
+        if len(each) != len(named):
             raise AnalysisError(
-                f"{len(counted)} statistics files for {len(named)} launches", file=file, key="launches"
+                f"{len(each)} statistics files for {len(named)} launches", file=file, key="launches"
             )
-        pairs = list(zip(named, counted, strict=True))
+        pairs = list(zip(named, each, strict=True))
     else:
         dumps = [
-            combine([part], release)
-            for path in files
-            for part in since_reset(file_counters(path)[0], release)
+            counted(part, facts) for path in files for part in since_reset(file_counters(path)[0], facts)
         ]
         pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
     machine = run_values(record)

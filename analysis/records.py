@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,10 @@ import pandas as pd
 
 from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
 from analysis.counter_table import NAMES as COUNTER_NAMES
-from analysis.counters import counters
+from analysis.counters import CACHES, counters
 from analysis.errors import AnalysisError
+from analysis.release_facts import KEY as FACTS
+from analysis.release_facts import ReleaseFacts, release_facts
 from analysis.stats_files import TORN, open_packed
 
 COMPLETED = "completed"
@@ -98,7 +100,6 @@ def load_record(file: str | Path) -> dict[str, Any]:
     return dict(record)
 
 
-_NUMBER = re.compile(r"v?(\d+\.\d+)")
 _NUMBERS = ("wall_seconds", "peak_memory_bytes")
 
 
@@ -128,6 +129,10 @@ def _damage(record: Mapping[str, Any]) -> Iterator[str]:
                 yield name
         elif value is not None:
             yield name
+    try:
+        release_facts(record)
+    except ValueError:
+        yield FACTS
 
 
 def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[Path, ...]:
@@ -182,9 +187,11 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     own = (
         record.get("engine") == "gem5-kernels"
     )  # dumps around its kernels: the rest is the CPU filling memory
-    found = counters(files, release=record.get("release"), kernels_only=own)
+    facts = release_facts(record)
+    found = counters(files, facts, kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
-    findings = [*filter(None, [judgement(record), _other_gem5(record)]), *findings]
+    told = [judgement(record), _other_gem5(record, facts), _without_facts(found, facts)]
+    findings = [*filter(None, told), *findings]
     return Row(values, axes, dict(found), tuple(findings))
 
 
@@ -197,13 +204,20 @@ def judgement(record: Mapping[str, Any]) -> str:
     return f"{kind}: {results.get('note')}"
 
 
-def _other_gem5(record: Mapping[str, Any]) -> str:
-    """Says so where the program that ran calls itself another release than the one that was asked for."""
-    said = _NUMBER.match(str((record.get("provenance") or {}).get("gem5_version") or ""))
-    asked = _NUMBER.match(str(record.get("release") or ""))
-    if said is None or asked is None or said[1] == asked[1]:
+def _other_gem5(record: Mapping[str, Any], facts: ReleaseFacts | None) -> str:
+    """Says so where the program that ran calls itself another version than the release's file says."""
+    said = (record.get("provenance") or {}).get("gem5_version")
+    expected = facts.gem5_version if facts is not None else None
+    if said is None or expected is None or said == expected:
         return ""
-    return f"another gem5: release {record.get('release')} was asked for, {said[1]} ran"
+    return f"another gem5: release {record.get('release')} is {expected}, {said} ran"
+
+
+def _without_facts(found: Mapping[str, float], facts: ReleaseFacts | None) -> str:
+    """Says which counters are unknown only because the record does not say how its gem5 counts."""
+    if facts is not None or not (unknown := [name for name in CACHES if math.isnan(found[name])]):
+        return ""
+    return f"no {FACTS} in run.json: unknown are {', '.join(unknown)}"
 
 
 def stand_ins(record: Mapping[str, Any]) -> str:

@@ -19,7 +19,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from analysis.release_facts import ReleaseFacts
+from apuflow.config import load_release
+
 ROOT = Path(__file__).resolve().parents[1]
+FACTS = load_release("v23.0", ROOT).facts
 LAYER = """[DNNMark]
 run_mode=standalone
 
@@ -47,6 +51,7 @@ class Point:
     config_text: str
     direction: str
     options: dict[str, Any]
+    release_facts: ReleaseFacts = FACTS
 
 
 def points(axes: tuple[str, str], many: int) -> list[Point]:

@@ -19,6 +19,7 @@ import pytest
 
 from analysis.kernels import kernel_table
 from analysis.records import Row, read_record
+from apuflow.config import load_release
 from apuflow.containers import get_engine
 from apuflow.dnnmark import parse
 from apuflow.gem5.command import Gem5, OptionValue
@@ -35,7 +36,7 @@ from apuflow.provenance import RunRecord
 pytestmark = pytest.mark.gem5
 
 ROOT = Path(__file__).resolve().parents[2]
-RELEASE = "v23.0"
+RELEASE = load_release("v23.0", ROOT)
 Direction = Literal["fwd", "bwd"]
 
 
@@ -147,13 +148,21 @@ def run(
         "dgpu": gfx == "gfx803",
     }
     planned = kernel_run(
-        found, gfx=gfx, options=options, launcher=launcher, objects=paths, data=data, release=RELEASE
+        found,
+        gfx=gfx,
+        options=options,
+        launcher=launcher,
+        objects=paths,
+        data=data,
+        defects=RELEASE.instruction_defects(gfx),
     )
     return simulate(
         Simulation(
             project=project,
             run_dir=project / "run",
-            asked=Asked("gem5-kernels", "test", "fwd", "p", {}, {}, options, gfx, RELEASE),
+            asked=Asked(
+                "gem5-kernels", "test", "fwd", "p", {}, {}, options, gfx, RELEASE.name, RELEASE.facts
+            ),
             gem5=gem5,
             processes=planned.processes,
             container=get_engine("host"),

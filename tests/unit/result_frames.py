@@ -17,7 +17,7 @@ from analysis.counters import counters
 
 RUNS = Path(__file__).parents[1] / "data" / "gem5_runs"
 MACHINE: Mapping[str, Any] = {
-    "release": "v23.0.1.0",
+    "release": "v23.0",
     "gfx": "gfx801",
     "simds_per_cu": 4,
     "wfs_per_simd": 10,

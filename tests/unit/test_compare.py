@@ -25,7 +25,7 @@ def _table(engine: str, cycles: dict[int, float], **changes: float | str) -> pd.
                 "direction": "fwd",
                 "point": f"{engine}-{units}",
                 "status": "completed",
-                "release": "v23.0.1.0",
+                "release": "v23.0",
                 **changes,
             },
             {"num_compute_units": units},

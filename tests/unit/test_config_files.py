@@ -132,6 +132,15 @@ def test_releases_say_what_differs(root: Path) -> None:
     assert per_kernel == ["v24.0"]
 
 
+def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Path) -> None:
+    path = root / "configs/gem5/v22.1.yaml"
+    path.write_text(path.read_text().replace("    VEGA_X86: [narrow", "    # VEGA_X86: [narrow"))
+    with pytest.raises(ConfigError, match="for GCN3_X86 and VEGA_X86") as caught:
+        load_release("v22.1", root)
+    assert str(caught.value.file).startswith(f"{path}:")
+    assert caught.value.key == "capabilities.instruction_defects"
+
+
 # site, commands -----------------------------------------------------------------------------------------
 
 
@@ -282,6 +291,9 @@ WRONG = {
     "short commit": ("gem5/v22.1", "commit: 5fa484e2e0", "commit: 5fa4", "40 hex digits"),
     "unknown build": ("gem5/v22.1", "GCN3_X86: [", "GCN3: [", "GCN3_X86"),
     "unknown gfx": ("gem5/v22.1", "[gfx801,", "[gfx80,", "gfx801"),
+    "counter of another name": ("gem5/v22.1", "never_counted: []", "never_counted: [sqc_hit]", "sqc_hits"),
+    "unknown defect": ("gem5/v22.1", "GCN3_X86: [narrow_results,", "GCN3_X86: [narow,", "narrow_results"),
+    "version as a number": ("gem5/v22.1", "gem5_version: 22.1.0.0", "gem5_version: 22.1", "text"),
     "no barrier slots": ("gem5/v22.1", "barrier_slots: 4", "barrier_slots: 0", "at least 1"),
     "no network": ("workloads/softmax_fwd", "softmax.dnnmark", "nosuch.dnnmark", "No such file"),
     "network elsewhere": ("workloads/softmax_fwd", "softmax.dnnmark", "../x", "not a usable name"),

@@ -13,8 +13,10 @@ import pytest
 from analysis.counters import COUNTERS, counters
 from analysis.errors import AnalysisError
 from analysis.stats import Stats, read_stats
+from apuflow.config import load_release
 
-DATA = Path(__file__).parents[1] / "data/gem5_runs"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests/data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))
 SMALL = DATA / "stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO = DATA / "stats/softmax_fwd-100x1000x1x1-u2.txt.xz"
@@ -136,16 +138,37 @@ def test_names_of_v23_1(tmp_path: Path) -> None:
         ("system.mem_ctrls.dram.bytesRead   ", "system.mem_ctrls.dram.dramBytesRead"),
         ("system.mem_ctrls.dram.bytesWritten   ", "system.mem_ctrls.dram.dramBytesWritten"),
     )
-    found = counters(path, release="v23.1.0.0")
+    found = counters(path, load_release("v23.1", ROOT).facts)
     assert found["dram_bus_bytes_read"] == 1691264
     assert found["dram_bus_bytes_written"] == 1289024
     assert found["dram_bytes_read"] == 1737856
 
 
 def test_counters_that_a_release_never_counts_are_unknown() -> None:
-    old, new = counters(SMALL, release="v22.0.0.2"), counters(SMALL, release="v22.1.0.0")
+    old, new = (counters(SMALL, load_release(name, ROOT).facts) for name in ("v22.0", "v22.1"))
     assert math.isnan(old["sqc_hits"]) and math.isnan(old["scalar_misses"])
     assert new["sqc_hits"] == 35756
+
+
+def test_zeros_of_a_pair_that_some_releases_never_count_say_nothing_without_facts(tmp_path: Path) -> None:
+    rows = [line for line in lzma.decompress(SMALL.read_bytes()).decode().splitlines() if "sqc_cntrl" in line]
+    kept = [row for row in rows if "m_demand_hits" in row or "m_demand_misses" in row]
+    path = _edited(tmp_path, *((row, row.replace(f" {row.split()[1]} ", " 0 ")) for row in kept))
+    facts = load_release("v22.1", ROOT).facts
+    assert (counters(path, facts)["sqc_hits"], counters(path, facts)["sqc_misses"]) == (0, 0)
+    assert math.isnan(counters(path)["sqc_hits"]) and math.isnan(counters(path)["sqc_misses"])
+    assert counters(path)["scalar_hits"] == counters(SMALL)["scalar_hits"] > 0
+
+
+def test_without_facts_of_its_release_a_file_yields_what_does_not_depend_on_them(tmp_path: Path) -> None:
+    dispatches = tmp_path / "stats.txt"
+    dispatches.write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    unknown, known = counters(dispatches), counters(dispatches, load_release("v23.0", ROOT).facts)
+    lacking = {name for name in unknown if math.isnan(unknown[name])}
+    assert {"tcp_hits", "tcc_demand_misses", "sqc_hits", "scalar_misses", "l3_misses"} <= lacking
+    assert {name: unknown[name] for name in unknown if name not in lacking} == {
+        name: known[name] for name in known if name not in lacking
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import lzma
 import math
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import pytest
 from analysis.counters import counters
 from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table, phases
+from apuflow.config import load_release
 
-DATA = Path(__file__).parents[1] / "data/gem5_runs"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests/data/gem5_runs"
 NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd-100x1000x1x1-u4")
 
 
@@ -54,6 +57,11 @@ def _record(directory: Path, launches: list[dict[str, Any]], statistics: object,
     return directory
 
 
+def _of(release: str) -> dict[str, Any]:
+    """What the record of a run on a shipped release says of it."""
+    return {"release": release, "release_facts": asdict(load_release(release, ROOT).facts)}
+
+
 def _dump(name: str, launched: bool = True) -> bytes:
     text = lzma.decompress((DATA / f"stats/{name}.txt.xz").read_bytes())
     if not launched:
@@ -82,9 +90,7 @@ def test_a_dump_per_kernel(tmp_path: Path) -> None:
     copy = "pool_fwd-100x3x64x64-u4"
     dumps = [_dump(copy), *(_dump(name) for name in NAMES), _dump(NAMES[0], launched=False)]
     (tmp_path / "stats.txt").write_bytes(b"".join(dumps))
-    table = kernel_table(
-        _record(tmp_path, [_launch(name) for name in NAMES], "stats.txt", release="v24.0.0.1")
-    )
+    table = kernel_table(_record(tmp_path, [_launch(name) for name in NAMES], "stats.txt", **_of("v24.0")))
     runs = _recorded()
     assert list(table["kernel"]) == [UNNAMED, *(runs[name]["kernel"] for name in NAMES)]
     assert list(table["workgroups"]) == [int(runs[name]["workgroups"]) for name in (copy, *NAMES)]
@@ -95,13 +101,13 @@ def test_caches_that_are_never_reset_count_from_the_dispatch_before(tmp_path: Pa
     (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
-    record = _record(tmp_path, [columns, product] * 2, "stats.txt", release="v23.0")
+    record = _record(tmp_path, [columns, product] * 2, "stats.txt", **_of("v23.0"))
     table = kernel_table(record)
     assert list(table["tcp_hits"] + table["tcp_misses"]) == [1684, 3445, 1684, 4000]
     assert list(table["tcp_misses"]) == [1680, 2122, 1680, 2188]
     assert list(table["scalar_misses"]) == [2, 2, 2, 2]
     assert list(table["sqc_misses"]) == [17, 15, 0, 0]  # the second pass finds its code
-    later = kernel_table(_record(tmp_path, [columns, product] * 2, "stats.txt", release="v23.1"))
+    later = kernel_table(_record(tmp_path, [columns, product] * 2, "stats.txt", **_of("v23.1")))
     assert list(later["tcp_misses"]) == [
         1680,
         3802,
@@ -120,7 +126,7 @@ def test_the_only_kernel_of_a_run_is_its_row(tmp_path: Path) -> None:
     after = first.replace(row, row[:-1] + b"0")
     (tmp_path / "stats.txt").write_bytes(b"".join(begin + block for block in (before, first, after)))
     launch = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
-    [found] = kernel_table(_record(tmp_path, [launch], "stats.txt", release="v23.0")).to_dict("records")
+    [found] = kernel_table(_record(tmp_path, [launch], "stats.txt", **_of("v23.0"))).to_dict("records")
     assert (found["kernels_launched"], found["tcp_misses"], found["wavefronts"]) == (1, 1680, 32)
 
 
@@ -132,11 +138,11 @@ def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
         {"kernel": kernel, "grid": [256 * groups, 1, 1], "workgroup": [256, 1, 1]}
         for kernel, groups in (("Im2d2Col", 8), ("sgemm", 16)) * 2
     ]
-    table = kernel_table(_record(tmp_path, launches, "stats.txt", release="v23.0"))
-    whole = counters(file, "v23.0", kernels_only=True)
+    table = kernel_table(_record(tmp_path, launches, "stats.txt", **_of("v23.0")))
+    whole = counters(file, load_release("v23.0", ROOT).facts, kernels_only=True)
     for name in ("gpu_cycles", "tcp_misses", "l3_misses", "dram_bytes_read", "sim_ticks", "instructions"):
         assert whole[name] == table[name].sum(), name
-    everything = counters(file, "v23.0")
+    everything = counters(file, load_release("v23.0", ROOT).facts)
     assert everything["host_seconds"] == whole["host_seconds"] > table["host_seconds"].sum()
     assert everything["dram_bytes_read"] > whole["dram_bytes_read"]
 

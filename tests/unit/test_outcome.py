@@ -251,6 +251,18 @@ def test_statistics_that_prove_nothing(change: object, reason: str, statistics: 
     assert reason in outcome.evidence
 
 
+def test_fewer_blocks_than_kernels_are_not_a_block_each(statistics: Path, real_text: str) -> None:
+    """A release's file that wrongly says ``per_kernel_statistics``: one block holds both kernels."""
+    expectation = Expectation(blocks=None, kernels=2)
+    line = next(row for row in real_text.splitlines() if "numKernelLaunched" in row)
+    statistics.write_text(real_text.replace(line, line.replace(" 1 ", " 2 ")))
+    outcome = classify(ExitFacts(0), NORMAL, STARTED, statistics, expectation)
+    assert outcome.status is Status.NO_STATISTICS
+    assert "1 statistics blocks for 2 kernels" in outcome.evidence
+    statistics.write_text(real_text * 2)
+    assert classify(ExitFacts(0), NORMAL, STARTED, statistics, expectation).completed
+
+
 def test_missing_statistics(tmp_path: Path) -> None:
     outcome = end(0, NORMAL, STARTED + DNNMARK_END, tmp_path / "stats.txt")
     assert outcome.status is Status.NO_STATISTICS

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from launcher_layers import LAYERS, layer
 
+from analysis.release_facts import ReleaseFacts
 from apuflow import preview
+from apuflow.config import load_release
 from apuflow.dnnmark import Direction
 from apuflow.errors import NotModelled
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -20,7 +25,7 @@ class Point:
     config_text: str | None
     direction: Direction | None = "fwd"
     options: dict[str, Any] = field(default_factory=dict)
-    release: str = "v23.0.1.0"
+    release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
 
 
 BATCH_NORM = layer("BatchNorm", (8, 4, 8, 8), batchnorm_mode="spatial", epsilon=1e-5, exp_avg_factor=0.5)
@@ -73,9 +78,10 @@ def test_options_made_anew_for_each_point_are_not_mixed_up() -> None:
     assert fresh["gpu_cycles"].tolist() == kept["gpu_cycles"].tolist()
 
 
-def test_more_barrier_slots_from_v23_1_on() -> None:
+def test_more_barrier_slots_of_a_release_hold_more_workgroups() -> None:
     text = layer("Softmax", (400, 1000, 1, 1), softmax_algo="accurate", softmax_mode="channel")
-    frame = preview.run([Point("a", text), Point("b", text, release="v24.0.0.0")])
+    more = replace(load_release("v23.0", ROOT).facts, barrier_slots=16)
+    frame = preview.run([Point("a", text), Point("b", text, release_facts=more)])
     assert frame.loc[0, "gpu_cycles"] != frame.loc[1, "gpu_cycles"]
 
 

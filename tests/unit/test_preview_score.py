@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import lzma
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from launcher_layers import layer
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
+from apuflow.config import load_release
 from apuflow.errors import ConfigError
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.rows import row_facts, row_machine
@@ -129,6 +131,7 @@ def project(tmp_path: Path) -> Path:
         "point": "v23.0-12345678",
         "status": "completed",
         "release": "v23.0",
+        "release_facts": asdict(load_release("v23.0", DATA.parents[2]).facts),
         "identity": {"config": layer("Convolution", (2, 4, 16, 16), **keys)},
         "options": {"num-compute-units": 4, "gpu-clock": "1GHz", "dgpu": False},
         "statistics": "stats.txt",
@@ -164,6 +167,17 @@ def test_a_table_without_its_runs_says_so(project: Path) -> None:
     (project / "runs").rename(project / "elsewhere")
     with pytest.raises(ConfigError, match="no run of the table is there"):
         read_runs(project / "results/kernels/conv_fwd.csv")
+
+
+def test_a_run_that_says_nothing_of_its_release_is_refused(project: Path) -> None:
+    file = project / "runs/gem5-kernels/conv_fwd/v23.0-12345678/run.json"
+    record = json.loads(file.read_text())
+    del record["release_facts"]
+    file.write_text(json.dumps(record))
+    scored = score(read_runs(project / "results/kernels/conv_fwd.csv"))
+    assert list(scored.refused) == [
+        "conv_fwd: the run's record does not say how many barrier slots its gem5 has"
+    ]
 
 
 def test_a_run_of_another_network_is_refused(project: Path) -> None:

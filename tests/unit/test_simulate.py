@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from standins.repositories import behave, make_gem5
 
+from analysis.release_facts import release_facts
+from apuflow.config import load_release
 from apuflow.containers import HostEngine, Limits
 from apuflow.containers.identity import start_time
 from apuflow.errors import ConfigError, EngineError
@@ -86,6 +88,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
                 options,
                 "gfx801",
                 "v23.0",
+                load_release("v23.0", Path(__file__).parents[2]).facts,
             ),
             "gem5": gem5,
             "processes": tuple(
@@ -112,6 +115,8 @@ def test_a_proven_run_is_published_with_everything_that_made_it(make: Callable[.
         record.provenance.statistics_sha256,
     )
     assert record.provenance.gem5_version == "23.0.1.0"
+    written = json.loads((simulation.run_dir / "run.json").read_text())
+    assert release_facts(written) == simulation.asked.release_facts
     assert record.command[0] == str(simulation.gem5.binary)
     assert record.exit_code == 0
     assert record.peak_memory_bytes is None or record.peak_memory_bytes > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from analysis import metrics, tables
 from analysis.counter_table import NAMES
 from analysis.errors import AnalysisError
+from apuflow.config import load_release
 
 STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 OPTIONS = {
@@ -46,7 +48,7 @@ def record(folder: Path, units: int, **changes: Any) -> Path:
         "axes": {"num-compute-units": units},
         "options": {**OPTIONS, "num-compute-units": units},
         "gfx": "gfx801",
-        "release": "v23.0.1.0",
+        "release": "v23.0",
         "status": "completed",
         "evidence": "exiting with last active thread context",
         "wall_seconds": 3.25,
@@ -82,13 +84,29 @@ def test_axes_of_a_table_with_another_versions_checks(tmp_path: Path) -> None:
 
 def test_a_gem5_of_another_release_is_told(tmp_path: Path) -> None:
     """A program brought along decides what runs, the sweep what is expected of it."""
-    versions = ("23.0.1.0", "22.1.0.0", "DEVELOP-FOR-23.1", None)
+    facts = asdict(load_release("v23.0", Path(__file__).parents[2]).facts)
+    cases = (
+        ("23.0.1.0", facts),
+        ("22.1.0.0", facts),
+        ("DEVELOP-FOR-23.1", facts),
+        (None, facts),
+        ("22.1.0.0", facts | {"gem5_version": None}),
+        ("22.1.0.0", None),
+    )
     directories = [
-        record(tmp_path, units, release="v23.0", provenance={"gem5_version": version})
-        for units, version in zip((1, 2, 4, 16), versions, strict=True)
+        record(
+            tmp_path / str(number),
+            4,
+            release="mygem5",
+            point=f"u4-0000000{number}",
+            release_facts=known,
+            provenance={"gem5_version": version},
+        )
+        for number, (version, known) in enumerate(cases)
     ]
-    told = ["another gem5" in text for text in tables.build(directories)["flags"]]
-    assert told == [False, True, False, False]
+    told = list(tables.build(directories)["flags"])
+    assert ["another gem5" in text for text in told] == [False, True, True, False, False, False]
+    assert "another gem5: release mygem5 is 23.0.1.0, 22.1.0.0 ran" in told[1]
 
 
 def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def engine_content(
     if engine in versions.ENGINES:
         content["version"] = engine_version(engine)
     if engine == "preview":
+        content["barrier_slots"] = release.capabilities.barrier_slots
         return content
     content["gem5"] = _gem5(release, gfx, site, root)
     if engine == "gem5-kernels":

@@ -115,7 +115,7 @@ def _guest(
             launcher=root / (inputs.launcher or ""),
             objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
             data=data,
-            release=point.release,
+            defects=tools.release.instruction_defects(point.gfx),
             release_dumps=tools.release.capabilities.per_kernel_statistics,
         )
         provenance = workloads.provenance(point, installed, tools.image, data=data)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from analysis.release_facts import ReleaseFacts
 from apuflow.config import EngineName, Sweep, Workload, load_workload
 from apuflow.dnnmark import Direction
 from apuflow.options import Options, Value
@@ -25,6 +26,7 @@ class Point:
         workload: its name; ``program`` and ``config_text`` are what runs.
         config_text: the network with this point's layer values, in canonical form; None for a command.
         release: name of the gem5 release.
+        release_facts: what its file says of it.
         options: every ``apu_se.py`` option, as on the command line without dashes.
         axes: what varies in the sweep, layer keys as ``layer.<key>``.
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
@@ -39,6 +41,7 @@ class Point:
     program: str
     config_text: str | None
     release: str
+    release_facts: ReleaseFacts
     gfx: str
     options: Options
     axes: Mapping[str, Value]
@@ -113,6 +116,7 @@ def _point(resolver: Resolver, loaded: Workload, engine: EngineName, assignment:
         program=loaded.program,
         config_text=resolved.network.text,
         release=resolved.machine.release,
+        release_facts=resolved.machine.release_file.facts,
         gfx=str(options["gfx-version"]),
         options=options,
         axes=dict(assignment),

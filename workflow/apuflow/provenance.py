@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from analysis.release_facts import ReleaseFacts
 from apuflow.errors import ApuflowError
 from apuflow.files import atomic_write
 
@@ -106,6 +107,7 @@ class RunRecord(Record):
     options: dict[str, Scalar]
     gfx: str | None
     release: str | None
+    release_facts: ReleaseFacts | None = Field(None, description="None: recorded before records had them")
     status: Status
     evidence: str
     remedy: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PREVIEW = "5"
+PREVIEW = "6"
 """Of the timing model: raised whenever its numbers change. Part of a preview point's identity and path."""
 
 KERNELS = "2"

@@ -12,6 +12,8 @@ from apuflow.errors import ApuflowError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.release_facts import ReleaseFacts
+
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = (
     "gpu_cycles",
@@ -37,7 +39,10 @@ def stats(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write what is shown here as well.")] = None,
 ) -> None:
-    """Show the counters of a statistics file, or the rows that match, and check the file's identities."""
+    """Show the counters of a statistics file, or the rows that match, and check the file's identities.
+
+    The run.json beside it says how its gem5 counts; without one, what depends on that is unknown (-).
+    """
     import pandas as pd
 
     from analysis.counters import BY_NAME, counters
@@ -51,7 +56,7 @@ def stats(
             raise ApuflowError("no row matches", file=file, key="--select", value=", ".join(select))
         shown = frame[["dump", "name", "sub", "value", "unit"]]
     else:
-        counted = counters(file)
+        counted = counters(file, _facts_beside(file))
         notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
         shown = pd.DataFrame(
             [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
@@ -85,6 +90,15 @@ def dispatches(
         raise ApuflowError("no such phase", key="--by", value=by, remedy=", ".join(GROUPS))
     _show(table[[*heading, *_SHOWN]])
     _write(table, csv)
+
+
+def _facts_beside(file: Path) -> ReleaseFacts | None:
+    """What the record in a statistics file's directory says of its gem5; None: there is no record."""
+    from analysis.records import load_record
+    from analysis.release_facts import release_facts
+
+    record = file.parent / "run.json"
+    return release_facts(load_record(record)) if record.is_file() else None
 
 
 def _show(frame: pd.DataFrame) -> None:

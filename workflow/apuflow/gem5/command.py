@@ -29,14 +29,12 @@ class Gem5:
         script: ``configs/example/apu_se.py`` of the same sources.
         stdout_file, stderr_file: what ``-r`` and ``-e`` call their files (``simout``; from v23.1
         ``simout.txt``).
-        per_kernel_statistics: this release's script dumps statistics after every kernel.
     """
 
     binary: Path
     script: Path
     stdout_file: str = "simout"
     stderr_file: str = "simerr"
-    per_kernel_statistics: bool = False
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ class Expectation:
     Attributes:
         end_marker: text that the guest prints only when it ended well; None: it prints none.
         error_texts: texts of the guest that mean failure wherever they stand, besides the known ones.
-        blocks: complete statistics blocks that must be there: exactly this many, or None for one or more
-            (releases that dump after every kernel).
+        blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
+            and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
     """
 
@@ -180,6 +180,10 @@ def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: 
         return proof.problem
     if expectation.blocks is not None and proof.blocks != expectation.blocks:
         return f"{proof.blocks} statistics blocks where this release writes {expectation.blocks}"
+    if expectation.blocks is None and proof.blocks < expectation.kernels:
+        return (
+            f"{proof.blocks} statistics blocks for {expectation.kernels} kernels: not one after each of them"
+        )
     if ticks is None:
         return "gem5 printed no Ticks line to compare the statistics with"
     if proof.final_tick != ticks:

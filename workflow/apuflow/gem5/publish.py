@@ -61,6 +61,7 @@ def record(
         options=scalars(asked.options),
         gfx=asked.gfx,
         release=asked.release,
+        release_facts=asked.release_facts,
         status=last.outcome.status,
         evidence=last.outcome.evidence + where,
         remedy=last.outcome.remedy,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from analysis.release_facts import ReleaseFacts
 from apuflow.containers import Engine, Limits, Mount
 from apuflow.errors import EngineError
 from apuflow.gem5.command import Gem5, Guest, OptionValue
@@ -29,6 +30,7 @@ class Asked:
     options: Mapping[str, Scalar]
     gfx: str | None
     release: str | None
+    release_facts: ReleaseFacts | None = None
 
 
 class Judge(Protocol):

@@ -39,6 +39,7 @@ def asked(point: Point) -> Asked:
         options=scalars(point.options),
         gfx=point.gfx,
         release=point.release,
+        release_facts=point.release_facts,
     )
 
 
@@ -49,7 +50,6 @@ def installed(record: Gem5Record, release: Release) -> Gem5:
         script=Path(record.script),
         stdout_file=release.capabilities.stdout_file,
         stderr_file=release.capabilities.stderr_file,
-        per_kernel_statistics=release.capabilities.per_kernel_statistics,
     )
 
 

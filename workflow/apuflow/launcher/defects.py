@@ -1,22 +1,24 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
 Each was found with a real run of a MIOpen kernel on gem5 v23.0.1.0 and read in gem5's sources of v21.2 to
-v24.0; docs/gem5-kernels.md has the table. GCN3 (gfx801, gfx803) ended with v23.1.
+v24.0; docs/gem5-kernels.md has the table. Which of them a gem5 has stands in its release's file.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from apuflow.errors import EngineError
-from apuflow.miopen.compiler import host_compiler
 
-GCN3 = ("gfx801", "gfx803")
-NEVER = "never"
+DefectName: TypeAlias = Literal[
+    "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register"
+]
+"""Names by which a release's file says which of them it has."""
 
 
 @dataclass(frozen=True)
@@ -24,62 +26,61 @@ class Defect:
     """One kind of instruction.
 
     Attributes:
+        name: as the files of releases name it.
         pattern: of the instruction in LLVM's disassembly.
         effect: what gem5 does.
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
-        gcn3, vega: first release that does it right.
     """
 
+    name: DefectName
     pattern: str
     effect: str
     source: str
-    gcn3: str = NEVER
-    vega: str = NEVER
-
-    def applies(self, gfx: str, release: str | None) -> bool:
-        """Whether a GPU has it in a release (``v23.0``, ``v23.0.1.0``; None: any)."""
-        repaired = self.gcn3 if gfx in GCN3 else self.vega
-        return repaired == NEVER or release is None or _number(release) < _number(repaired)
 
 
 DEFECTS = (
     Defect(
+        "narrow_results",
         r"v_(?!cvt|cmp|mad_mix|pk_|dot)\w+_[iub]16(?:_e32|_e64|_sdwa)?",
         "the upper half of the result's register keeps what was there, the GPU clears it",
         "operand.hh, VecOperand::write",
     ),
     Defect(
+        "lane_moves",
         r"v_\w+(?=.* (?:row_(?:shl|shr|ror|bcast)|wave_|quad_perm|row_(?:half_)?mirror))",
         "lanes are moved to the wrong places",
         "insts/inst_util.hh, dppInstImpl and processDPP",
-        vega="v23.0",
     ),
-    Defect(r"v_perm_b32", "bytes are put 1 bit apart, not 8", "V_PERM_B32::execute", "v23.1", "v23.1"),
+    Defect("byte_permutation", r"v_perm_b32", "bytes are put 1 bit apart, not 8", "V_PERM_B32::execute"),
     Defect(
+        "wide_literals",
         r"s_\w+_[bu]64(?=.*\b0x[0-9a-f]+$)",
         "a literal in a 64-bit operand ends gem5: Assertion `NumDwords == 1' failed",
         "operand.hh, ScalarOperand::readSpecialVal",
-        vega="v24.0",
     ),
     Defect(
+        "first_lane_register",
         r"v_readfirstlane_b32",
         "its scalar register is taken for a vector register, which may not be there: VGPR index out of range",
         "insts/op_encodings.cc, Inst_VOP1::initOperandInfo",
-        vega="v22.1",
     ),
 )
 
 
-def suspects(objects: Iterable[Path], gfx: str, release: str | None = None) -> tuple[str, ...]:
+def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> tuple[str, ...]:
     """``instruction, ...: what gem5 does (where)`` for every defect that the code objects can meet.
+
+    Args:
+        present: the defects that the gem5 in question has.
 
     Nothing is found where no llvm-objdump lies beside the machine's clang.
     """
+    looked_for = [defect for defect in DEFECTS if defect.name in present]
+    if not looked_for:
+        return ()
     lines = [line for path in objects for line in _disassembly(path, gfx)]
     found = []
-    for defect in DEFECTS:
-        if not defect.applies(gfx, release):
-            continue
+    for defect in looked_for:
         matcher = re.compile(defect.pattern)
         names = sorted({match[0] for line in lines if (match := matcher.match(line))})
         if names:
@@ -89,6 +90,8 @@ def suspects(objects: Iterable[Path], gfx: str, release: str | None = None) -> t
 
 def _disassembly(path: Path, gfx: str) -> list[str]:
     """The instructions of a code object, one a line, without addresses."""
+    from apuflow.miopen.compiler import host_compiler
+
     try:
         tool = Path(host_compiler(code_object=4).command[0]).resolve().with_name("llvm-objdump")
         command = [str(tool), "-d", f"--mcpu={gfx}", str(path)]
@@ -96,7 +99,3 @@ def _disassembly(path: Path, gfx: str) -> list[str]:
     except (OSError, subprocess.SubprocessError, EngineError):
         return []
     return [line.partition("//")[0].strip() for line in done.stdout.splitlines() if line.startswith("\t")]
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", release)[:2])

@@ -13,6 +13,7 @@ from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process
 from apuflow.gem5.workloads import launch_records
 from apuflow.launcher import gemm
+from apuflow.launcher.defects import DefectName
 from apuflow.launcher.plan import guest_runs, kernel_source
 from apuflow.launcher.verdict import LARGEST, KernelJudge
 from apuflow.miopen import Launch, Row, launches
@@ -121,7 +122,7 @@ def kernel_run(
     launcher: Path,
     objects: Mapping[Row, Path],
     data: Path | None = None,
-    release: str | None = None,
+    defects: tuple[DefectName, ...] = (),
     release_dumps: bool = False,
 ) -> KernelRun:
     """The gem5 process of a point: all its launches in order, one block of statistics for each.
@@ -133,7 +134,7 @@ def kernel_run(
     Args:
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
-        release: name of the gem5 release.
+        defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
         release_dumps: it writes statistics after every kernel.
 
     Raises:
@@ -160,7 +161,7 @@ def kernel_run(
         run = run.without_outputs()
     count = len(run.launches)
     links = {names[row]: path for row, path in objects.items()}
-    judge = KernelJudge(run, dict(links), data, release)
+    judge = KernelJudge(run, dict(links), data, defects)
     if data is not None:
         links[DATA] = data
     process = Process(

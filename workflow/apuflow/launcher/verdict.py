@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.errors import NotModelled
-from apuflow.launcher.defects import suspects
+from apuflow.launcher.defects import DefectName, suspects
 from apuflow.launcher.plan import GuestRun
 from apuflow.provenance import Results
 
@@ -24,13 +24,13 @@ class KernelJudge:
         run: what the guest ran.
         objects: its code objects, by the name that the list gives them.
         data: the file that inputs were filled from.
-        release: gem5 release, for what is known of it.
+        defects: instructions that its gem5 executes wrongly.
     """
 
     run: GuestRun
     objects: Mapping[str, Path]
     data: Path | None
-    release: str | None
+    defects: tuple[DefectName, ...] = ()
 
     def results(self, directory: Path) -> Results:
         """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
@@ -62,7 +62,7 @@ class KernelJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        named = "; ".join(suspects(self.objects.values(), self.run.contents.device, self.release))
+        named = "; ".join(suspects(self.objects.values(), self.run.contents.device, self.defects))
         return f"{text}; gem5 executes wrongly {named}" if named else text
 
     def _differ(self, error: float, buffer: str) -> str:

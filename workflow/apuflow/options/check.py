@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apuflow.options.catalogue import RELEASES, Option, Value, catalogue, position, short_names
+from apuflow.options.catalogue import RELEASES, Option, Value, catalogue, short_names
 from apuflow.options.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
 
 APU_GFX = ("gfx801", "gfx902")
@@ -200,8 +200,6 @@ def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProb
         yield problem("gfx-version", "is an APU, but dgpu is true", "gfx803 or gfx900, or leave dgpu out")
     if not dgpu and gfx not in APU_GFX:
         yield problem("gfx-version", "is a discrete GPU and needs dgpu", "set dgpu: true, or take gfx801")
-    if position(release) >= position("v24.0") and gfx in ("gfx801", "gfx803"):
-        yield problem("gfx-version", f"gem5 {release} has no GCN3 any more", "gfx902, or release v23.1")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
         yield problem("TLB-config", "2CU needs an even number of CUs", "perCU, or an even num-compute-units")
     granule = number("vreg-min-alloc")

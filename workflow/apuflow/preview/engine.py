@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from analysis.release_facts import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.errors import NotModelled
 from apuflow.miopen import Launch, launches
@@ -34,6 +35,8 @@ class PointLike(Protocol):
     def direction(self) -> Direction | None: ...
     @property
     def options(self) -> Mapping[str, Any]: ...
+    @property
+    def release_facts(self) -> ReleaseFacts: ...
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,6 @@ class Batch:
 @lru_cache(maxsize=65536)
 def _launches(text: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
     return launches(parse(text), direction, cus)
-
-
-def barrier_slots(release: str | None) -> int:
-    """``num_barrier_slots`` of a gem5 release: 4, and 16 from v23.1 on."""
-    digits = [int(part) for part in (release or "").lstrip("v").split(".")[:2] if part.isdigit()]
-    return 16 if digits >= [23, 1] else 4
 
 
 @contextmanager
@@ -98,7 +95,7 @@ def collect(points: Sequence[PointLike]) -> Batch:
                 remedy="use engine gem5",
             )
         options: Mapping[str, Value] = point.options
-        slots = barrier_slots(getattr(point, "release", None))
+        slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
             seen = options_seen[id(options), slots] = options, machine(options, barrier_slots=slots)
@@ -168,7 +165,8 @@ def run(points: Sequence[PointLike]) -> pd.DataFrame:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:
-        points: objects with id, config_text, direction and options (resolved ``apu_se.py`` options).
+        points: objects with id, config_text, direction, options (resolved ``apu_se.py`` options) and
+            release_facts.
 
     Returns:
         one row per point: point, counters, bound (of the launches that take the most time), launches.

@@ -238,7 +238,8 @@ def machine(options: Mapping[str, Value], *, barrier_slots: int = 4) -> Machine:
     Args:
         options: option names as on the command line without dashes; missing or empty ones take the
             v23.0.1.0 default. Options without influence on the GPU's timing are not read.
-        barrier_slots: ``ComputeUnit.num_barrier_slots``: 4, and 16 from v23.1 on (no option for it).
+        barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
+            (there is no option for it).
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.

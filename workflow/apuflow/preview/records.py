@@ -17,6 +17,7 @@ from analysis.columns import axis_column
 from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table
 from analysis.records import COMPLETED, load_record
+from analysis.release_facts import release_facts
 from apuflow import paths
 from apuflow.dnnmark import parse
 from apuflow.errors import ApuflowError, ConfigError
@@ -98,6 +99,9 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     config, direction = identity.get("config"), record.get("direction")
     if not config or direction is None:
         return _refused(record, "not a DNNMark network")
+    facts = release_facts(record)
+    if facts is None:
+        return _refused(record, "the run's record does not say how many barrier slots its gem5 has")
     options = record.get("options") or {}
     try:
         table = kernel_table(directory)
@@ -113,7 +117,7 @@ def _run(directory: Path) -> list[dict[str, Any]]:
         **machine,
         "primitive": record["workload"],
         "engine": record["engine"],
-        "release": record.get("release"),
+        "barrier_slots": facts.barrier_slots,
         "direction": direction,
         "config": config,
         "status": COMPLETED,

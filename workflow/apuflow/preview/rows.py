@@ -2,9 +2,10 @@
 
 Columns: ``primitive kernel n c h w grid_* workgroup_*``, keys of the layer's DNNMark section
 (``kernel_size``, ``num_output``, ...), optionally ``direction`` and ``launch`` (number of the launch in the
-layer's direction, which tells the matrix products of a layer apart), and option columns (underscored
-``apu_se.py`` names). Empty cells mean the default. Compile and kernel arguments are those that MIOpen
-derives for the layer. A column ``config`` with the network as text takes the place of shape and keys.
+layer's direction, which tells the matrix products of a layer apart), option columns (underscored
+``apu_se.py`` names) and ``barrier_slots`` of the gem5 release. Empty cells mean the default, of options and
+barrier slots that of v23.0.1.0. Compile and kernel arguments are those that MIOpen derives for the layer. A
+column ``config`` with the network as text takes the place of shape and keys.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from typing import Any
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
-from apuflow.preview.engine import barrier_slots
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine
 
@@ -52,7 +52,7 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
 def row_machine(row: Mapping[str, Any]) -> Machine:
     """Machine of a run from its option columns."""
     options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
-    return machine(options, barrier_slots=barrier_slots(text(row, "release")))
+    return machine(options, barrier_slots=_int(row, "barrier_slots", 4))
 
 
 def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
