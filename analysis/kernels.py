@@ -19,8 +19,8 @@ import pandas as pd
 from analysis import metrics
 from analysis.counter_table import BY_NAME
 from analysis.counters import Counters, combine, counters, file_counters, since_reset
-from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, load_record, run_values, statistics_files
+from apuflow.core.errors import AnalysisError
 
 LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
 UNNAMED = "(not a kernel of the layers)"

@@ -15,8 +15,8 @@ import pandas as pd
 from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
 from analysis.counter_table import NAMES as COUNTER_NAMES
 from analysis.counters import counters
-from analysis.errors import AnalysisError
 from analysis.stats_files import TORN, open_packed
+from apuflow.core.errors import AnalysisError
 
 COMPLETED = "completed"
 _REMEDY = "remove the run's directory and start the workflow again: the run is made anew"

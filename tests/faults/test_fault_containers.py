@@ -22,9 +22,9 @@ from standins.repositories import behave, make_gem5
 
 import docker
 from analysis import tables
-from analysis.errors import AnalysisError
 from apuflow.containers import DockerEngine, Limits, Mount
 from apuflow.containers.identity import POINT, PROJECT
+from apuflow.core.errors import AnalysisError
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate

@@ -21,11 +21,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from standins.repositories import behave, make_gem5
 
-import apuflow.files
+import apuflow.core.files
 from analysis import tables
-from analysis.errors import AnalysisError
 from apuflow.containers import HostEngine, Limits
-from apuflow.errors import EngineError
+from apuflow.core.errors import AnalysisError, EngineError
 from apuflow.gem5 import publish
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import ExitFacts, Expectation, classify
@@ -281,9 +280,9 @@ def test_a_file_system_without_locks_still_runs(make: Make, monkeypatch: pytest.
 def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path: Path, mounted: Callable[..., Path]) -> None:
     place = mounted(tmp_path / "disk", "size=64k")
     file = place / "file"
-    apuflow.files.write_text(file, "old")
+    apuflow.core.files.write_text(file, "old")
     with pytest.raises(OSError, match="No space"):
-        apuflow.files.write_text(file, "x" * 200_000)
+        apuflow.core.files.write_text(file, "x" * 200_000)
     assert file.read_text() == "old"
     assert [entry.name for entry in place.iterdir()] == ["file"]
 

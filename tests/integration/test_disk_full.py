@@ -12,7 +12,7 @@ import pytest
 from standins.repositories import make_gem5
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate

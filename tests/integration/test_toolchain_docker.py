@@ -14,7 +14,7 @@ from standins.repositories import behave, make_gem5, make_resources
 
 from apuflow.config import Release, load_release, load_sweep
 from apuflow.containers import DockerEngine, Limits
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.gem5 import workloads
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import RunFailed, Simulation

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from analysis.counters import COUNTERS, counters
-from analysis.errors import AnalysisError
 from analysis.stats import Stats, read_stats
+from apuflow.core.errors import AnalysisError
 
 DATA = Path(__file__).parents[1] / "data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))

@@ -15,8 +15,8 @@ from apuflow.cli import build_app
 from apuflow.config import Release, Site, load_release
 from apuflow.config.site import Gem5Build, Mirrors
 from apuflow.containers import Owner
+from apuflow.core.errors import EngineError
 from apuflow.doctor import State, check_gem5_ready, examine, ready
-from apuflow.errors import EngineError
 from apuflow.gem5.progress import Progress
 from apuflow.provenance import Provenance, RunRecord, Status, read_record
 from apuflow.status import RunState, all_well, runs

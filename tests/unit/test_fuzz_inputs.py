@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import records, tables
-from analysis.errors import AnalysisError
 from apuflow import yamlio
 from apuflow.config import load_sweep
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.gem5.outcome import ExitFacts, Expectation, classify
 from apuflow.gem5.progress import guest_ticks, read_progress
 from apuflow.gem5.statscan import scan

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from analysis.counters import counters
-from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table, phases
+from apuflow.core.errors import AnalysisError
 
 DATA = Path(__file__).parents[1] / "data/gem5_runs"
 NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd-100x1000x1x1-u4")

@@ -10,8 +10,8 @@ import pytest
 from launcher_layers import LAYERS, layer
 
 from apuflow import preview
+from apuflow.core.errors import NotModelled
 from apuflow.dnnmark import Direction
-from apuflow.errors import NotModelled
 
 
 @dataclass

@@ -14,7 +14,7 @@ from launcher_layers import layer
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.rows import row_facts, row_machine
 from apuflow.preview.score import held_out, read_runs, read_tables, recorded, report, score

@@ -12,10 +12,10 @@ import pytest
 from result_frames import grid, table
 
 from analysis import figures, tables
-from analysis.errors import AnalysisError
 from analysis.report import SweepDescription, render
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import duration, href
+from apuflow.core.errors import AnalysisError
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&\u2028{{ 7*7 }}"
 

@@ -19,7 +19,7 @@ from standins.repositories import behave, make_gem5
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.containers.identity import start_time
-from apuflow.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate

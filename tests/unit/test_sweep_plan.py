@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from apuflow import estimate, paths, planning, preview
 from apuflow.cli import build_app
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.points import Point
 
 ROOT = Path(__file__).parents[2]

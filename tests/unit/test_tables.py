@@ -14,7 +14,7 @@ import pytest
 
 from analysis import metrics, tables
 from analysis.counter_table import NAMES
-from analysis.errors import AnalysisError
+from apuflow.core.errors import AnalysisError
 
 STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 OPTIONS = {

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import axis_column
-from analysis.errors import AnalysisError
 from analysis.kernels import kernel_table
 from analysis.records import COMPLETED, judgement, load_record
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import Sweep
+from apuflow.core.errors import AnalysisError
 from apuflow.launcher import gemm
 from apuflow.points import Point
 

@@ -11,7 +11,7 @@ from typing import Any
 from apuflow import dnnmark, estimate, paths
 from apuflow.config import load_sweep, load_workload, sweep_workloads
 from apuflow.config.base import did_you_mean
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.points import Point, points
 
 ESTIMATED_POINTS = 2000

@@ -9,7 +9,7 @@ from pathlib import Path
 from apuflow import paths
 from apuflow.config import Sweep, load_workload
 from apuflow.containers import Limits, get_engine
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.gem5 import workloads
 from apuflow.gem5.command import refuse_redirected
 from apuflow.gem5.simulate import simulate

@@ -11,9 +11,9 @@ import pandas as pd
 
 from analysis.columns import MACHINE
 from apuflow import preview
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import atomic_write, write_text
 from apuflow.dnnmark import parse
-from apuflow.errors import ConfigError
-from apuflow.files import atomic_write, write_text
 from apuflow.miopen.rocm_4_0_1.gemm import NOTE
 from apuflow.points import Point
 from apuflow.provenance import host_facts, now

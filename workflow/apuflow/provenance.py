@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from apuflow.errors import ApuflowError
-from apuflow.files import atomic_write
+from apuflow.core.errors import ApuflowError
+from apuflow.core.files import atomic_write
 
 Scalar = bool | int | float | str | None
 

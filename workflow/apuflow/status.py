@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from apuflow.containers.identity import Owner
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 from apuflow.gem5.progress import Progress, read_progress
 from apuflow.provenance import RunRecord, Status, read_record
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +110,6 @@ def _cell(value: Any) -> str:
 
 def _write(frame: pd.DataFrame, csv: Path | None) -> None:
     if csv is not None:
-        from apuflow.files import write_text
+        from apuflow.core.files import write_text
 
         write_text(csv, frame.to_csv(index=False, lineterminator="\n"))

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from apuflow.config.base import Commit, ListOf, Model, Name, Text, Wrong
 from apuflow.config.site import ImageMode
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.options import RELEASES
 
 Gfx: TypeAlias = Literal["gfx801", "gfx803", "gfx900", "gfx902"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import zstandard
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.errors import EngineError
-from apuflow.files import atomic_write, write_text
+from apuflow.core.errors import EngineError
+from apuflow.core.files import atomic_write, write_text
 from apuflow.gem5.command import STATISTICS
 from apuflow.gem5.simulation import Compression, Simulation
 from apuflow.gem5.statscan import scan

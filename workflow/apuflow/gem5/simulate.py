@@ -13,8 +13,8 @@ from pathlib import Path
 
 from apuflow.containers import Exit, Job, Labels, Mount, Sample
 from apuflow.containers.identity import Owner
-from apuflow.errors import EngineError
-from apuflow.files import write_text
+from apuflow.core.errors import EngineError
+from apuflow.core.files import write_text
 from apuflow.gem5 import publish
 from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
 from apuflow.gem5.guest_errors import last_words

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from apuflow.containers import Engine, Limits, Mount
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.gem5.command import Gem5, Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.provenance import Launch, Provenance, Results, RunRecord, Scalar

@@ -9,8 +9,8 @@ from pathlib import Path
 from apuflow import dnnmark, miopen
 from apuflow.config import CommandFile, Release
 from apuflow.containers import Mount
-from apuflow.errors import ApuflowError, ConfigError
-from apuflow.files import sha256_file
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import sha256_file
 from apuflow.gem5.command import Gem5, Guest, refuse_redirected
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Asked, Process

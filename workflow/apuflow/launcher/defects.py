@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.miopen.compiler import host_compiler
 
 GCN3 = ("gfx801", "gfx803")

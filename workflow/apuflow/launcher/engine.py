@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction, parse
-from apuflow.errors import ConfigError
 from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process

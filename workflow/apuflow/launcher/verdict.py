@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.launcher.defects import suspects
 from apuflow.launcher.plan import GuestRun
 from apuflow.provenance import Results

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from apuflow.core.errors import NotModelled
 from apuflow.dnnmark import Direction, parse
-from apuflow.errors import NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of

@@ -14,12 +14,11 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import axis_column
-from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table
 from analysis.records import COMPLETED, load_record
 from apuflow import paths
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.dnnmark import parse
-from apuflow.errors import ApuflowError, ConfigError
 from apuflow.miopen import Launch, expand, launches
 
 POINT = ("engine", "workload", "point", "status")

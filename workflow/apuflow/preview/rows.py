@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from apuflow.core.errors import ApuflowError, NotModelled
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
-from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.engine import barrier_slots
 from apuflow.preview.kernels.facts import Facts, facts_of
