@@ -25,12 +25,12 @@ import apuflow.core.files
 from analysis import tables
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import AnalysisError, EngineError
+from apuflow.core.record import Status, read_run
 from apuflow.gem5 import publish
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import ExitFacts, Expectation, classify
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.provenance import Status, read_record
 from apuflow.status import RunState, runs
 
 MARKER = "DNNMark suites: Tear down..."
@@ -310,5 +310,5 @@ def test_a_run_from_before_a_reboot_counts_as_lost_and_is_made_again(make: Make)
     assert [run.state for run in runs(simulation.project)] == [RunState.LOST]
     record = simulate(simulation)
     assert (record.status, record.attempt) == (Status.COMPLETED, 2)
-    assert read_record(simulation.run_dir / "run.json") == record
+    assert read_run(simulation.run_dir / "run.json") == record
     assert [run.state for run in runs(simulation.project)] == [RunState.COMPLETED]

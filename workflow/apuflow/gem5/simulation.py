@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol
 
 from apuflow.containers import Engine, Limits, Mount
 from apuflow.core.errors import EngineError
+from apuflow.core.record import LaunchRecord, Provenance, Results, RunRecord, Scalar
 from apuflow.gem5.command import Gem5, Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
-from apuflow.provenance import Launch, Provenance, Results, RunRecord, Scalar
 
 Compression = Literal["none", "gz", "zst"]
 
@@ -97,7 +97,7 @@ class Simulation:
     compress: Compression = "none"
     on_failure: Literal["strict", "record"] = "strict"
     provenance: Provenance = field(default_factory=Provenance)
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[LaunchRecord, ...] = ()
 
 
 class RunFailed(EngineError):

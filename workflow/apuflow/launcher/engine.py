@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.record import LaunchRecord
 from apuflow.dnnmark import Direction, parse
 from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
@@ -18,7 +19,6 @@ from apuflow.launcher.verdict import LARGEST, KernelJudge
 from apuflow.miopen import Launch, Row, launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
-from apuflow.provenance import Launch as LaunchRecord
 
 DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
 """GPUs that the launcher knows how to start; gfx803 and gfx900 with ``dgpu``."""
