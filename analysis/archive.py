@@ -27,7 +27,8 @@ from analysis.archive_format import (
     sums_text,
     unsafe,
 )
-from analysis.errors import AnalysisError
+from apuflow.core.errors import AnalysisError
+from apuflow.core.files import atomic_write
 
 SUFFIXES = (".tar.zst", ".tar.gz")
 _LEVEL = 12
@@ -53,29 +54,19 @@ def write(
         raise AnalysisError("an archive's name ends in .tar.zst or .tar.gz", file=target)
     entries = tuple(_entry(path, files[path]) for path in sorted(files))
     manifest = Manifest(name, about, entries)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    beside = Path(part).with_name(Path(part).name + _suffix(target))
-    Path(part).replace(beside)
     try:
-        with (
-            _compressed(beside) as stream,
-            tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
-        ):
-            _add(tar, name, MANIFEST, manifest_text(manifest))
-            _add(tar, name, SUMS, sums_text(entries))
-            for entry in entries:
-                _add(tar, name, entry.path, files[entry.path])
-        verify(beside)
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o666 & ~umask)
-        beside.replace(target)
+        with atomic_write(target) as part:
+            with (
+                _compressed(part, zstd=target.name.endswith(".tar.zst")) as stream,
+                tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+            ):
+                _add(tar, name, MANIFEST, manifest_text(manifest))
+                _add(tar, name, SUMS, sums_text(entries))
+                for entry in entries:
+                    _add(tar, name, entry.path, files[entry.path])
+            verify(part)
     except OSError as error:
         raise AnalysisError(f"cannot write the archive: {error.strerror or error}", file=target) from None
-    finally:
-        beside.unlink(missing_ok=True)
     return manifest
 
 
@@ -167,9 +158,9 @@ def _opened(source: Path | bytes) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _compressed(path: Path) -> Iterator[IO[bytes]]:
+def _compressed(path: Path, zstd: bool) -> Iterator[IO[bytes]]:
     with path.open("wb") as raw:
-        if path.name.endswith(".tar.zst"):
+        if zstd:
             with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(
                 raw, closefd=False
             ) as out:
@@ -177,12 +168,6 @@ def _compressed(path: Path) -> Iterator[IO[bytes]]:
         else:
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as out:
                 yield cast(IO[bytes], out)
-        raw.flush()
-        os.fsync(raw.fileno())
-
-
-def _suffix(path: Path) -> str:
-    return next(suffix for suffix in SUFFIXES if path.name.endswith(suffix))
 
 
 def _wanted(target: Path, entry: Entry) -> bool:

@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 
 import zstandard
 
-from analysis.errors import AnalysisError
+from apuflow.core.errors import AnalysisError
 
 FORMAT = 1
 MANIFEST = "MANIFEST.json"

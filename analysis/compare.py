@@ -11,9 +11,9 @@ import pandas as pd
 from analysis import metrics
 from analysis.columns import MACHINE
 from analysis.counter_table import NAMES as COUNTER_NAMES
-from analysis.errors import AnalysisError
 from analysis.records import COMPLETED
 from analysis.tables import columns
+from apuflow.core.errors import AnalysisError
 
 SHOWN: tuple[str, ...] = (
     "gpu_cycles",

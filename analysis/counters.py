@@ -10,14 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from analysis.counter_table import BY_NAME, COUNTERS, NAMES, Counter
-from analysis.errors import AnalysisError
 from analysis.gem5_terms import NAN, Snapshot, elements, evaluate
 from analysis.identities import Broken, check
-from analysis.release_facts import ReleaseFacts
 from analysis.stats import Dump
 from analysis.stats_files import Blocks
 from analysis.stats_located import locate
 from analysis.stats_text import parse_block
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import ReleaseFacts
 
 __all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
 

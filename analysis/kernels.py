@@ -8,9 +8,7 @@ are without a kernel), or leaves a statistics file per dispatch.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,61 +17,12 @@ import pandas as pd
 from analysis import metrics
 from analysis.counter_table import BY_NAME
 from analysis.counters import Counters, combine, counted, counters, file_counters, since_reset
-from analysis.errors import AnalysisError
-from analysis.records import COMPLETED, load_record, run_values, statistics_files
-from analysis.release_facts import release_facts
+from analysis.records import COMPLETED, run_values
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import LaunchRecord, RunRecord, read_run
 
 LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
 UNNAMED = "(not a kernel of the layers)"
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One dispatch as a run record lists it.
-
-    Attributes:
-        layer, layer_kind, direction: what it belongs to; ``""`` where the record does not say.
-        kernel: name of the kernel.
-        grid, workgroup: work-items in x, y and z.
-        stand_in: what a kernel of ours stands in for.
-    """
-
-    kernel: str
-    grid: tuple[int, ...]
-    workgroup: tuple[int, ...]
-    layer: str = ""
-    layer_kind: str = ""
-    direction: str = ""
-    stand_in: str = ""
-
-    @property
-    def workgroups(self) -> int:
-        """Workgroups of the dispatch."""
-        return math.prod(-(-grid // group) for grid, group in zip(self.grid, self.workgroup, strict=True))
-
-
-def launches(record: Mapping[str, Any], file: str | Path | None = None) -> tuple[Launch, ...]:
-    """The dispatches of a run record in order; one with a ``count`` is repeated.
-
-    Raises:
-        AnalysisError: an entry lacks kernel, grid or workgroup.
-    """
-    found: list[Launch] = []
-    for entry in record.get("launches") or ():
-        try:
-            launch = Launch(
-                entry["kernel"],
-                tuple(entry["grid"]),
-                tuple(entry["workgroup"]),
-                entry.get("layer") or "",
-                entry.get("layer_kind") or "",
-                entry.get("direction") or record.get("direction") or "",
-                entry.get("stand_in") or "",
-            )
-        except KeyError as error:
-            raise AnalysisError("a launch lacks a key", file=file, key=f"launches.{error.args[0]}") from None
-        found += [launch] * int(entry.get("count", 1))
-    return tuple(found)
 
 
 def kernel_table(directory: str | Path) -> pd.DataFrame:
@@ -92,13 +41,13 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
             from them.
     """
     file = Path(directory) / "run.json"
-    record = load_record(file)
-    if record.get("status") != COMPLETED:
-        raise AnalysisError("the run did not complete", file=file, key="status", value=record.get("status"))
-    named = launches(record, file)
-    files = statistics_files(record, directory)
-    facts = release_facts(record)
-    pairs: list[tuple[Launch | None, Counters]]
+    record = read_run(file)
+    if record.status != COMPLETED:
+        raise AnalysisError("the run did not complete", file=file, key="status", value=record.status.value)
+    named = record.launches
+    files = record.statistics_files(directory)
+    facts = record.release_facts
+    pairs: list[tuple[LaunchRecord | None, Counters]]
     if len(files) > 1 or len(files) == len(named) == 1:
         each = [counters(path, facts, kernels_only=True) for path in files]
         if len(each) != len(named):
@@ -147,25 +96,25 @@ def phases(table: pd.DataFrame, by: Sequence[str] = ("direction",)) -> pd.DataFr
     return frame
 
 
-def _cells(launch: Launch | None, record: Mapping[str, Any]) -> dict[str, Any]:
+def _cells(launch: LaunchRecord | None, record: RunRecord) -> dict[str, Any]:
     if launch is None:
         return dict.fromkeys(LAUNCH_COLUMNS[1:], "") | {"kernel": UNNAMED}
     return {
-        "layer": launch.layer,
-        "layer_kind": launch.layer_kind,
-        "direction": launch.direction,
+        "layer": launch.layer or "",
+        "layer_kind": launch.layer_kind or "",
+        "direction": launch.direction or record.direction or "",
         "kernel": launch.kernel,
         "grid": "x".join(map(str, launch.grid)),
         "workgroup": "x".join(map(str, launch.workgroup)),
-        "stand_in": launch.stand_in,
+        "stand_in": launch.stand_in or "",
     }
 
 
 def _match(
-    named: Sequence[Launch], dumps: Sequence[Counters], file: Path
-) -> list[tuple[Launch | None, Counters]]:
+    named: Sequence[LaunchRecord], dumps: Sequence[Counters], file: Path
+) -> list[tuple[LaunchRecord | None, Counters]]:
     """Give each dump the next launch with its number of workgroups; all launches must find theirs."""
-    pairs: list[tuple[Launch | None, Counters]] = []
+    pairs: list[tuple[LaunchRecord | None, Counters]] = []
     waiting = list(named)
     for dump in dumps:
         fits = waiting and waiting[0].workgroups == dump["workgroups"]

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.counter_table import NAMES as COUNTER_NAMES
-from analysis.errors import AnalysisError
 from analysis.metric import QUANTITIES, Metric
 from analysis.metric_paper import PAPER
 from analysis.metric_standard import STANDARD, TIME
+from apuflow.core.errors import AnalysisError
 
 METRICS: tuple[Metric, ...] = TIME + PAPER + STANDARD
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)

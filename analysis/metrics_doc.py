@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.atomic import write_files
 from analysis.counter_table import COUNTERS
 from analysis.metric import QUANTITIES, Metric
 from analysis.metric_paper import PAPER
 from analysis.metric_standard import STANDARD, TIME
+from apuflow.core.files import write_files
 
 _INTRODUCTION = """\
 # Counters and metrics

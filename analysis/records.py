@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,11 @@ import pandas as pd
 from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
 from analysis.counter_table import NAMES as COUNTER_NAMES
 from analysis.counters import CACHES, counters
-from analysis.errors import AnalysisError
-from analysis.release_facts import KEY as FACTS
-from analysis.release_facts import ReleaseFacts, release_facts
 from analysis.stats_files import TORN, open_packed
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
-COMPLETED = "completed"
+COMPLETED = Status.COMPLETED.value
 _REMEDY = "remove the run's directory and start the workflow again: the run is made anew"
 _PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
 _MACHINE = tuple(column.name for column in MACHINE)
@@ -61,133 +59,42 @@ def read_record(path: str | Path) -> Row | Batch:
     """What a run directory, a preview batch's directory, or the ``run.json`` in either holds.
 
     Raises:
-        AnalysisError: the record is missing, not JSON or lacks a key, or a completed run's statistics cannot
-            be read.
+        AnalysisError: the record, a completed run's statistics or a batch's counters are missing or damaged.
     """
     file = Path(path)
     file = file if file.name.endswith(".json") else file / "run.json"
-    record = load_record(file)
-    batch = file.parent / "counters.parquet"
-    if batch.exists():
-        return _batch(record, batch)
+    record = read(file)
+    if isinstance(record, BatchRecord):
+        return _batch(record, file.parent / "counters.parquet")
     return _row(record, file)
 
 
-def load_record(file: str | Path) -> dict[str, Any]:
-    """The content of a ``run.json``.
-
-    Raises:
-        AnalysisError: missing, not JSON, or without engine and workload.
-    """
-    try:
-        record = json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AnalysisError(
-            f"no run record here: {error.strerror}", file=file, remedy="give a directory that a run has left"
-        ) from None
-    except ValueError as error:
-        raise AnalysisError(
-            f"the run record is not JSON: {error}",
-            file=file,
-            remedy="remove it and let the run be made again",
-        ) from None
-    missing = [key for key in ("engine", "workload") if not isinstance(record, dict) or key not in record]
-    if missing:
-        raise AnalysisError("the run record lacks a key", file=file, key=missing[0])
-    damaged = next(_damage(record), None)
-    if damaged is not None:
-        raise AnalysisError("the run record is damaged", file=file, key=damaged, remedy=_REMEDY)
-    return dict(record)
-
-
-_NUMBERS = ("wall_seconds", "peak_memory_bytes")
-
-
-def _damage(record: Mapping[str, Any]) -> Iterator[str]:
-    """Keys whose values cannot stand in a row."""
-    for name in (*(column.name for column in IDENTITY), "release", "gfx", "evidence", "bound"):
-        value = record.get(name)
-        if not (isinstance(value, str | None) or value != value):  # a frame's own "nothing" is NaN
-            yield name
-    for name in _NUMBERS:
-        if isinstance(value := record.get(name), bool) or not isinstance(value, int | float | None):
-            yield name
-    launches = record.get("launches") or []
-    if not isinstance(launches, list) or not all(isinstance(one, Mapping) for one in launches):
-        yield "launches"
-    for name in ("options", "axes", "provenance", "results"):
-        value = record.get(name)
-        if isinstance(value, Mapping) and name == "axes" and record.get("engine") == "preview":
-            continue  # a batch lists each axis's values
-        if isinstance(value, Mapping):
-            for key, cell in value.items():
-                wanted = name != "provenance" or key in _PROVENANCE
-                if wanted and not isinstance(cell, str | int | float | None):
-                    yield f"{name}.{key}"
-        elif name == "axes" and isinstance(value, list):  # a preview batch names its axes only
-            if not all(isinstance(axis, str) for axis in value):
-                yield name
-        elif value is not None:
-            yield name
-    try:
-        release_facts(record)
-    except ValueError:
-        yield FACTS
-
-
-def statistics_files(record: Mapping[str, Any], directory: str | Path) -> tuple[Path, ...]:
-    """The statistics files that a record names, in the order of its launches.
-
-    Raises:
-        AnalysisError: a name is none, or leads out of the run's directory.
-    """
-    named = record.get("statistics") or ()
-    names = [named] if isinstance(named, str) else named
-    if not isinstance(names, list | tuple) or not all(
-        isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")
-        for name in names
-    ):
-        raise AnalysisError(
-            "the run record names no file of its own directory",
-            file=Path(directory) / "run.json",
-            key="statistics",
-            value=named,
-            remedy=_REMEDY,
-        )
-    return tuple(Path(directory) / name for name in names)
-
-
-def run_values(record: Mapping[str, Any]) -> dict[str, Any]:
+def run_values(record: RunRecord) -> dict[str, Any]:
     """The machine columns of a run record."""
-    options = {axis_column(name): value for name, value in (record.get("options") or {}).items()}
-    return {name: options.get(name) for name in _MACHINE} | {
-        "release": record.get("release"),
-        "gfx": record.get("gfx", options.get("gfx_version")),
-    }
+    options = {axis_column(name): value for name, value in record.options.items()}
+    return {name: options.get(name) for name in _MACHINE} | {"release": record.release, "gfx": record.gfx}
 
 
-def _row(record: Mapping[str, Any], file: Path) -> Row:
-    provenance = record.get("provenance") or {}
-    values: dict[str, Any] = {column.name: record.get(column.name) for column in IDENTITY}
+def _row(record: RunRecord, file: Path) -> Row:
+    values: dict[str, Any] = {column.name: getattr(record, column.name) for column in IDENTITY}
+    values |= {"status": record.status.value, "bound": None}
     values |= run_values(record)
-    values |= {name: record.get(name) for name in ("evidence", "bound", "wall_seconds", "peak_memory_bytes")}
-    values |= {name: provenance.get(name) for name in _PROVENANCE}
-    results = record.get("results") or {}
-    values["max_relative_error"] = results.get("max_relative_error")
+    values |= {name: getattr(record, name) for name in ("evidence", "wall_seconds", "peak_memory_bytes")}
+    values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
+    values["max_relative_error"] = record.results.max_relative_error if record.results else None
     values["stand_in"] = stand_ins(record) or None
-    axes = {axis_column(name): value for name, value in (record.get("axes") or {}).items()}
-    if record.get("status") != COMPLETED:
+    axes = {axis_column(name): value for name, value in record.axes.items()}
+    if record.status is not Status.COMPLETED:
         return Row(values, axes)
-    files = statistics_files(record, file.parent)
+    files = record.statistics_files(file.parent)
     if not files:
         raise AnalysisError(
             "a completed run without statistics", file=file, key="statistics", remedy="make the run again"
         )
-    _check_unchanged(files, provenance.get("statistics_sha256"), file)
-    own = (
-        record.get("engine") == "gem5-kernels"
-    )  # dumps around its kernels: the rest is the CPU filling memory
-    facts = release_facts(record)
+    _check_unchanged(files, record.provenance.statistics_sha256, file)
+    # Its statistics frame its own kernels: the rest is the CPU filling memory.
+    own = record.engine == "gem5-kernels"
+    facts = record.release_facts
     found = counters(files, facts, kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
     told = [judgement(record), _other_gem5(record, facts), _without_facts(found, facts)]
@@ -195,36 +102,35 @@ def _row(record: Mapping[str, Any], file: Path) -> Row:
     return Row(values, axes, dict(found), tuple(findings))
 
 
-def judgement(record: Mapping[str, Any]) -> str:
+def judgement(record: RunRecord) -> str:
     """What a row must say of what the run's kernels computed; "" if it was right, or nobody could tell."""
-    results = record.get("results") or {}
-    if not results or results.get("agree") is True:
+    if record.results is None or record.results.agree:
         return ""
-    kind = "wrong results" if results.get("agree") is False else "results not checked"
-    return f"{kind}: {results.get('note')}"
+    kind = "wrong results" if record.results.agree is False else "results not checked"
+    return f"{kind}: {record.results.note}"
 
 
-def _other_gem5(record: Mapping[str, Any], facts: ReleaseFacts | None) -> str:
+def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
     """Says so where the program that ran calls itself another version than the release's file says."""
-    said = (record.get("provenance") or {}).get("gem5_version")
+    said = record.provenance.gem5_version
     expected = facts.gem5_version if facts is not None else None
     if said is None or expected is None or said == expected:
         return ""
-    return f"another gem5: release {record.get('release')} is {expected}, {said} ran"
+    return f"another gem5: release {record.release} is {expected}, {said} ran"
 
 
 def _without_facts(found: Mapping[str, float], facts: ReleaseFacts | None) -> str:
     """Says which counters are unknown only because the record does not say how its gem5 counts."""
     if facts is not None or not (unknown := [name for name in CACHES if math.isnan(found[name])]):
         return ""
-    return f"no {FACTS} in run.json: unknown are {', '.join(unknown)}"
+    return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
 
 
-def stand_ins(record: Mapping[str, Any]) -> str:
+def stand_ins(record: RunRecord) -> str:
     """``kernel: what it stands in for`` of a run's launches, once each."""
-    launches = record.get("launches") or ()
-    named = [f"{one.get('kernel')}: {one['stand_in']}" for one in launches if one.get("stand_in")]
-    return "; ".join(dict.fromkeys(named))
+    return "; ".join(
+        dict.fromkeys(f"{one.kernel}: {one.stand_in}" for one in record.launches if one.stand_in)
+    )
 
 
 def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:
@@ -256,18 +162,23 @@ def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> Non
         )
 
 
-def _batch(record: Mapping[str, Any], file: Path) -> Batch:
-    frame = pd.read_parquet(file)
+def _batch(record: BatchRecord, file: Path) -> Batch:
+    try:
+        frame = pd.read_parquet(file)
+    except (OSError, ValueError) as error:
+        raise AnalysisError(
+            f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
+        ) from None
     frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
     known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
-    axes = tuple(axis_column(name) for name in record.get("axes") or ())
-    axes = axes or tuple(name for name in frame.columns if name not in known)
+    axes = tuple(axis_column(name) for name in record.axes)
     absent = [name for name in ("point", "status", *axes) if name not in frame.columns]
     if absent:
         raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
-    shared = _row({**record, "status": None}, file).values
-    given = {name: value for name, value in shared.items() if name not in frame.columns and value is not None}
-    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(**given)
+    shared = [name for name in ("engine", "workload", "direction", "evidence") if name not in frame.columns]
+    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(
+        **{name: getattr(record, name) for name in shared}
+    )
     counted = [name for name in COUNTER_NAMES if name in frame.columns]
     frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
     return Batch(frame, axes)

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import zstandard
 
-from analysis.errors import AnalysisError
+from apuflow.core.errors import AnalysisError
 
 BEGIN = b"---------- Begin Simulation Statistics ----------"
 END = b"---------- End Simulation Statistics   ----------"

@@ -17,11 +17,11 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from analysis import metrics
-from analysis.atomic import write_files
 from analysis.columns import AXIS, IDENTITY, Column, axis_column, layout
 from analysis.counter_table import BY_NAME as COUNTERS
-from analysis.errors import AnalysisError
 from analysis.records import COMPLETED, Batch, Row, read_record
+from apuflow.core.errors import AnalysisError
+from apuflow.core.files import write_files
 
 _AXES = "axes"
 _TEXT_KINDS = ("identity", "check", "provenance")

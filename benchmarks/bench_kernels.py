@@ -21,8 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
-from apuflow.errors import ApuflowError
 from apuflow.miopen import Row, launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
 from apuflow.miopen.database import read_database

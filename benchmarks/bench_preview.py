@@ -19,8 +19,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from analysis.release_facts import ReleaseFacts
 from apuflow.config import load_release
+from apuflow.core.record import ReleaseFacts
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts

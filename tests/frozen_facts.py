@@ -36,11 +36,11 @@ from apuflow.config import (
     release_names,
     sweep_names,
 )
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
-from apuflow.errors import ConfigError
 from apuflow.options import catalogue
 from apuflow.origin import asked
-from apuflow.provenance import RunRecord
 
 FROZEN = Path(__file__).resolve().parent / "data/frozen"
 SEPARATOR = " = "

@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from analysis.atomic import write_files
 from analysis.figures.style import Plot, head, new_figure, style
+from apuflow.core.files import write_files
 
 
 def render_svg(figure: Figure) -> bytes:

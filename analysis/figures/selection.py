@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.errors import AnalysisError
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
+from apuflow.core.errors import AnalysisError
 
 COMPLETED = "completed"
 MOST_LINES = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from analysis.figures.registry import FIGURES
-from analysis.records import COMPLETED, load_record, statistics_files
+from analysis.records import COMPLETED
+from apuflow.core.record import BatchRecord, RunRecord, read
 
 _PROVENANCE = {
     "gem5_commit": "gem5 commit",
@@ -21,7 +21,6 @@ _PROVENANCE = {
     "image_digest": "container image",
     "dnnmark_commit": "DNNMark commit",
     "kernel_db_sha256": "kernel database (SHA-256)",
-    "model_version": "model version",
 }
 _MOST_VALUES = 6
 
@@ -99,7 +98,7 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class Run:
-    """One run record: who it is, how it ended, and its files relative to the report."""
+    """One run record: who it is, how it ended, its files relative to the report, what it was made from."""
 
     engine: str
     workload: str
@@ -157,26 +156,37 @@ def load_runs(records: Iterable[str | Path], out: str | Path) -> tuple[Run, ...]
     runs = []
     for path in map(Path, records):
         file = path if path.name.endswith(".json") else path / "run.json"
-        record = load_record(file)
+        record = read(file)
         directory = file.parent
         files = {"record": href(file, out), "directory": href(directory, out) + "/"}
-        found = [one for one in statistics_files(record, directory) if one.exists()]
-        if found:
-            files["statistics"] = href(found[0], out)
+        point, seconds = "", None
+        if isinstance(record, RunRecord):
+            point, seconds = record.point, record.wall_seconds
+            found = [one for one in record.statistics_files(directory) if one.exists()]
+            if found:
+                files["statistics"] = href(found[0], out)
         runs.append(
             Run(
-                str(record["engine"]),
-                str(record["workload"]),
-                str(record.get("point") or ""),
-                str(record.get("status") or ""),
-                str(record.get("evidence") or ""),
-                str(record.get("started") or ""),
-                _seconds(record.get("wall_seconds")),
+                record.engine,
+                record.workload,
+                point,
+                record.status.value,
+                record.evidence,
+                record.started,
+                seconds,
                 files,
-                {key: _short(value) for key, value in (record.get("provenance") or {}).items() if value},
+                _made_from(record),
             )
         )
     return tuple(sorted(runs, key=lambda run: (run.engine, run.workload, run.point)))
+
+
+def _made_from(record: RunRecord | BatchRecord) -> dict[str, str]:
+    """What a report says that a run was made from, in its words; only what is known."""
+    known = record.provenance.model_dump()
+    said = {f"{record.engine} version": record.engine_version}
+    said |= {text: known.get(name) for name, text in _PROVENANCE.items()}
+    return {text: value for text, value in said.items() if value}
 
 
 def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, ...]:
@@ -186,8 +196,8 @@ def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, 
         rows = frame[frame["engine"] == engine]
         own = [run for run in runs if run.engine == engine]
         provenance = {}
-        for key, text in _PROVENANCE.items():
-            values = list(dict.fromkeys(run.provenance[key] for run in own if key in run.provenance))
+        for text in (f"{engine} version", *_PROVENANCE.values()):
+            values = list(dict.fromkeys(run.provenance[text] for run in own if text in run.provenance))
             if len(values) > _MOST_VALUES:
                 values = [*values[:_MOST_VALUES], f"and {len(values) - _MOST_VALUES} more"]
             if values:
@@ -213,13 +223,5 @@ def duration(seconds: float | None) -> str:
     return f"{seconds:.3g} s"
 
 
-def _seconds(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(str(value) for value in values)
-
-
-def _short(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)

@@ -12,8 +12,6 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from analysis.atomic import write_files
-from analysis.errors import AnalysisError
 from analysis.figures.axis import label
 from analysis.figures.selection import ENGINES, combine
 from analysis.metrics import METRICS
@@ -27,6 +25,8 @@ from analysis.report.describe import (
     summarise,
 )
 from analysis.tables import columns
+from apuflow.core.errors import AnalysisError
+from apuflow.core.files import write_files
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SCRIPTS = ("format.js", "table.js", "chart.js", "page.js")

@@ -22,14 +22,14 @@ from standins.repositories import behave, make_gem5
 
 import docker
 from analysis import tables
-from analysis.errors import AnalysisError
 from apuflow.containers import DockerEngine, Limits, Mount
 from apuflow.containers.identity import POINT, PROJECT
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import Status, read_run
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.provenance import Status, read_record
 from apuflow.status import RunState, runs
 
 pytestmark = pytest.mark.engine
@@ -277,7 +277,7 @@ def test_a_slow_engine_slows_a_run_and_loses_nothing(make: Make, docker_url: str
     try:
         simulation = make("slow 1", slow.url)
         assert simulate(simulation).status is Status.COMPLETED
-        assert read_record(simulation.run_dir / "run.json").exit_code == 0
+        assert read_run(simulation.run_dir / "run.json").exit_code == 0
         assert containers(docker_url, simulation) == []
     finally:
         slow.close()

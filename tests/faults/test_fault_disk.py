@@ -16,7 +16,7 @@ from analysis import tables
 from apuflow import mmapfile, paths, preview_batch
 from apuflow.campaign import Campaign
 from apuflow.containers import HostEngine
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 from apuflow.miopen import kernel_rows
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.database import build_database

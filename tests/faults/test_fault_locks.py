@@ -15,7 +15,7 @@ from gem5_project import Gem5Project
 from apuflow import clock, stale_locks
 from apuflow.campaign import Campaign
 from apuflow.containers.identity import Owner
-from apuflow.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.toolchain import (
     DnnmarkRecord,
     Gem5Record,

@@ -21,17 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from standins.repositories import behave, make_gem5
 
-import apuflow.files
+import apuflow.core.files
 from analysis import tables
-from analysis.errors import AnalysisError
 from apuflow.containers import HostEngine, Limits
-from apuflow.errors import EngineError
+from apuflow.core.errors import AnalysisError, EngineError
+from apuflow.core.record import Status, read_run
 from apuflow.gem5 import publish
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import ExitFacts, Expectation, classify
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.provenance import Status, read_record
 from apuflow.status import RunState, runs
 
 MARKER = "DNNMark suites: Tear down..."
@@ -281,9 +280,9 @@ def test_a_file_system_without_locks_still_runs(make: Make, monkeypatch: pytest.
 def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path: Path, mounted: Callable[..., Path]) -> None:
     place = mounted(tmp_path / "disk", "size=64k")
     file = place / "file"
-    apuflow.files.write_text(file, "old")
+    apuflow.core.files.write_text(file, "old")
     with pytest.raises(OSError, match="No space"):
-        apuflow.files.write_text(file, "x" * 200_000)
+        apuflow.core.files.write_text(file, "x" * 200_000)
     assert file.read_text() == "old"
     assert [entry.name for entry in place.iterdir()] == ["file"]
 
@@ -311,5 +310,5 @@ def test_a_run_from_before_a_reboot_counts_as_lost_and_is_made_again(make: Make)
     assert [run.state for run in runs(simulation.project)] == [RunState.LOST]
     record = simulate(simulation)
     assert (record.status, record.attempt) == (Status.COMPLETED, 2)
-    assert read_record(simulation.run_dir / "run.json") == record
+    assert read_run(simulation.run_dir / "run.json") == record
     assert [run.state for run in runs(simulation.project)] == [RunState.COMPLETED]

@@ -18,7 +18,7 @@ from docker_daemon import Daemon, load_base
 import docker
 from apuflow.containers import DockerEngine, Exit, Job, Labels, Limits, Mount, Owner, Sample
 from apuflow.containers.identity import OWNER, POINT, PROJECT
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 pytestmark = pytest.mark.engine
 

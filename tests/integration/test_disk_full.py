@@ -12,13 +12,13 @@ import pytest
 from standins.repositories import make_gem5
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.record import Status
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Process, Simulation
 from apuflow.mmapfile import write_mmap
-from apuflow.provenance import Status
 
 pytestmark = pytest.mark.engine
 

@@ -21,6 +21,7 @@ from analysis.kernels import kernel_table
 from analysis.records import Row, read_record
 from apuflow.config import load_release
 from apuflow.containers import get_engine
+from apuflow.core.record import RunRecord
 from apuflow.dnnmark import parse
 from apuflow.gem5.command import Gem5, OptionValue
 from apuflow.gem5.simulate import simulate
@@ -31,7 +32,6 @@ from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
 from apuflow.miopen.compiler import host_compiler
 from apuflow.mmapfile import write_mmap
-from apuflow.provenance import RunRecord
 
 pytestmark = pytest.mark.gem5
 

@@ -18,6 +18,7 @@ import pytest
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.containers.process import process_tree
+from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
@@ -27,7 +28,6 @@ from apuflow.launcher import build_launcher
 from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import host_compiler
-from apuflow.provenance import RunRecord, Status
 
 pytestmark = pytest.mark.gem5
 

@@ -14,13 +14,13 @@ from standins.repositories import behave, make_gem5, make_resources
 
 from apuflow.config import Release, load_release, load_sweep
 from apuflow.containers import DockerEngine, Limits
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.record import Status
 from apuflow.gem5 import workloads
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import RunFailed, Simulation
 from apuflow.mmapfile import write_mmap
 from apuflow.points import Point, points
-from apuflow.provenance import Status
 from apuflow.toolchain import (
     DnnmarkRecord,
     Gem5Record,

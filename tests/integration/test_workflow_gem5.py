@@ -16,7 +16,7 @@ import pytest
 from gem5_project import Gem5Project
 from standins import repositories
 
-from apuflow.files import write_text
+from apuflow.core.files import write_text
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, host_compiler
 from apuflow.miopen.objects import compile_object

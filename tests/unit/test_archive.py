@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from analysis.archive import differences, unpack, verify, write
-from analysis.errors import AnalysisError
+from apuflow.core.errors import AnalysisError
 
 FILES: dict[str, Path | bytes] = {"a.txt": b"one\n", "runs/x/run.json": b"{}", "empty": b""}
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from analysis import tables
 from analysis.compare import compare, compare_engines
-from analysis.errors import AnalysisError
 from analysis.records import Row
 from apuflow.cli import build_app
+from apuflow.core.errors import AnalysisError
 
 
 def _table(engine: str, cycles: dict[int, float], **changes: float | str) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from apuflow.config import (
     load_sweep,
     load_workload,
 )
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.options import catalogue
 
 ROOT = Path(__file__).parents[2]

@@ -27,7 +27,7 @@ from apuflow.config import (
 )
 from apuflow.config.reference import MODELS, refresh
 from apuflow.config.schemas import schema_texts
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.points import points
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
 from apuflow.containers.identity import boot_id, is_leftover, start_time
 from apuflow.containers.process import process_tree
-from apuflow.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, EngineError
 
 Run = Callable[..., Exit]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from analysis.counters import COUNTERS, counters
-from analysis.errors import AnalysisError
 from analysis.stats import Stats, read_stats
 from apuflow.config import load_release
+from apuflow.core.errors import AnalysisError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.dnnmark import (
     LAYER_KEYS,
     Shape,
@@ -18,7 +19,6 @@ from apuflow.dnnmark import (
     parse,
     with_layer_values,
 )
-from apuflow.errors import ApuflowError, ConfigError
 
 DATA = Path(__file__).parents[1] / "data"
 

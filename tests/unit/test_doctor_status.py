@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,10 +14,10 @@ from apuflow.cli import build_app
 from apuflow.config import Release, Site, load_release
 from apuflow.config.site import Gem5Build, Mirrors
 from apuflow.containers import Owner
+from apuflow.core.errors import EngineError
+from apuflow.core.record import Provenance, RunRecord, Status
 from apuflow.doctor import State, check_gem5_ready, examine, ready
-from apuflow.errors import EngineError
 from apuflow.gem5.progress import Progress
-from apuflow.provenance import Provenance, RunRecord, Status, read_record
 from apuflow.status import RunState, all_well, runs
 
 ROOT = Path(__file__).parents[2]
@@ -185,15 +184,3 @@ def test_status_without_runs_says_how_to_start(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "snakemake --cores" in done.stdout
-
-
-def test_a_record_survives_the_round_trip_and_refuses_another_format(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    made = record(Status.COMPLETED)
-    made.write(path)
-    assert read_record(path) == made
-    content = json.loads(path.read_text())
-    for broken in ({**content, "format": 2}, {**content, "extra": 1}, {**content, "status": "fine"}):
-        path.write_text(json.dumps(broken))
-        with pytest.raises(Exception, match="not a readable run record"):
-            read_record(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.gem5.command import (
     Gem5,
     Guest,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.database import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apuflow.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.miopen import Row
 from apuflow.miopen.codeobject import BrokenObject, read_code_object
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler

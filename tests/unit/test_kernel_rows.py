@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.gem5.guest_errors import missing_kernel
 from apuflow.miopen import Row
 from apuflow.miopen.database import (

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_records import run_record
 
 from analysis.counters import counters
-from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table, phases
 from apuflow.config import load_release
+from apuflow.core.errors import AnalysisError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"
@@ -43,16 +44,10 @@ def _launch(name: str) -> dict[str, Any]:
 
 
 def _record(directory: Path, launches: list[dict[str, Any]], statistics: object, **changes: Any) -> Path:
-    content = {
-        "engine": "gem5-kernels",
-        "workload": "w",
-        "point": "p",
-        "status": "completed",
-        "options": {"num-compute-units": 4, "simds-per-cu": 4, "wf-size": 64, "issue-period": 4},
-        "launches": launches,
-        "statistics": statistics,
-        **changes,
-    }
+    options = {"num-compute-units": 4, "simds-per-cu": 4, "wf-size": 64, "issue-period": 4}
+    content = run_record(
+        **{"options": options, "release": None, **changes}, launches=launches, statistics=statistics
+    )
     (directory / "run.json").write_text(json.dumps(content))
     return directory
 
@@ -182,4 +177,4 @@ def test_failed_runs_and_bad_launches(tmp_path: Path) -> None:
         kernel_table(_record(tmp_path, [], None, status="timeout"))
     with pytest.raises(AnalysisError) as caught:
         kernel_table(_record(tmp_path, [{"kernel": "k", "grid": [1]}], "stats.txt"))
-    assert caught.value.key == "launches.workgroup"
+    assert caught.value.key == "launches.0.workgroup"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.launcher import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.launcher.dispatch import guest_path
 

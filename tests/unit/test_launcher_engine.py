@@ -8,7 +8,7 @@ import pytest
 from launcher_layers import HEAD, LAYERS
 from launcher_tools import code_object, played, run
 
-from apuflow.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.launcher import VERSION
 from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run, point_launches
 from apuflow.launcher.plan import kernel_sources

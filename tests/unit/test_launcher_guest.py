@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from launcher_tools import MACH, built, code_object, played, run
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.launcher import Argument, Buffer, Check, Contents, Dispatch, DispatchList, Dump, build_launcher
 
 KERNARG_BYTES = 32

@@ -11,8 +11,8 @@ import pytest
 from launcher_layers import HEAD, LAYERS
 from launcher_tools import built, code_object, played, run
 
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.dnnmark import parse
-from apuflow.errors import ConfigError, EngineError
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import GuestRun, guest_runs, kernel_source, kernel_sources
 from apuflow.miopen import Launch, Row, launches

@@ -11,8 +11,8 @@ import pytest
 from launcher_layers import LAYERS, layer
 from numpy.typing import NDArray
 
+from apuflow.core.errors import NotModelled
 from apuflow.dnnmark import parse
-from apuflow.errors import NotModelled
 from apuflow.launcher.plan import guest_runs, kernel_sources
 from apuflow.launcher.reference import TOLERANCE, difference, expected_outputs
 from apuflow.launcher.reference_kernels import execute

@@ -14,9 +14,9 @@ from analysis import metrics
 from analysis.columns import MACHINE
 from analysis.counter_table import COUNTERS
 from analysis.counters import counters
-from analysis.errors import AnalysisError
 from analysis.metric import QUANTITIES
 from analysis.metrics_doc import render
+from apuflow.core.errors import AnalysisError
 
 ROOT = Path(__file__).parents[2]
 STATS = ROOT / "tests/data/gem5_runs/stats"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
-from apuflow.errors import ConfigError, NotDerivable
 from apuflow.miopen import Arg, Launch, expand, kernel_rows, launches
 
 DATA = Path(__file__).parents[1] / "data"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 from apuflow.mmapfile import UPSTREAM_BYTES, block, check_mmap, file_bytes, write_mmap
 
 

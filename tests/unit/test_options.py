@@ -13,7 +13,7 @@ import apu_se_sources
 import pytest
 
 from apuflow import options
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 RELEASES = options.RELEASES
 

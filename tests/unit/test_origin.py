@@ -9,8 +9,8 @@ import pytest
 from sweep_texts import HEAD, expand
 
 from apuflow.config import load_release
-from apuflow.errors import ConfigError
-from apuflow.files import remembered_sha256, sha256_file, write_text
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import remembered_sha256, sha256_file, write_text
 from apuflow.origin import checkout_commit
 from apuflow.toolset import Toolset
 

@@ -14,7 +14,7 @@ import yaml
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import load_sweep
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.point_run import Inputs

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from launcher_layers import LAYERS, layer
 
-from analysis.release_facts import ReleaseFacts
 from apuflow import preview
 from apuflow.config import load_release
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction
-from apuflow.errors import NotModelled
 
 ROOT = Path(__file__).parents[2]
 

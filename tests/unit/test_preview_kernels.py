@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.registry import profile

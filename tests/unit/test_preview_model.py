@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from apuflow.errors import ConfigError, NotModelled
+from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.preview.machine import clock_ns, machine, size_bytes
 from apuflow.preview.model import STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.score import (

@@ -12,11 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 from launcher_layers import layer
+from run_records import run_record
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.config import load_release
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.rows import row_facts, row_machine
 from apuflow.preview.score import held_out, read_runs, read_tables, recorded, report, score
@@ -123,20 +124,14 @@ def project(tmp_path: Path) -> Path:
     keys = {"conv_mode": "cross_correlation", "num_output": 12, "kernel_size": 5, "pad": 2, "stride": 1}
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
-    record = {
-        "format": 1,
-        "engine": "gem5-kernels",
-        "workload": "conv_fwd",
-        "direction": "fwd",
-        "point": "v23.0-12345678",
-        "status": "completed",
-        "release": "v23.0",
-        "release_facts": asdict(load_release("v23.0", DATA.parents[2]).facts),
-        "identity": {"config": layer("Convolution", (2, 4, 16, 16), **keys)},
-        "options": {"num-compute-units": 4, "gpu-clock": "1GHz", "dgpu": False},
-        "statistics": "stats.txt",
-        "launches": [columns, product] * 2,
-    }
+    record = run_record(
+        point="v23.0-12345678",
+        release="v23.0",
+        release_facts=asdict(load_release("v23.0", DATA.parents[2]).facts),
+        identity={"config": layer("Convolution", (2, 4, 16, 16), **keys)},
+        options={"num-compute-units": 4, "gpu-clock": "1GHz", "dgpu": False},
+        launches=[columns, product] * 2,
+    )
     (directory / "run.json").write_text(json.dumps(record))
     table = tmp_path / "results/kernels/conv_fwd.csv"
     table.parent.mkdir(parents=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_records import run_record
 from sweep_texts import HEAD, expand
 
 from analysis import tables
 from analysis.kernels import kernel_table
 from apuflow import preview
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.gem5 import workloads
 from apuflow.points import Point
 from apuflow.toolchain import Gem5Record
@@ -88,15 +89,11 @@ def recorded(directory: Path, point: Point) -> Path:
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
     asked: dict[str, Any] = vars(workloads.asked(point))
-    record = {
-        **asked,
-        "format": 1,
-        "status": "completed",
-        "evidence": "Exiting because exiting with last active thread context",
-        "statistics": "stats.txt",
-        "launches": [columns, product] * 2,
-        "release_facts": vars(asked["release_facts"]),
-    }
+    record = run_record(
+        **asked | {"release_facts": vars(asked["release_facts"])},
+        evidence="Exiting because exiting with last active thread context",
+        launches=[columns, product] * 2,
+    )
     (directory / "run.json").write_text(json.dumps(record))
     return directory
 

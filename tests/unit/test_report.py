@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from result_frames import grid, table
+from run_records import batch_record, run_record
 
 from analysis import figures, tables
-from analysis.errors import AnalysisError
 from analysis.report import SweepDescription, render
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import duration, href
+from apuflow.core.errors import AnalysisError
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&\u2028{{ 7*7 }}"
 
@@ -68,11 +69,12 @@ def project(root: Path, **description: Any) -> Path:
         for row in own.to_dict("records"):
             directory = root / "runs" / "gem5-kernels" / str(workload) / row["point"]
             directory.mkdir(parents=True)
-            record = {
-                **{key: row[key] for key in ("engine", "workload", "point", "status", "evidence")},
-                "wall_seconds": 30,
-                "provenance": {"gem5_commit": "af72b9ba580546ac12ce05bfb4fd3fa53fb6fc4a"},
-            }
+            record = run_record(
+                **{key: row[key] for key in ("engine", "workload", "point", "status")},
+                evidence=row["evidence"] if row["status"] == "guest_failure" else "",
+                wall_seconds=30,
+                provenance={"gem5_commit": "af72b9ba580546ac12ce05bfb4fd3fa53fb6fc4a"},
+            )
             (directory / "run.json").write_text(json.dumps(record))
             records.append(directory)
     plot = figures.make("speedup", figures.combine(list(frames.values())))
@@ -101,6 +103,7 @@ def test_the_page_says_what_was_asked_and_what_ran(tmp_path: Path) -> None:
     assert "num-tccs + num-dirs 1 + 1, 2 + 2" in text
     assert "5 of 6 completed, 6 run records, 3.0 min of run time" in text
     assert "gem5 commit af72b9ba580546ac12ce05bfb4fd3fa53fb6fc4a" in text
+    assert "gem5-kernels version 2 " in text
     assert "guest_failure" in text and "MIOpen Error: </script>" in text
     assert "instructions / cu_cycles" in text
     assert "Speedup of the GPU's active time" in text
@@ -172,6 +175,20 @@ def test_preview_reports_state_what_it_is_and_its_error(tmp_path: Path) -> None:
     render(described, {"softmax_fwd.csv": frame}, [], [], out)
     text = Page(out.read_text()).text
     assert "None of its numbers comes from gem5" in text and "Median error 8.2 % on 137 runs." in text
+
+
+def test_the_page_says_which_preview_made_its_numbers(tmp_path: Path) -> None:
+    """Two batches of two versions of the model, as its writer left them."""
+    frame = grid({"num_compute_units": [4, 8]})
+    records = []
+    for version in ("5", "6"):
+        file = tmp_path / version / "run.json"
+        file.parent.mkdir()
+        file.write_text(json.dumps(batch_record(provenance={"preview_version": version})))
+        records.append(file)
+    render(SweepDescription("p"), {"conv_fwd.csv": frame}, records, [], tmp_path / "report.html")
+    text = re.sub(r"\s+", " ", Page((tmp_path / "report.html").read_text()).text)
+    assert "preview version 5, 6 " in text
 
 
 def test_values_outside_their_range_are_listed(tmp_path: Path) -> None:

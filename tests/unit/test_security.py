@@ -17,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import archive, report, tables
-from analysis.errors import AnalysisError
 from apuflow import labels, paths
 from apuflow.campaign import Campaign
 from apuflow.config import load_sweep, load_workload
 from apuflow.containers.base import Job
 from apuflow.containers.docker_engine import _free_name
 from apuflow.containers.identity import Labels
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.gem5.command import Gem5, Guest, command_script, environment_file, gem5_command
 from apuflow.preview_batch import write_batch
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from standins.repositories import Repository, commit, git
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.toolchain import SourceRecord, fetch_source, read_record, use_checkout, write_record
 
 

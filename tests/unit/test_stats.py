@@ -12,8 +12,8 @@ import pytest
 import zstandard
 from gem5_text import Printer
 
-from analysis.errors import AnalysisError
 from analysis.stats import Distribution, Vector, iter_dumps, read_stats
+from apuflow.core.errors import AnalysisError
 
 DATA = Path(__file__).parents[1] / "data"
 ONE_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u1.txt.xz"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from run_records import run_record
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
@@ -65,13 +66,7 @@ def run(tmp_path: Path) -> Path:
         }
         for name in names
     ]
-    record = {
-        "engine": "gem5-kernels",
-        "workload": "w",
-        "status": "completed",
-        "launches": launches,
-        "statistics": [f"{name}.txt.xz" for name in names],
-    }
+    record = run_record(launches=launches, statistics=[f"{name}.txt.xz" for name in names])
     (tmp_path / "run.json").write_text(json.dumps(record))
     return tmp_path
 

@@ -11,7 +11,7 @@ import pytest
 from analysis import figures
 from apuflow.campaign import Campaign
 from apuflow.config import load_site, load_sweep, load_workload
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.kernel_rows import kernel_rows
 from apuflow.origin import brought
 from apuflow.preview import run

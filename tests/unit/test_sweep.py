@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sweep_texts import HEAD, expand
 
 from apuflow.config import load_sweep
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.points import Point
 from apuflow.sweep import plan
 from apuflow.sweep_files import configuration_files

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from run_records import run_record
 from sweep_texts import HEAD, expand
 from typer.testing import CliRunner
 
 from apuflow import estimate, paths, planning, preview
 from apuflow.cli import build_app
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.points import Point
 
 ROOT = Path(__file__).parents[2]
@@ -24,12 +25,11 @@ def one(root: Path, text: str, workload: str = "softmax_fwd") -> Point:
 
 def test_plan_counts_what_is_there(root: Path) -> None:
     found = expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 2, 4]}\n")
-    for point, content in zip(
-        found, ('{"status": "completed", "wall_seconds": 12}', '{"status": "timeout"}'), strict=False
-    ):
+    records = (run_record(status="completed", wall_seconds=12), run_record(status="timeout"))
+    for point, content in zip(found, records, strict=False):
         record = root / paths.run_record(point.engine, point.workload, point.id)
         record.parent.mkdir(parents=True)
-        record.write_text(content)
+        record.write_text(json.dumps(content))
     (planned,) = planning.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "timeout", ""]
     assert (planned.done, planned.failed) == (1, 1)

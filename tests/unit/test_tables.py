@@ -12,11 +12,12 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from run_records import batch_record, run_record
 
 from analysis import metrics, tables
 from analysis.counter_table import NAMES
-from analysis.errors import AnalysisError
 from apuflow.config import load_release
+from apuflow.core.errors import AnalysisError
 
 STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 OPTIONS = {
@@ -39,8 +40,7 @@ def record(folder: Path, units: int, **changes: Any) -> Path:
     """A run directory as the engines leave it, of the softmax on ``units`` compute units."""
     directory = folder / f"u{units}"
     directory.mkdir(parents=True)
-    content = {
-        "format": 1,
+    given: dict[str, Any] = {
         "engine": "gem5-kernels",
         "workload": "softmax_fwd",
         "direction": "fwd",
@@ -49,15 +49,11 @@ def record(folder: Path, units: int, **changes: Any) -> Path:
         "options": {**OPTIONS, "num-compute-units": units},
         "gfx": "gfx801",
         "release": "v23.0",
-        "status": "completed",
         "evidence": "exiting with last active thread context",
-        "wall_seconds": 3.25,
-        "peak_memory_bytes": 123456,
         "statistics": "stats.txt.xz",
         "provenance": {"gem5_commit": "6835f06657", "mmap_bytes": 1024},
-        "launches": [],
-        **changes,
     }
+    content = run_record(**{**given, **changes})
     if content["statistics"] == "stats.txt.xz":
         shutil.copy(STATS / f"softmax_fwd-100x1000x1x1-u{units}.txt.xz", directory / "stats.txt.xz")
     (directory / "run.json").write_text(json.dumps(content))
@@ -242,17 +238,7 @@ def test_a_preview_batch(tmp_path: Path) -> None:
         }
     )
     frame.to_parquet(tmp_path / "counters.parquet")
-    (tmp_path / "run.json").write_text(
-        json.dumps(
-            {
-                "format": 1,
-                "engine": "preview",
-                "workload": "w",
-                "direction": "fwd",
-                "axes": {"layer.n": [10, 20]},
-            }
-        )
-    )
+    (tmp_path / "run.json").write_text(json.dumps(batch_record(axes={"layer.n": [10, 20]})))
     table = tables.build([tmp_path])
     assert list(table["engine"]) == ["preview"] * 2
     assert list(table["layer.n"]) == [10, 20]
@@ -279,10 +265,11 @@ def test_broken_identities_stand_in_flags(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "lacks a key"),
+        ("[]", "is damaged"),
         ('{"engine": "gem5"}', "lacks a key"),
-        ('{"engine": "gem5", "workload": "w", "status": "completed"}', "without statistics"),
-        ('{"engine": "gem5", "workload": "w", "status": "completed", "statistics": "no.txt"}', "are gone"),
+        (json.dumps(run_record(statistics=None)), "without statistics"),
+        (json.dumps(run_record(statistics="no.txt")), "are gone"),
+        (json.dumps(batch_record()), "counters of a preview batch cannot be read"),
     ],
 )
 def test_bad_records(tmp_path: Path, content: str, message: str) -> None:

@@ -22,7 +22,7 @@ from apuflow.config import (
     sweep_names,
     sweep_workloads,
 )
-from apuflow.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.options import Value
 from apuflow.origin import recorded_digest
 from apuflow.points import Point, point_at, points

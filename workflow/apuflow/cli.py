@@ -8,8 +8,8 @@ import sys
 
 import typer
 
-from analysis.errors import DescribedError
 from apuflow import commands
+from apuflow.core.errors import DescribedError
 
 
 def build_app() -> typer.Typer:

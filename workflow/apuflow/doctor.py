@@ -12,7 +12,7 @@ from pathlib import Path
 
 from apuflow.config import Release, Site
 from apuflow.containers import get_engine
-from apuflow.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.toolchain import existing_dnnmark, existing_gem5, use_checkout
 from apuflow.toolchain.gem5 import starts
 

@@ -9,14 +9,16 @@ first.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow import dnnmark, paths
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import Status, read_run
 from apuflow.options import size_bytes
 from apuflow.points import Point
 
@@ -86,14 +88,10 @@ def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | 
     directory = (root / paths.run_dir(engine, workload, "any")).parent
     seconds = []
     for record in directory.glob("*/run.json"):
-        try:
-            content = json.loads(record.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(content, dict) and content.get("status") == "completed":
-            wall = content.get("wall_seconds")
-            if isinstance(wall, (int, float)):
-                seconds.append(float(wall))
+        with contextlib.suppress(AnalysisError):
+            run = read_run(record)
+            if run.status is Status.COMPLETED:
+                seconds.append(run.wall_seconds)
     if not seconds:
         return None
     return Duration(statistics.median(seconds), f"median of {len(seconds)} completed runs here")

@@ -8,12 +8,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import axis_column
-from analysis.errors import AnalysisError
 from analysis.kernels import kernel_table
-from analysis.records import COMPLETED, judgement, load_record
+from analysis.records import COMPLETED, judgement
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import Sweep
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import read_run
 from apuflow.launcher import gemm
 from apuflow.points import Point
 
@@ -49,7 +50,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
         with contextlib.suppress(AnalysisError):
             table = kernel_table(directory)
-            flags = judgement(load_record(directory / "run.json"))
+            flags = judgement(read_run(directory / "run.json"))
             for kernel, ours, value in zip(
                 table["kernel"], table["stand_in"], table["gpu_cycles"], strict=True
             ):

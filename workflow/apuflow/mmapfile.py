@@ -11,8 +11,8 @@ import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apuflow.errors import ApuflowError
-from apuflow.files import atomic_write
+from apuflow.core.errors import ApuflowError
+from apuflow.core.files import atomic_write
 
 if TYPE_CHECKING:
     import numpy as np

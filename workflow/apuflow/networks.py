@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from apuflow import dnnmark, labels, options
 from apuflow.config import Workload
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.options import Value
 from apuflow.sweep import Assignment
 

@@ -11,7 +11,7 @@ from typing import Any
 from apuflow import estimate, paths
 from apuflow.campaign import Campaign
 from apuflow.config import load_workload
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.points import Point

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from apuflow import paths, versions
+from apuflow import paths
 from apuflow.config import EngineName, Release, Site, Workload
-from apuflow.errors import ConfigError
-from apuflow.files import remembered_sha256
+from apuflow.core import versions
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import remembered_sha256
 
 
 def engine_content(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from apuflow import versions
+from apuflow.core import versions
 
 DEFAULT_SWEEP = "default"
 

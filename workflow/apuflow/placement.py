@@ -114,7 +114,7 @@ def _misfits(need: Need, room: Room) -> Iterator[Misfit]:
 
 @lru_cache(maxsize=4096)
 def _needs(config_text: str, direction: dnnmark.Direction, cus: int) -> tuple[Need, ...]:
-    from apuflow.errors import ApuflowError
+    from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of
     from apuflow.preview.kernels.registry import profile
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 from apuflow import dnnmark, estimate, paths
 from apuflow.config import load_sweep, load_workload, sweep_workloads
 from apuflow.config.base import did_you_mean
-from apuflow.errors import ApuflowError, ConfigError
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
+from apuflow.core.record import read_run
 from apuflow.points import Point, points
 
 ESTIMATED_POINTS = 2000
@@ -136,10 +136,9 @@ def _previewed(counters: Path) -> set[str]:
 def _status(record: Path) -> str:
     """What a run record says; empty when there is none (or it cannot be read)."""
     try:
-        content = json.loads(record.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_run(record).status.value
+    except AnalysisError:
         return ""
-    return str(content.get("status", "completed")) if isinstance(content, dict) else ""
 
 
 def _cost(

@@ -9,14 +9,14 @@ from pathlib import Path
 from apuflow import paths
 from apuflow.config import Sweep, load_workload
 from apuflow.containers import Limits, get_engine
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
+from apuflow.core.record import LaunchRecord, Provenance, RunRecord
 from apuflow.gem5 import workloads
 from apuflow.gem5.command import refuse_redirected
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Process, Simulation
 from apuflow.options import size_bytes
 from apuflow.points import Point
-from apuflow.provenance import Launch, Provenance, RunRecord
 from apuflow.toolchain import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, unchanged_gem5
 from apuflow.toolset import Toolset
 
@@ -99,7 +99,7 @@ def run_point(
 
 def _guest(
     tools: Toolset, point: Point, inputs: Inputs, run_dir: Path, installed: Gem5Record, data: Path | None
-) -> tuple[Process, tuple[Launch, ...], tuple[Path, ...], Provenance]:
+) -> tuple[Process, tuple[LaunchRecord, ...], tuple[Path, ...], Provenance]:
     root = tools.root.resolve()
     if point.engine == "gem5-kernels":
         from apuflow.launcher import engine as kernels_engine

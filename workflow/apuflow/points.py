@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.release_facts import ReleaseFacts
 from apuflow.config import EngineName, Sweep, Workload, load_workload
+from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction
 from apuflow.options import Options, Value
 from apuflow.resolution import Resolver

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -11,12 +10,12 @@ import pandas as pd
 
 from analysis.columns import MACHINE
 from apuflow import preview
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import atomic_write
+from apuflow.core.record import BatchRecord, PreviewProvenance, Status, host_facts, now
 from apuflow.dnnmark import parse
-from apuflow.errors import ConfigError
-from apuflow.files import atomic_write, write_text
 from apuflow.miopen.rocm_4_0_1.gemm import NOTE
 from apuflow.points import Point
-from apuflow.provenance import host_facts, now
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
 
@@ -57,21 +56,18 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
     batch = batch.loc[:, ~batch.columns.duplicated()]
     with atomic_write(counters) as part:
         batch.to_parquet(part, index=False)
-    document = {
-        "format": 1,
-        "engine": "preview",
-        "workload": first.workload,
-        "direction": first.direction,
-        "status": "completed",
-        "evidence": f"preview {preview.VERSION}: closed form, {len(points)} points",
-        "axes": {axis: list(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
-        "points": len(points),
-        "started": started,
-        "ended": now(),
-        "host": host_facts(),
-        "provenance": {"preview_version": preview.VERSION},
-    }
-    write_text(record, json.dumps(document, indent=1) + "\n")
+    BatchRecord(
+        workload=first.workload,
+        direction=first.direction,
+        status=Status.COMPLETED,
+        evidence=f"preview {preview.VERSION}: closed form, {len(points)} points",
+        axes={axis: tuple(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
+        points=len(points),
+        started=started,
+        ended=now(),
+        host=host_facts(),
+        provenance=PreviewProvenance(preview_version=preview.VERSION),
+    ).write(Path(record))
 
 
 @cache

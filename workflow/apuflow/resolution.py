@@ -18,7 +18,7 @@ from apuflow import labels, options, paths, yamlio
 from apuflow.config import EngineName, Release, Sweep, Workload, load_machine, load_release
 from apuflow.config.base import together
 from apuflow.config.site import load_site
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.networks import Network, Networks
 from apuflow.options import Options, Value
 from apuflow.origin import engine_content

@@ -8,8 +8,8 @@ from pathlib import Path
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import sweep_names
-from apuflow.errors import ConfigError
-from apuflow.provenance import Status
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import Status
 from apuflow.status import Run, RunState, runs
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apuflow.containers.identity import Owner
-from apuflow.files import write_text
+from apuflow.core.files import write_text
 
 WAIT_SECONDS = 60.0
 """How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""

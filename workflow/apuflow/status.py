@@ -9,9 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from apuflow.containers.identity import Owner
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import RunRecord, Status, read_run
 from apuflow.gem5.progress import Progress, read_progress
-from apuflow.provenance import RunRecord, Status, read_record
 
 ENGINES = ("gem5", "gem5-kernels")
 
@@ -103,8 +103,8 @@ def _recorded(engine: str, directory: Path, file: Path) -> Run:
     record: RunRecord | None = None
     problem = ""
     try:
-        record = read_record(file)
-    except ApuflowError as error:
+        record = read_run(file)
+    except AnalysisError as error:
         problem = error.message
     well = record is not None and record.status is Status.COMPLETED
     rate = None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from analysis.errors import DescribedError
+from apuflow.core.errors import DescribedError
 
 _OF_THE_MACHINE = (
     errno.ENOSPC,

@@ -12,7 +12,7 @@ from typing import Any
 from apuflow import paths
 from apuflow.campaign import Campaign
 from apuflow.config import Sweep, load_site, load_workload
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.origin import brought
 from apuflow.sweep import releases
 from apuflow.toolset import Toolset

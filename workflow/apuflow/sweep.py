@@ -13,7 +13,7 @@ from typing import TypeAlias
 from apuflow import paths, yamlio
 from apuflow.config import Sweep, Variation
 from apuflow.config.base import did_you_mean, listing
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.options import Value, canonical, catalogue
 
 Assignment: TypeAlias = tuple[tuple[str, Value], ...]

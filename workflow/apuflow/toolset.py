@@ -9,7 +9,7 @@ from pathlib import Path
 from apuflow import dnnmark, origin, paths
 from apuflow.config import Release, Site, load_release, load_site
 from apuflow.config.site import ImageMode
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.launcher import engine as kernels_engine
 from apuflow.launcher.build import sources_identity
 from apuflow.launcher.gemm import PROGRAM as GEMM

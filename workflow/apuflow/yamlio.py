@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 try:
     from yaml import CSafeLoader as Loader

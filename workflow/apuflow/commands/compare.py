@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
     from analysis.compare import Comparison
@@ -57,7 +57,7 @@ def compare(
         result = compare_tables(read(a), read(b), names)
     _show(result, points)
     if csv is not None:
-        from apuflow.files import write_text
+        from apuflow.core.files import write_text
 
         write_text(csv, result.table.to_csv(index=False, lineterminator="\n"))
 

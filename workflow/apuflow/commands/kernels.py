@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from apuflow import paths
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction

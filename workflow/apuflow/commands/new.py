@@ -74,8 +74,8 @@ def write_study(name: str, root: Path, force: bool = False) -> Path:
     """Write a new sweep file and return its path; ConfigError when the name cannot be used."""
     from apuflow import paths
     from apuflow.config.base import NAME
-    from apuflow.errors import ConfigError
-    from apuflow.files import write_text
+    from apuflow.core.errors import ConfigError
+    from apuflow.core.files import write_text
 
     if not NAME.match(name) or ".." in name or len(name) > 80:
         raise ConfigError(

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
         """Write the JSON schemas of all configuration files, and the tables of docs/configuration.md."""
         from apuflow.config.reference import refresh
         from apuflow.config.schemas import schema_texts
-        from apuflow.files import write_text
+        from apuflow.core.files import write_text
 
         document = Path("docs/configuration.md")
         if document.exists():

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from apuflow.errors import ApuflowError
+from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.release_facts import ReleaseFacts
+    from apuflow.core.record import ReleaseFacts
 
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = (
@@ -94,11 +94,10 @@ def dispatches(
 
 def _facts_beside(file: Path) -> ReleaseFacts | None:
     """What the record in a statistics file's directory says of its gem5; None: there is no record."""
-    from analysis.records import load_record
-    from analysis.release_facts import release_facts
+    from apuflow.core.record import read_run
 
     record = file.parent / "run.json"
-    return release_facts(load_record(record)) if record.is_file() else None
+    return read_run(record).release_facts if record.is_file() else None
 
 
 def _show(frame: pd.DataFrame) -> None:
@@ -124,6 +123,6 @@ def _cell(value: Any) -> str:
 
 def _write(frame: pd.DataFrame, csv: Path | None) -> None:
     if csv is not None:
-        from apuflow.files import write_text
+        from apuflow.core.files import write_text
 
         write_text(csv, frame.to_csv(index=False, lineterminator="\n"))

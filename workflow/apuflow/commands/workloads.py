@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
         from apuflow import terminal
         from apuflow.config import ENGINES, load_workload, workload_names
-        from apuflow.errors import ConfigError
+        from apuflow.core.errors import ConfigError
 
         root = Path()
         console = terminal.console()

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from apuflow import yamlio
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.options import size_bytes
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")

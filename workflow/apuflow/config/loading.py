@@ -14,8 +14,8 @@ from apuflow.config.machine import Machine
 from apuflow.config.release import Release
 from apuflow.config.sweep import Sweep
 from apuflow.config.workload import CommandFile, DnnmarkFile, EngineName, Need, Runs
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction
-from apuflow.errors import ConfigError
 from apuflow.yamlio import Location
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from analysis.counter_table import NAMES as COUNTER_NAMES
-from analysis.release_facts import ReleaseFacts
 from apuflow.config.base import Commit, ListOf, Model, Name, Text, Wrong, did_you_mean
 from apuflow.config.site import ImageMode
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
 from apuflow.options import RELEASES
 

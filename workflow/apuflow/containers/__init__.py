@@ -9,7 +9,7 @@ from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.base import Engine, Exit, Job, Limits, Mount, Sample
 from apuflow.containers.host import HostEngine
 from apuflow.containers.identity import Labels, Owner
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from apuflow.containers.docker_engine import DockerEngine

@@ -9,7 +9,7 @@ from pathlib import Path
 from apuflow.containers.base import Exit, Job
 from apuflow.containers.host import remove_leftover_processes
 from apuflow.containers.process import run_process
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 _PROGRAMS = ("apptainer", "singularity")
 

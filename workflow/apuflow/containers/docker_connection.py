@@ -12,7 +12,7 @@ import docker.errors
 import requests.exceptions
 
 import docker
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 
 @dataclass(frozen=True)

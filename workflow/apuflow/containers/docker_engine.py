@@ -25,7 +25,7 @@ from apuflow.containers.docker_connection import Daemon, connect, describe, engi
 from apuflow.containers.identity import PROJECT, is_leftover
 from apuflow.containers.process import kernel_oom_kills
 from apuflow.containers.stopping import StopWatch, intervals
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 _AWAY_SECONDS = 300.0
 _RESTART_SECONDS = 60.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from apuflow.containers.base import Exit, Job, Sample, shell_code
 from apuflow.containers.identity import OWNER, PROJECT, is_leftover, variable
 from apuflow.containers.stopping import StopWatch, intervals
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark.keys import LAYER_KEYS, Value
 from apuflow.dnnmark.parser import parse
 from apuflow.dnnmark.sections import GENERAL, Section, sections
 from apuflow.dnnmark.writer import format_value
-from apuflow.errors import ConfigError
 
 
 def with_layer_values(text: str, values: Mapping[str, Value], file: str | Path | None = None) -> str:

@@ -9,11 +9,11 @@ import functools
 from pathlib import Path
 from typing import cast
 
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark.keys import DIMENSIONS, LAYER_KEYS, RUN_MODES, Value
 from apuflow.dnnmark.model import FIRST, PARAMS, Kind, Layer, Network, Problem, RunMode, Shape
 from apuflow.dnnmark.sections import GENERAL, Section, sections
 from apuflow.dnnmark.shapes import NoOutput, output_shape
-from apuflow.errors import ConfigError
 
 
 @functools.lru_cache(maxsize=16384)

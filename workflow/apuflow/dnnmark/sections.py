@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark.keys import LAYER_KEYS
-from apuflow.errors import ConfigError
 
 GENERAL: Final = "DNNMark"
 SPACE: Final = " \t\n\v\f\r"

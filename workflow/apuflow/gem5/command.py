@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 OptionValue = bool | int | float | str | None
 

@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuflow.core.record import Status
 from apuflow.gem5 import guest_errors
 from apuflow.gem5.statscan import StatisticsProof, scan
-from apuflow.provenance import Status
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.files import write_text
+from apuflow.core.files import write_text
 
 _GLOG = re.compile(rb"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ", re.M)
 _GUEST_EPOCH = 1_000_000_000

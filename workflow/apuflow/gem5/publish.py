@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import zstandard
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.errors import EngineError
-from apuflow.files import atomic_write, write_text
+from apuflow.core.errors import EngineError
+from apuflow.core.files import atomic_write, write_text
+from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
 from apuflow.gem5.command import STATISTICS
 from apuflow.gem5.simulation import Compression, Simulation
 from apuflow.gem5.statscan import scan
-from apuflow.provenance import Results, RunRecord, host_facts, now, scalars
 
 if TYPE_CHECKING:
     from apuflow.gem5.simulate import Ended

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from apuflow.containers import Exit, Job, Labels, Mount, Sample
 from apuflow.containers.identity import Owner
-from apuflow.errors import EngineError
-from apuflow.files import write_text
+from apuflow.core.errors import EngineError
+from apuflow.core.files import write_text
+from apuflow.core.record import Results, RunRecord, Status, now, read_run
 from apuflow.gem5 import publish
 from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
 from apuflow.gem5.guest_errors import last_words
 from apuflow.gem5.outcome import ExitFacts, Outcome, classify
 from apuflow.gem5.progress import Progress, guest_ticks, tail
 from apuflow.gem5.simulation import Process, RunFailed, Simulation
-from apuflow.provenance import Results, RunRecord, Status, now, read_record
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
@@ -73,7 +73,7 @@ def simulate(simulation: Simulation) -> RunRecord:
         published = run_dir / "run.json"
         if published.exists():
             with contextlib.suppress(Exception):
-                record = read_record(published)
+                record = read_run(published)
                 if record.status is Status.COMPLETED:
                     return record
         if (finished := publish.recovered(run_dir)) is not None:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from analysis.release_facts import ReleaseFacts
 from apuflow.containers import Engine, Limits, Mount
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
+from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
 from apuflow.gem5.command import Gem5, Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
-from apuflow.provenance import Launch, Provenance, Results, RunRecord, Scalar
 
 Compression = Literal["none", "gz", "zst"]
 
@@ -99,7 +98,7 @@ class Simulation:
     compress: Compression = "none"
     on_failure: Literal["strict", "record"] = "strict"
     provenance: Provenance = field(default_factory=Provenance)
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[LaunchRecord, ...] = ()
 
 
 class RunFailed(EngineError):

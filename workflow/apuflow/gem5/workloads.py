@@ -9,14 +9,14 @@ from pathlib import Path
 from apuflow import dnnmark, miopen
 from apuflow.config import CommandFile, Release
 from apuflow.containers import Mount
-from apuflow.errors import ApuflowError, ConfigError
-from apuflow.files import sha256_file
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import sha256_file
+from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.gem5.command import Gem5, Guest, refuse_redirected
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Asked, Process
 from apuflow.miopen.location import DatabaseLocation
 from apuflow.points import Point
-from apuflow.provenance import Launch, Provenance, scalars
 from apuflow.toolchain import DnnmarkRecord, Gem5Record, ImageRecord
 
 END_MARKER = "DNNMark suites: Tear down..."
@@ -142,7 +142,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
     )
 
 
-def kernel_launches(point: Point) -> tuple[Launch, ...]:
+def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
     """The GPU kernels that a DNNMark point launches, in order; none where they cannot be derived."""
     if point.config_text is None or point.direction is None:
         return ()
@@ -154,10 +154,10 @@ def kernel_launches(point: Point) -> tuple[Launch, ...]:
     return launch_records(found)
 
 
-def launch_records(found: Sequence[miopen.Launch]) -> tuple[Launch, ...]:
+def launch_records(found: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
     """Launches as a run's record shows them, loops unrolled."""
     return tuple(
-        Launch(
+        LaunchRecord(
             layer=one.layer,
             layer_kind=one.layer_kind,
             direction=one.direction,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apuflow import versions
+from apuflow.core import versions
 from apuflow.launcher.build import build_launcher
 from apuflow.launcher.dispatch import Argument, Buffer, Check, Contents, Dispatch, DispatchList, Dump
 

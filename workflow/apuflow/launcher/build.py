@@ -8,8 +8,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from apuflow.errors import EngineError
-from apuflow.files import atomic_write
+from apuflow.core.errors import EngineError
+from apuflow.core.files import atomic_write
 
 GUEST = Path(__file__).parent / "guest"
 SYSTEM_SOURCE = "sys.c"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 DefectName: TypeAlias = Literal[
     "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np

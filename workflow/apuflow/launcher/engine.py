@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import LaunchRecord
 from apuflow.dnnmark import Direction, parse
-from apuflow.errors import ConfigError
 from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process
@@ -19,7 +20,6 @@ from apuflow.launcher.verdict import LARGEST, KernelJudge
 from apuflow.miopen import Launch, Row, launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
-from apuflow.provenance import Launch as LaunchRecord
 
 DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
 """GPUs that the launcher knows how to start; gfx803 and gfx900 with ``dgpu``."""

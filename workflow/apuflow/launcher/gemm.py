@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.launcher.dispatch import Argument
 from apuflow.miopen.launch import Extent, Gemm, Launch
 

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apuflow.errors import ConfigError, EngineError
-from apuflow.files import write_text
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import write_text
 from apuflow.launcher import gemm
 from apuflow.launcher.dispatch import (
     Argument,

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.launcher import reference_windows as windows
 from apuflow.miopen.launch import Launch
 

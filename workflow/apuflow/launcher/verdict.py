@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import Results
 from apuflow.launcher.defects import DefectName, suspects
 from apuflow.launcher.plan import GuestRun
-from apuflow.provenance import Results
 
 LARGEST = 1 << 24
 """Elements of all buffers together up to which outputs are compared: NumPy takes about 1 GB for it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 EM_AMDGPU: Final = 224
 MACHINES: Final = {0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2C: "gfx900", 0x2D: "gfx902"}

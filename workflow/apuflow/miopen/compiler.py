@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 
 Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
 """Run a command in a directory, append its output to a log file, give its exit status."""

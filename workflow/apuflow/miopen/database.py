@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apuflow.errors import ApuflowError, ConfigError, EngineError
-from apuflow.files import atomic_write
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.files import atomic_write
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Row
 from apuflow.miopen.location import device_name

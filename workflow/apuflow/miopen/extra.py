@@ -10,8 +10,8 @@ import csv
 from pathlib import Path
 
 from apuflow import paths
-from apuflow.errors import ConfigError
-from apuflow.files import write_text
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import split_arguments
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from apuflow import paths
-from apuflow.errors import ApuflowError, ConfigError, EngineError
-from apuflow.files import atomic_write
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.files import atomic_write
 from apuflow.miopen.codeobject import BrokenObject, CodeObject, read_code_object
 from apuflow.miopen.compiler import Compiler, Runner, digest, run_on_host
 from apuflow.miopen.launch import Row

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from apuflow import paths
-from apuflow.files import atomic_write
+from apuflow.core.files import atomic_write
 from apuflow.miopen.compiler import Compiler, Runner, run_on_host
 from apuflow.miopen.database import BrokenDatabase, build_database, key, read_database, rows_identity
 from apuflow.miopen.derive import distinct

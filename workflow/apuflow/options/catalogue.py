@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from apuflow import yamlio
-from apuflow.errors import ConfigError
+from apuflow.core.errors import ConfigError
 
 Value: TypeAlias = bool | int | float | str
 """What an option can be set to in a configuration file."""

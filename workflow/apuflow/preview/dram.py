@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from analysis.release_facts import ReleaseFacts
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
-from apuflow.errors import NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of

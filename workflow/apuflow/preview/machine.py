@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apuflow.errors import ConfigError, NotModelled
+from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.preview.dram import Dram, dram
 
 Value = str | int | float | bool | None

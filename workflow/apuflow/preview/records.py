@@ -7,20 +7,19 @@ dispatch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from analysis.columns import axis_column
-from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table
-from analysis.records import COMPLETED, load_record
-from analysis.release_facts import release_facts
+from analysis.records import COMPLETED
 from apuflow import paths
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
+from apuflow.core.record import read_run
 from apuflow.dnnmark import parse
-from apuflow.errors import ApuflowError, ConfigError
 from apuflow.miopen import Launch, expand, launches
 
 POINT = ("engine", "workload", "point", "status")
@@ -65,10 +64,11 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     missing = 0
     for point in chosen.to_dict("records"):
         cells = {str(key): value for key, value in point.items()}
-        run = paths.run_dir(str(cells["engine"]), str(cells["workload"]), str(cells["point"]))
+        who = str(cells["engine"]), str(cells["workload"]), str(cells["point"])
+        run = paths.run_dir(*who)
         root = project_of(file, run)
         missing += root is None
-        rows += _refused(cells, "the run is not beside the table") if root is None else _run(root / run)
+        rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
     if missing == len(chosen):
         raise ConfigError(
             "no run of the table is there",
@@ -80,12 +80,12 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _refused(record: Mapping[str, Any], reason: str) -> list[dict[str, Any]]:
+def _refused(engine: str, workload: str, point: str, reason: str) -> list[dict[str, Any]]:
     return [
         {
-            "id": record["point"],
-            "primitive": record["workload"],
-            "engine": record["engine"],
+            "id": point,
+            "primitive": workload,
+            "engine": engine,
             "gpu_cycles": float("nan"),
             "refusal": reason,
         }
@@ -94,29 +94,29 @@ def _refused(record: Mapping[str, Any], reason: str) -> list[dict[str, Any]]:
 
 def _run(directory: Path) -> list[dict[str, Any]]:
     """Rows of one run."""
-    record = load_record(directory / "run.json")
-    identity = record.get("identity") or {}
-    config, direction = identity.get("config"), record.get("direction")
-    if not config or direction is None:
-        return _refused(record, "not a DNNMark network")
-    facts = release_facts(record)
+    record = read_run(directory / "run.json")
+    who = record.engine, record.workload, record.point
+    config, direction = record.identity.get("config"), record.direction
+    if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
+        return _refused(*who, "not a DNNMark network")
+    facts = record.release_facts
     if facts is None:
-        return _refused(record, "the run's record does not say how many barrier slots its gem5 has")
-    options = record.get("options") or {}
+        return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")
+    options = record.options
     try:
         table = kernel_table(directory)
-        layer = launches(parse(config), direction, int(options["num-compute-units"]))
+        layer = launches(parse(config), direction, int(options.get("num-compute-units") or 0))
     except (AnalysisError, ApuflowError) as error:
-        return _refused(record, str(error).splitlines()[0])
+        return _refused(*who, str(error).splitlines()[0])
     named = table[table["kernel"] != UNNAMED]
     order = list(expand(layer))
     if list(named["kernel"]) != [launch.kernel for launch in order]:
-        return _refused(record, "the run's launches are not those that the network has now")
+        return _refused(*who, "the run's launches are not those that the network has now")
     machine = {axis_column(name): value for name, value in options.items()}
     first = {
         **machine,
-        "primitive": record["workload"],
-        "engine": record["engine"],
+        "primitive": record.workload,
+        "engine": record.engine,
         "barrier_slots": facts.barrier_slots,
         "direction": direction,
         "config": config,
@@ -126,7 +126,7 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     for launch, value in zip(order, named["gpu_cycles"].astype(float), strict=True):
         cycles.setdefault(_same(launch), []).append(value)
     return [
-        {**first, **_launch(number, launch, cycles[_same(launch)]), "id": f"{record['point']}.{number}"}
+        {**first, **_launch(number, launch, cycles[_same(launch)]), "id": f"{record.point}.{number}"}
         for number, launch in enumerate(layer)
     ]
 

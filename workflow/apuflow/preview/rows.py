@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from apuflow.core.errors import ApuflowError, NotModelled
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
-from apuflow.errors import ApuflowError, NotModelled
 from apuflow.miopen import Launch, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine

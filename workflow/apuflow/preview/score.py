@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from apuflow.errors import ApuflowError, ConfigError, NotModelled
+from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import Profile

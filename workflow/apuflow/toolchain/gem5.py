@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from apuflow.containers import Engine, Limits
-from apuflow.errors import EngineError
-from apuflow.files import sha256_file
+from apuflow.core.errors import EngineError
+from apuflow.core.files import sha256_file
 from apuflow.toolchain.records import ToolRecord
 from apuflow.toolchain.sources import SourceRecord
 from apuflow.toolchain.tools import run_step

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from apuflow.containers import ApptainerEngine, Engine
-from apuflow.errors import ConfigError, EngineError
-from apuflow.files import sha256_file
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import sha256_file
 from apuflow.toolchain.records import ToolRecord
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.errors import ApuflowError
-from apuflow.files import write_text
+from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_text
 
 
 class ToolRecord(BaseModel):

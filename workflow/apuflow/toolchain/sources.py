@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.toolchain.records import ToolRecord
 
 _PROTOCOLS = "file:git:http:https:ssh"

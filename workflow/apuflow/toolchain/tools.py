@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from apuflow.containers import Engine, Job, Labels, Limits, Mount
-from apuflow.errors import EngineError
+from apuflow.core.errors import EngineError
 from apuflow.gem5.progress import tail
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from apuflow.errors import EngineError
-from apuflow.files import remembered_sha256, sha256_file
+from apuflow.core.errors import EngineError
+from apuflow.core.files import remembered_sha256, sha256_file
 from apuflow.toolchain.dnnmark import DnnmarkRecord
 from apuflow.toolchain.gem5 import Gem5Record
 from apuflow.toolchain.sources import use_checkout

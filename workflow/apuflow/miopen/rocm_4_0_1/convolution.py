@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from apuflow.core.errors import NotDerivable
 from apuflow.dnnmark.model import Convolution, Layer, Shape
-from apuflow.errors import NotDerivable
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.columns import (
     COL2IM_ARGUMENTS,

@@ -9,7 +9,7 @@ factors 0 that DNNMark passes by default.
 
 from __future__ import annotations
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of

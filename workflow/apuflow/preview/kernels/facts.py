@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.miopen import Launch
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.kernels.im2col_small import CHANNELS, small_planes

@@ -8,7 +8,7 @@ work-item handles ``MLO_READ_UNIT`` pixels of all channels.
 
 from __future__ import annotations
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from apuflow.errors import NotModelled
+from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.activation import activation
 from apuflow.preview.kernels.batchnorm import per_activation_backward
 from apuflow.preview.kernels.batchnorm_forward import per_activation_forward

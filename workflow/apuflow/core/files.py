@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -19,22 +19,51 @@ def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
     ``flush=False`` is for large files that can be made again and are checked before use.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    os.close(handle)
-    part = Path(name)
+    part = _part_of(target)
     try:
         yield part
-        if flush:
-            with part.open("rb+") as written:
-                os.fsync(written.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
+        _finish(part, flush)
         part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_files(contents: Mapping[str | Path, bytes]) -> None:
+    """Write each content beside its target, flush all to disk, then rename all of them.
+
+    When writing any of them fails, none of the targets has changed and no partial file is left.
+    """
+    parts: dict[Path, Path] = {}
+    try:
+        for name, content in contents.items():
+            target = Path(name)
+            parts[target] = _part_of(target)
+            parts[target].write_bytes(content)
+            _finish(parts[target], flush=True)
+        for target, part in parts.items():
+            part.replace(target)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def _part_of(target: Path) -> Path:
+    """A new empty file beside ``target``; its directory is made if it is not there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _finish(part: Path, flush: bool) -> None:
+    """Flush a written file to disk and give it the mode of any new file."""
+    if flush:
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
+    umask = os.umask(0)
+    os.umask(umask)
+    part.chmod(0o666 & ~umask)
 
 
 def write_text(path: str | Path, text: str) -> None:

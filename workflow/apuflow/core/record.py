@@ -1,0 +1,340 @@
+"""The record that a run leaves: what was asked, what ran, how it ended, and from which sources.
+
+``run.json`` is of one of two kinds: ``RunRecord`` for a point that gem5 ran, ``BatchRecord`` for all points
+of a workload that the preview computed at once. Whoever writes or reads one, in either package, does so here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, from_json
+
+from apuflow.core.errors import AnalysisError
+from apuflow.core.files import write_text
+
+Scalar = bool | int | float | str | None
+
+_REMEDY = "remove it and start the workflow again: what it recorded is made anew"
+
+
+class Status(StrEnum):
+    """Every way a run can end. Only ``completed`` carries numbers."""
+
+    COMPLETED = "completed"
+    GUEST_FAILURE = "guest_failure"
+    MISSING_KERNEL = "missing_kernel"
+    GEM5_FATAL = "gem5_fatal"
+    GEM5_PANIC = "gem5_panic"
+    GEM5_CRASH = "gem5_crash"
+    DEADLOCK = "deadlock"
+    GUEST_OUT_OF_MEMORY = "guest_out_of_memory"
+    HOST_OUT_OF_MEMORY = "host_out_of_memory"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+    INCOMPLETE = "incomplete"
+    NO_STATISTICS = "no_statistics"
+    CONFIG_ERROR = "config_error"
+
+    @property
+    def recordable(self) -> bool:
+        """A sweep with ``on_failure: record`` may show it: the same run would end like this again."""
+        return self is not Status.INTERRUPTED
+
+
+class Part(BaseModel):
+    """Values of exactly their type; keys that a later version has added are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+def _own_files(named: str | list[str] | None) -> str | list[str] | None:
+    for name in [named] if isinstance(named, str) else named or ():
+        if name in ("", ".", "..") or set(name) & set("/\\\0"):
+            raise ValueError("the run record names no file of its own directory")
+    return named
+
+
+OwnFiles = Annotated[str | list[str] | None, AfterValidator(_own_files)]
+Extent = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """What a gem5 release does, as far as its statistics are read by it.
+
+    The facts stand in the release's file (``capabilities`` in ``configs/gem5``). A record repeats them, so
+    that tables can be made without that file, and so that a release's name means nothing.
+
+    Attributes:
+        barrier_slots: workgroups of several wavefronts that a compute unit holds at a time.
+        keeps_cache_statistics: a reset of the statistics leaves those of the caches as they are: every
+            block of a file counts cache accesses from the start of the run.
+        never_counted: names of counters that gem5 prints and never counts: they are unknown, not 0.
+        gem5_version: what gem5 prints after ``gem5 version``; None: it is not compared.
+    """
+
+    barrier_slots: int
+    keeps_cache_statistics: bool
+    never_counted: tuple[str, ...] = ()
+    gem5_version: str | None = None
+
+
+class LaunchRecord(Part):
+    """One GPU kernel that the workload launches."""
+
+    layer: str | None = None
+    layer_kind: str | None = None
+    direction: str | None = None
+    kernel: str
+    grid: Extent = Field(description="work-items in x, y and z")
+    workgroup: Extent = Field(description="work-items of a workgroup in x, y and z")
+    stand_in: str | None = Field(
+        None, description="what a kernel of ours stands in for (engine gem5-kernels)"
+    )
+
+    @model_validator(mode="after")
+    def _same_dimensions(self) -> LaunchRecord:
+        if len(self.grid) != len(self.workgroup):
+            raise ValueError("a launch's grid and workgroup differ in their number of dimensions")
+        return self
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of the launch."""
+        return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+
+
+class Results(Part):
+    """What a run's kernels have computed, against a reference (engine gem5-kernels)."""
+
+    outputs: int = Field(0, description="buffers compared")
+    agree: bool | None = Field(None, description="None: nothing was compared")
+    max_relative_error: float | None = Field(
+        None, description="largest difference over the buffer's largest element; None: not finite"
+    )
+    worst: str | None = Field(None, description="the buffer with the largest difference")
+    note: str | None = Field(None, description="why nothing was compared, or what is known of a difference")
+
+
+class Provenance(Part):
+    """What a run was made from. None: it does not apply or is not known."""
+
+    apuflow_version: str | None = None
+    gem5_version: str | None = Field(None, description="as gem5 itself prints it")
+    gem5_commit: str | None = None
+    gem5_binary: str | None = None
+    gem5_binary_sha256: str | None = None
+    container_engine: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
+    dnnmark_commit: str | None = None
+    dnnmark_sha256: str | None = Field(None, description="of the benchmark program")
+    config_sha256: str | None = Field(None, description="of the .dnnmark text")
+    kernel_db_sha256: str | None = None
+    mmap_bytes: int | None = None
+    statistics_sha256: str | None = Field(None, description="of the statistics' text, uncompressed")
+    notes: tuple[str, ...] = ()
+
+
+class PreviewProvenance(Part):
+    """What a preview batch was made from."""
+
+    preview_version: str = Field(description="of the timing model (apuflow.core.versions)")
+
+
+class _File(Part):
+    def write(self, path: Path) -> None:
+        """Write atomically: a reader never sees half a record."""
+        write_text(path, self.model_dump_json(indent=1) + "\n")
+
+
+class RunRecord(_File):
+    """``run.json`` of one point; ``format`` is raised when an older reader could misread it."""
+
+    format: Literal[1] = 1
+    engine: str
+    workload: str
+    direction: str | None
+    point: str
+    identity: dict[str, Any]
+    axes: dict[str, Scalar]
+    options: dict[str, Scalar]
+    gfx: str | None
+    release: str | None
+    release_facts: ReleaseFacts | None = Field(None, description="None: recorded before records had them")
+    status: Status
+    evidence: str
+    remedy: str | None = None
+    exit_code: int | None
+    attempt: int
+    started: str
+    ended: str
+    wall_seconds: float
+    peak_memory_bytes: int | None
+    host: dict[str, Scalar]
+    command: list[str]
+    statistics: OwnFiles
+    ticks: int | None = None
+    provenance: Provenance
+    launches: list[LaunchRecord] = []
+    results: Results | None = None
+
+    @property
+    def engine_version(self) -> str | None:
+        """Version of an engine of this project's own; None for one that is not."""
+        version = self.identity.get("version")
+        return version if isinstance(version, str) else None
+
+    def statistics_files(self, directory: str | Path) -> tuple[Path, ...]:
+        """The run's statistics files, in the order of its launches where each has one.
+
+        Args:
+            directory: where the record lies.
+        """
+        named = self.statistics or ()
+        names = [named] if isinstance(named, str) else named
+        return tuple(Path(directory) / name for name in names)
+
+
+class BatchRecord(_File):
+    """``run.json`` of a preview batch: its numbers stand beside it, in ``counters.parquet``."""
+
+    format: Literal[1] = 1
+    engine: Literal["preview"] = "preview"
+    workload: str
+    direction: str | None
+    status: Status
+    evidence: str
+    axes: dict[str, tuple[Scalar, ...]] = Field(description="every value that an axis takes")
+    points: int
+    started: str
+    ended: str
+    host: dict[str, Scalar]
+    provenance: PreviewProvenance
+
+    @property
+    def engine_version(self) -> str:
+        """Version of the timing model."""
+        return self.provenance.preview_version
+
+
+def read(file: str | Path) -> RunRecord | BatchRecord:
+    """Read a ``run.json`` or ``failure.json``; its engine tells which kind it is.
+
+    Raises:
+        AnalysisError: it is missing, not JSON, of another format, or lacks a key or holds a value that no
+            record has.
+    """
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise AnalysisError(
+            f"no run record here: {error.strerror}", file=file, remedy="give a directory that a run has left"
+        ) from None
+    try:
+        return RunRecord.model_validate_json(text)
+    except ValidationError as error:
+        problem = error
+    content: Any = None
+    with contextlib.suppress(ValueError):
+        content = from_json(text)
+    if isinstance(content, dict) and content.get("engine") == "preview":
+        try:
+            return BatchRecord.model_validate_json(text)
+        except ValidationError as error:
+            problem = error
+    raise _described(problem.errors()[0], content, file)
+
+
+def read_run(file: str | Path) -> RunRecord:
+    """Read the record of one point's run.
+
+    Raises:
+        AnalysisError: as ``read``, or it is the record of a preview batch.
+    """
+    found = read(file)
+    if isinstance(found, BatchRecord):
+        raise AnalysisError(
+            "this is the record of a preview batch, not of one run",
+            file=file,
+            remedy="give the directory of a run of engine gem5 or gem5-kernels",
+        )
+    return found
+
+
+def _described(problem: ErrorDetails, content: Any, file: str | Path) -> AnalysisError:
+    """What is wrong with a record, in our words."""
+    kind, place = problem["type"], problem["loc"]
+    if kind == "json_invalid":
+        said = f"the run record is not JSON: {problem['ctx']['error']}"
+        return AnalysisError(said, file=file, remedy=_REMEDY)
+    if not place:
+        return AnalysisError("the run record is damaged: it has no keys", file=file, remedy=_REMEDY)
+    if kind == "missing":
+        key = ".".join(map(str, place))
+        return AnalysisError("the run record lacks a key", file=file, key=key, remedy=_REMEDY)
+    key, value = _found(content, place)
+    if key == "format":
+        return AnalysisError(
+            "the run record has a format that this version does not know",
+            file=file,
+            key=key,
+            value=value,
+            remedy="read it with the version of apuflow that wrote it",
+        )
+    said = str(problem["ctx"]["error"]) if kind == "value_error" else "the run record is damaged"
+    return AnalysisError(said, file=file, key=key, value=value, remedy=_REMEDY)
+
+
+def _found(content: Any, place: tuple[int | str, ...]) -> tuple[str, Any]:
+    """Key and value at a place of the document; what follows it there names a type that was tried."""
+    key = []
+    for step in place:
+        try:
+            content = content[step]
+        except (KeyError, IndexError, TypeError):
+            break
+        key.append(str(step))
+    return ".".join(key), content
+
+
+def now() -> str:
+    """The time in UTC, to the second, as records hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def host_facts() -> dict[str, Scalar]:
+    """The machine that a run ran on, as far as it explains its speed."""
+    facts: dict[str, Scalar] = {
+        "name": socket.gethostname(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cpus": os.cpu_count(),
+    }
+    facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                facts["cpu"] = line.partition(":")[2].strip()
+                break
+    return facts
+
+
+def scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
+    """A mapping with only what a record can hold; anything else as text."""
+    return {
+        key: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+        for key, value in values.items()
+    }
