@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+RUNS = Path(__file__).resolve().parents[1] / "workflow/apuflow/data/gem5_runs/runs.csv"
 LAYER = """[DNNMark]
 run_mode=standalone
 
@@ -99,7 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--many", type=int, default=100, help="values per axis")
-    parser.add_argument("--runs", type=Path, default=ROOT / "tests/data/gem5_runs/runs.csv")
+    parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--shape", choices=list(SHAPES), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.shape:

@@ -13,6 +13,7 @@ import pytest
 from analysis.counters import COUNTERS, counters
 from analysis.errors import AnalysisError
 from analysis.stats import Stats, read_stats
+from apuflow.preview import score
 
 DATA = Path(__file__).parents[1] / "data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))
@@ -36,7 +37,7 @@ HAND = {
 
 @functools.cache
 def recorded() -> dict[str, dict[str, str]]:
-    with (DATA / "runs.csv").open() as stream:
+    with score.recorded()[0].open() as stream:
         return {row["id"]: row for row in csv.DictReader(stream)}
 
 

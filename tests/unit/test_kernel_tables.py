@@ -15,13 +15,14 @@ import pytest
 from analysis.counters import counters
 from analysis.errors import AnalysisError
 from analysis.kernels import UNNAMED, kernel_table, phases
+from apuflow.preview.score import recorded
 
 DATA = Path(__file__).parents[1] / "data/gem5_runs"
 NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd-100x1000x1x1-u4")
 
 
 def _recorded() -> dict[str, dict[str, str]]:
-    with (DATA / "runs.csv").open() as stream:
+    with recorded()[0].open() as stream:
         return {row["id"]: row for row in csv.DictReader(stream)}
 
 
