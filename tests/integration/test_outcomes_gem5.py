@@ -18,7 +18,7 @@ import pytest
 from kernel_builds import compiled
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.process import process_tree
+from apuflow.containers.proc import process_tree
 from apuflow.dnnmark import parse
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation

@@ -18,7 +18,7 @@ import pytest
 from standins.repositories import behave, make_gem5
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.identity import start_time
+from apuflow.containers.proc import start_time
 from apuflow.errors import ConfigError, EngineError
 from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
