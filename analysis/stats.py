@@ -74,11 +74,6 @@ class Dump(Mapping[str, Value]):
             raise KeyError(name)
         return value
 
-    def family(self, name: str) -> dict[str, Value]:
-        """The rows of a two-dimensional vector or a vector of distributions, printed as ``name_x``."""
-        start = len(name) + 1
-        return {base[start:]: self[base] for base in self._groups if base.startswith(f"{name}_")}
-
     def unit(self, name: str) -> str:
         """Unit as gem5 prints it (``Tick``, ``(Byte/Second)``, ``Unspecified``); ``""`` if it prints none."""
         return description(self._rows.tail(self._first(name)))[1]

@@ -51,11 +51,6 @@ def build(
     return _table(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
 
 
-def from_rows(rows: Sequence[Row]) -> pd.DataFrame:
-    """The table of rows that are already read (see ``build``)."""
-    return _table([_gather(rows)])
-
-
 def _gather(rows: Sequence[Row]) -> Batch:
     axes = tuple(dict.fromkeys(name for row in rows for name in row.axes))
     cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]

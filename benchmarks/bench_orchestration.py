@@ -27,7 +27,7 @@ from apuflow.gem5.command import Gem5, Guest
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import prepare, simulate
 from apuflow.gem5.simulation import Asked, Process, Simulation
-from apuflow.mmapfile import UPSTREAM_BYTES, write_mmap
+from apuflow.mmapfile import write_mmap
 from apuflow.toolchain import resolve_image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -127,7 +127,7 @@ def data_file(directory: Path, dnnmark: Path, repeat: int) -> None:
         upstream = timed(lambda: subprocess.run(["./generate_rand_data"], cwd=directory, check=True))
         (directory / "mmap.bin").unlink()
         os.sync()
-        ours = timed(lambda: write_mmap(directory / "ours.bin", UPSTREAM_BYTES))
+        ours = timed(lambda: write_mmap(directory / "ours.bin", 2 << 30))
         (directory / "ours.bin").unlink()
         os.sync()
         ratios.append(upstream / ours)

@@ -24,6 +24,7 @@ from apuflow.core.record import ReleaseFacts
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts
+RUNS = ROOT / "workflow/apuflow/data/gem5_runs/runs.csv"
 LAYER = """[DNNMark]
 run_mode=standalone
 
@@ -104,7 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--many", type=int, default=100, help="values per axis")
-    parser.add_argument("--runs", type=Path, default=ROOT / "tests/data/gem5_runs/runs.csv")
+    parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--shape", choices=list(SHAPES), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.shape:

@@ -26,7 +26,6 @@ LINE = 64
 MESSAGE = 72
 
 MACHINE = ("num_compute_units", "simds_per_cu", "wf_size", "issue_period")
-_NETWORK = ("ruby_clock", "bw_scalor")
 
 
 @dataclass(frozen=True)

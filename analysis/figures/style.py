@@ -24,7 +24,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 STYLE_FILE = Path(__file__).with_name("apuflow.mplstyle")
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, YELLOW, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#999999"
+SKY, PURPLE, GREY = "#56B4E9", "#CC79A7", "#999999"
 NAMED: tuple[str, ...] = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", GREY)
 DIRECTION_COLOURS = {"fwd": BLUE, "bwd": VERMILLION, "both": GREEN}
 MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P", "X", "<")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -79,6 +81,18 @@ def test_locks_stay_where_death_is_not_certain(locked: Path, other: str) -> None
     assert locks(locked) == 3
     assert registration is not None
     registration.end()
+
+
+def test_locks_stay_where_the_file_system_has_none_of_its_own(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*arguments: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    entry(locked, "1-1", DEAD)
+    stale_locks.register(locked)
+    assert locks(locked) == 3
 
 
 def test_locks_of_the_living_stay(locked: Path, living: subprocess.Popen[bytes]) -> None:

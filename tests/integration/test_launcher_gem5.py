@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from kernel_builds import compiled
 
 from analysis.kernels import kernel_table
 from analysis.records import Row, read_record
@@ -27,10 +28,9 @@ from apuflow.gem5.command import Gem5, OptionValue
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Simulation
 from apuflow.launcher import build_launcher
-from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run
+from apuflow.launcher.engine import kernel_run
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
-from apuflow.miopen.compiler import host_compiler
 from apuflow.mmapfile import write_mmap
 
 pytestmark = pytest.mark.gem5
@@ -132,10 +132,7 @@ def run(
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
     if not kernels.is_dir() and any(launch.gemm is None for launch in found):
         pytest.skip("APUFLOW_TEST_MIOPEN does not name MIOpen's src/kernels")
-    compiler = host_compiler(code_object=4)
-    objects = kernel_objects(found, gfx, compiler, kernels)
-    build_kernel_objects(objects.values(), compiler, kernels, project)
-    paths = {row: item.path(project).resolve() for row, item in objects.items()}
+    paths = compiled(found, gfx, kernels, project)
     launcher, data = project / "launcher", project / "mmap.bin"
     build_launcher("gcc", launcher)
     write_mmap(data, 1 << 20)

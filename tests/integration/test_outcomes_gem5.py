@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kernel_builds import compiled
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.process import process_tree
+from apuflow.containers.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
 from apuflow.gem5.command import Gem5, Guest
@@ -25,9 +26,8 @@ from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulate import simulate
 from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
 from apuflow.launcher import build_launcher
-from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run
+from apuflow.launcher.engine import kernel_run
 from apuflow.miopen import launches
-from apuflow.miopen.compiler import host_compiler
 
 pytestmark = pytest.mark.gem5
 
@@ -55,10 +55,8 @@ def run() -> Iterator[Run]:
         pytest.skip("APUFLOW_TEST_GEM5 does not name a gem5.opt")
     binary = Path(named).resolve()
     directory = Path(tempfile.mkdtemp(prefix=".gem5-test-", dir=ROOT))
-    found, compiler = launches(parse(LAYER), "fwd", 4), host_compiler(code_object=4)
-    objects = kernel_objects(found, "gfx801", compiler, directory)
-    build_kernel_objects(objects.values(), compiler, directory, directory)
-    paths = {row: item.path(directory).resolve() for row, item in objects.items()}
+    found = launches(parse(LAYER), "fwd", 4)
+    paths = compiled(found, "gfx801", directory, directory)
     build_launcher("gcc", directory / "launcher")
 
     def run(

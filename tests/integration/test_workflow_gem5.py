@@ -17,6 +17,7 @@ from gem5_project import Gem5Project
 from standins import repositories
 
 from apuflow.core.files import write_text
+from apuflow.preview.score import recorded
 
 
 @pytest.fixture
@@ -37,13 +38,13 @@ def finished(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
         yield project
 
 
-def test_the_table_holds_what_the_statistics_say(finished: Gem5Project, data: Path) -> None:
+def test_the_table_holds_what_the_statistics_say(finished: Gem5Project) -> None:
     frame = pd.read_csv(finished.root / "results/softmax_fwd.csv")
     assert frame["num_compute_units"].tolist() == [4, 8, 16]
     assert set(frame["engine"]) == {"gem5"} and set(frame["status"]) == {"completed"}
-    recorded = pd.read_csv(data / "gem5_runs/runs.csv").set_index("id")
+    alone = pd.read_csv(recorded()[0]).set_index("id")
     row = frame.set_index("num_compute_units").loc[4]
-    expected = recorded.loc["softmax_fwd-100x1000x1x1-u4"]
+    expected = alone.loc["softmax_fwd-100x1000x1x1-u4"]
     for column in ("gpu_active_ticks", "instructions", "valu_insts", "workgroups", "wavefronts"):
         assert row[column] == expected[column]
 

@@ -8,11 +8,16 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from apuflow.launcher.build import GUEST, build_launcher, sources
+from apuflow.launcher.dispatch import Contents, DispatchList
+from apuflow.launcher.plan import kernel_source
+from apuflow.miopen import Launch, Row
 
 FAKE_SYSTEM = Path(__file__).parents[1] / "data" / "launcher" / "fake_system.c"
 MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
@@ -20,6 +25,37 @@ MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
 
 CODE_ADDRESS = 0x1000
 DESCRIPTOR_ADDRESS = 0x400
+
+
+@dataclass(frozen=True)
+class GuestList(DispatchList):
+    """A list with what the guest program can do and the workflow does not ask of it.
+
+    Attributes:
+        poll: read the completion signal in a loop, instead of sleeping on a driver event.
+        finite: buffers of which the guest checks, before it writes files, that every element is finite.
+    """
+
+    poll: bool = False
+    finite: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        lines = super().text().splitlines()
+        if self.poll:
+            lines[lines.index("wait event")] = "wait poll"
+        last = next(at for at, line in enumerate(lines) if line.startswith(("dump ", "end")))
+        lines[last:last] = [f"check {buffer} finite" for buffer in self.finite]
+        return "\n".join([*lines, ""])
+
+
+def constant(value: float) -> Contents:
+    """Every element is this 32-bit float."""
+    return Contents("constant", struct.unpack("<I", struct.pack("<f", value)))
+
+
+def source_rows(launches: Iterable[Launch]) -> tuple[Row, ...]:
+    """Everything that has to be compiled for these launches, once each, in their order."""
+    return tuple(dict.fromkeys(map(kernel_source, launches)))
 
 
 def code_object(

@@ -14,8 +14,9 @@ from analysis import metrics
 from analysis.columns import layout
 from analysis.counter_table import NAMES as COUNTERS
 from analysis.counters import counters
+from apuflow.preview.score import recorded
 
-RUNS = Path(__file__).parents[1] / "data" / "gem5_runs"
+STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 MACHINE: Mapping[str, Any] = {
     "release": "v23.0",
     "gfx": "gfx801",
@@ -49,7 +50,7 @@ def table(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> pd.DataFram
 
 def softmax_runs() -> pd.DataFrame:
     """Seven real gem5 runs of softmax_fwd, 100 x 1000, on 1 to 64 compute units."""
-    runs = pd.read_csv(RUNS / "runs.csv")
+    runs = pd.read_csv(recorded()[0])
     runs = runs[runs["id"].str.fullmatch(r"softmax_fwd-100x1000x1x1-u\d+")]
     known = [name for name in COUNTERS if name in runs.columns]
     rows = [
@@ -70,7 +71,7 @@ def statistics_runs() -> pd.DataFrame:
     """Three of them from their complete statistics: all counters."""
     rows = []
     for units in (1, 4, 16):
-        found = counters([RUNS / "stats" / f"softmax_fwd-100x1000x1x1-u{units}.txt.xz"])
+        found = counters([STATS / f"softmax_fwd-100x1000x1x1-u{units}.txt.xz"])
         rows.append(
             {
                 "engine": "gem5-kernels",

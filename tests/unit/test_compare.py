@@ -7,33 +7,33 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from result_frames import table
 from typer.testing import CliRunner
 
 from analysis import tables
 from analysis.compare import compare, compare_engines
-from analysis.records import Row
 from apuflow.cli import build_app
 from apuflow.core.errors import AnalysisError
 
 
 def _table(engine: str, cycles: dict[int, float], **changes: float | str) -> pd.DataFrame:
     rows = [
-        Row(
-            {
-                "engine": engine,
-                "workload": "w",
-                "direction": "fwd",
-                "point": f"{engine}-{units}",
-                "status": "completed",
-                "release": "v23.0",
-                **changes,
-            },
-            {"num_compute_units": units},
-            {"gpu_cycles": value, "instructions": 100, "cu_cycles": value},
-        )
+        {
+            "engine": engine,
+            "workload": "w",
+            "direction": "fwd",
+            "point": f"{engine}-{units}",
+            "num_compute_units": units,
+            "gpu_cycles": value,
+            "instructions": 100,
+            "cu_cycles": value,
+            "status": "completed",
+            "release": "v23.0",
+            **changes,
+        }
         for units, value in cycles.items()
     ]
-    return tables.from_rows(rows)
+    return table(rows, ["num_compute_units"])
 
 
 def test_ratio_and_difference_per_point() -> None:

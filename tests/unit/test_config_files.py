@@ -114,7 +114,7 @@ def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
         network = dnnmark.parse(workload.config_text or "", workload.config_file)
         problems = dnnmark.check(network, workload.direction, workload.handles)
         errors = [problem for problem in problems if problem.level == "error"]
-        assert bool(errors) == (workload.runs_on_gem5.state == "no"), (name, errors)
+        assert bool(errors) == (workload.runs_on("gem5").state == "no"), (name, errors)
 
 
 def test_releases_say_what_differs(root: Path) -> None:
@@ -281,7 +281,7 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
     workload = load_workload("square", root)
     assert workload.command is not None and workload.command.end_marker == "PASSED!"
-    assert workload.runs_on_gem5.state == "yes" and workload.runs_on("preview").state == "no"
+    assert workload.runs_on("gem5").state == "yes" and workload.runs_on("preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
 
@@ -319,7 +319,7 @@ def test_a_mistake_in_another_file_is_named(root: Path, file: str, right: str, w
 def test_a_bare_yes_is_a_yes(root: Path) -> None:
     path = root / "configs/workloads/softmax_fwd.yaml"
     path.write_text(path.read_text().replace('state: "yes"', "state: yes"))
-    assert load_workload("softmax_fwd", root).runs_on_gem5.state == "yes"
+    assert load_workload("softmax_fwd", root).runs_on("gem5").state == "yes"
 
 
 def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:

@@ -17,8 +17,8 @@ import pytest
 from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, get_engine
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
-from apuflow.containers.identity import boot_id, is_leftover, start_time
-from apuflow.containers.process import process_tree
+from apuflow.containers.identity import is_leftover
+from apuflow.containers.proc import boot_id, process_tree, start_time
 from apuflow.core.errors import ConfigError, EngineError
 
 Run = Callable[..., Exit]

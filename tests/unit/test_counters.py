@@ -14,6 +14,7 @@ from analysis.counters import COUNTERS, counters
 from analysis.stats import Stats, read_stats
 from apuflow.config import load_release
 from apuflow.core.errors import AnalysisError
+from apuflow.preview import score
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"
@@ -38,7 +39,7 @@ HAND = {
 
 @functools.cache
 def recorded() -> dict[str, dict[str, str]]:
-    with (DATA / "runs.csv").open() as stream:
+    with score.recorded()[0].open() as stream:
         return {row["id"]: row for row in csv.DictReader(stream)}
 
 

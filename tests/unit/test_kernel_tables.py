@@ -18,6 +18,7 @@ from analysis.counters import counters
 from analysis.kernels import UNNAMED, kernel_table, phases
 from apuflow.config import load_release
 from apuflow.core.errors import AnalysisError
+from apuflow.preview.score import recorded
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"
@@ -25,7 +26,7 @@ NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd
 
 
 def _recorded() -> dict[str, dict[str, str]]:
-    with (DATA / "runs.csv").open() as stream:
+    with recorded()[0].open() as stream:
         return {row["id"]: row for row in csv.DictReader(stream)}
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from launcher_layers import HEAD, LAYERS
-from launcher_tools import code_object, played, run
+from launcher_tools import code_object, played, run, source_rows
 
-from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError
 from apuflow.launcher import VERSION
-from apuflow.launcher.engine import build_kernel_objects, kernel_objects, kernel_run, point_launches
-from apuflow.launcher.plan import kernel_sources
+from apuflow.launcher.engine import kernel_objects, kernel_run, point_launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.origin import engine_version
 
@@ -74,7 +73,7 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
 
 def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
     found = point_launches(LAYERS["softmax"], "bwd", OPTIONS)
-    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     made = kernel_run(
         found,
         gfx="gfx801",
@@ -102,15 +101,6 @@ def test_objects_depend_on_sources_and_compiler(tmp_path: Path) -> None:
     assert names.isdisjoint(item.name for item in kernel_objects(found, "gfx801", second, tmp_path).values())
 
 
-def test_failing_compiler_names_every_object(tmp_path: Path) -> None:
-    found = point_launches(LAYERS["fc"], "bwd", OPTIONS)
-    compiler = Compiler("broken compiler", ("false",), (), "1")
-    objects = kernel_objects(found, "gfx801", compiler, tmp_path)
-    with pytest.raises(EngineError, match=r"2 of 2 kernel objects failed") as caught:
-        build_kernel_objects(objects.values(), compiler, tmp_path, tmp_path)
-    assert "gemm.cl does not compile for layer layer" in str(caught.value)
-
-
 def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists name files as the process's directory shows them, so a run can be moved and repeated."""
     found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
@@ -121,7 +111,7 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
         gfx="gfx801",
         options=OPTIONS,
         launcher=played(),
-        objects=dict.fromkeys(kernel_sources(found), source),
+        objects=dict.fromkeys(source_rows(found), source),
     )
     [process] = made.processes
     work = tmp_path / "work"

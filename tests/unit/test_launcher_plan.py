@@ -8,39 +8,35 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from launcher_layers import HEAD, LAYERS
-from launcher_tools import built, code_object, played, run
+from launcher_layers import LAYERS
+from launcher_tools import built, code_object, played, run, source_rows
 
-from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import parse
 from apuflow.launcher import gemm
-from apuflow.launcher.plan import GuestRun, guest_runs, kernel_source, kernel_sources
-from apuflow.miopen import Launch, Row, launches
+from apuflow.launcher.plan import GuestRun, guest_run, kernel_source
+from apuflow.miopen import Row, launches
+from apuflow.miopen.rocm_4_0_1.gemm import stand_in
 
 DEVICE_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 
 
-def plan(
-    name: str,
-    direction: Literal["fwd", "bwd"],
-    directory: Path,
-    *,
-    together: bool = False,
-    outputs: bool = False,
-    data_bytes: int = 0,
-) -> tuple[GuestRun, ...]:
+def plan(name: str, direction: Literal["fwd", "bwd"], directory: Path, *, data_bytes: int = 0) -> GuestRun:
     found = launches(parse(LAYERS[name]), direction, 4)
-    return guest_runs(
+    return guest_run(
         found,
         device="gfx801",
-        launcher=directory / "launcher",
-        objects={source: directory / f"{i}.o" for i, source in enumerate(kernel_sources(found))},
-        directory=directory,
+        objects={source: directory / f"{i}.o" for i, source in enumerate(source_rows(found))},
         data=directory / "data.bin" if data_bytes else None,
         data_bytes=data_bytes,
-        together=together,
-        outputs=outputs,
     )
+
+
+def written(planned: GuestRun, directory: Path) -> Path:
+    """The run's dispatch list as a file."""
+    path = directory / "dispatch.list"
+    path.write_text(planned.contents.text())
+    return path
 
 
 @pytest.mark.parametrize(
@@ -53,24 +49,15 @@ def plan(
     ],
 )
 def test_gemm_geometry(m: int, n: int, batch: int, grid: tuple[int, int, int]) -> None:
-    assert gemm.geometry(m, n, batch) == (grid, (16, 16, 1))
-
-
-def test_gemm_of_nothing() -> None:
-    with pytest.raises(ConfigError, match="size 0"):
-        gemm.geometry(16, 0, 1)
+    assert stand_in(m, n, batch) == (grid, (16, 16, 1))
 
 
 @pytest.mark.parametrize("direction", ["fwd", "bwd"])
 @pytest.mark.parametrize("name", ["fc", "conv", "conv1x1"])
-def test_gemm_geometry_is_what_launches_say(name: str, direction: Literal["fwd", "bwd"]) -> None:
+def test_products_are_named_as_stand_ins(name: str, direction: Literal["fwd", "bwd"]) -> None:
     products = [launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm]
     assert products
     for launch in products:
-        assert launch.gemm is not None
-        assert (launch.grid, launch.workgroup) == gemm.geometry(
-            launch.gemm.m, launch.gemm.n, launch.gemm.batch
-        )
         assert launch.kernel == gemm.KERNEL
         assert "stand-in for rocBLAS" in launch.note
 
@@ -101,24 +88,8 @@ def test_gemm_arguments_of_a_transposed_product() -> None:
     assert strides == ["arg u64 0x90", "arg u64 0x0", "arg u64 0xc0"]  # 3 and 4 channels of 6 x 8 pixels
 
 
-def test_apart_runs_each_distinct_launch_once(tmp_path: Path) -> None:
-    """Convolution backward: set-tensor, 2 x (im2col, product), 2 x (product, col2im)."""
-    runs = plan("conv", "bwd", tmp_path)
-    assert [(one.launches[0].kernel, one.counts) for one in runs] == [
-        ("SubTensorOpWithScalar1d", (1,)),
-        ("Im2d2Col", (2,)),
-        ("sgemm", (2,)),
-        ("sgemm", (2,)),
-        ("Col2Im2d", (2,)),
-    ]
-    assert len({one.list_file for one in runs}) == 5
-    for one in runs:
-        assert one.end_marker == "apuflow-launcher: 1 of 1 dispatches done"
-        assert not one.contents.per_dispatch_statistics
-
-
-def test_together_unrolls_loops_on_shared_buffers(tmp_path: Path) -> None:
-    [run] = plan("conv", "bwd", tmp_path, together=True, outputs=True)
+def test_loops_are_unrolled_on_shared_buffers(tmp_path: Path) -> None:
+    run = plan("conv", "bwd", tmp_path)
     assert [launch.kernel for launch in run.launches] == [
         "SubTensorOpWithScalar1d",
         *("Im2d2Col", "sgemm") * 2,
@@ -142,66 +113,42 @@ def test_together_unrolls_loops_on_shared_buffers(tmp_path: Path) -> None:
 
 def test_inputs_come_from_the_data_file_as_dnnmark_takes_them(tmp_path: Path) -> None:
     """One page each, around again when the file ends; outputs are only touched."""
-    [run] = plan("softmax", "bwd", tmp_path, data_bytes=4096)
+    run = plan("softmax", "bwd", tmp_path, data_bytes=4096)
     assert [buffer.line() for buffer in run.contents.buffers] == [
         "buffer b0 960 file 0",
         "buffer b1 960 file 0",
         "buffer b2 960 touch",
     ]
-    [run] = plan("softmax", "bwd", tmp_path, data_bytes=8192)
+    run = plan("softmax", "bwd", tmp_path, data_bytes=8192)
     assert run.contents.buffers[1].line() == "buffer b1 960 file 4096"
-    assert tmp_path / "data.bin" in run.inputs
     with pytest.raises(ConfigError, match="smaller than a buffer"):
         plan("softmax", "bwd", tmp_path, data_bytes=959)
 
 
 def test_mask_of_maximum_pooling_stays_inside_the_window(tmp_path: Path) -> None:
-    [run] = plan("pool_max", "bwd", tmp_path, data_bytes=1 << 20)
+    run = plan("pool_max", "bwd", tmp_path, data_bytes=1 << 20)
     assert [buffer.contents.kind for buffer in run.contents.buffers] == ["file", "touch", "modulo"]
     assert run.contents.buffers[2].contents.parameters[1] == 9
     assert run.contents.buffers[2].size == 2 * 3 * 5 * 6  # bytes
 
 
-def test_layer_without_kernels() -> None:
-    text = f"{HEAD}[Dropout]\nname=d\nn=1\nc=4\nh=1\nw=1\nprevious_layer=null\ndropout_probability=.5\n"
-    with pytest.raises(ConfigError, match="launches no GPU kernel"):
-        guest_runs(
-            launches(parse(text), "fwd", 4),
-            device="gfx801",
-            launcher=Path("l"),
-            objects={},
-            directory=Path("d"),
-        )
-
-
-def test_command_and_files(tmp_path: Path) -> None:
-    [run] = plan("relu", "fwd", tmp_path, outputs=True)
-    program, options = run.command
-    assert program == str(tmp_path / "launcher")
-    assert options.endswith("/000-MIOpenActiveFwdLite/dispatch.list")
-    run.write()
-    assert run.list_file.read_text() == run.contents.text()
-    assert run.outputs[0].path.parent == run.list_file.parent
-    assert run.memory_bytes >= 2 * 4 * 2 * 3 * 5 * 7
-
-
-def test_verify_runs_the_guest_here(tmp_path: Path) -> None:
-    [run] = plan("bypass", "fwd", tmp_path)
-    run.write()
-    shutil.copy(built(), run.launcher)
+def test_a_list_that_does_not_fit_its_object_is_found_without_gem5(tmp_path: Path) -> None:
+    listed = written(plan("bypass", "fwd", tmp_path), tmp_path)
     (tmp_path / "0.o").write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
-    run.verify()
+    assert run(built(), "--check", listed).returncode == 0
     (tmp_path / "0.o").write_bytes(code_object("MIOpenActiveFwdLite", kernarg=40))
-    with pytest.raises(EngineError, match="takes 40 bytes of arguments, the list gives 48"):
-        run.verify()
+    done = run(built(), "--check", listed)
+    assert done.returncode != 0
+    assert "takes 40 bytes of arguments, the list gives 48" in done.stderr
 
 
-def test_packing_by_hand(tmp_path: Path) -> None:
+def test_packing_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """bn forward takes pointer, 2 uint, 3 pointers, double, 2 pointers, double, 2 pointers: 96 bytes."""
-    [planned] = plan("bn", "fwd", tmp_path)
+    listed = written(plan("bn", "fwd", tmp_path), tmp_path)
     (tmp_path / "0.o").write_bytes(code_object("MIOpenBatchNormFwdTrainPerActivation", kernarg=96))
-    planned.write()
-    done = run(played(), planned.list_file, trace=tmp_path / "trace", idle=True)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all").mkdir()
+    done = run(played(), listed, trace=tmp_path / "trace", idle=True)
     assert done.returncode == 0, done.stderr
     arguments = (tmp_path / "trace").read_bytes()[8 + 64 + 256 + 256 :]
     assert len(arguments) == 96
@@ -215,14 +162,16 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
     clang = shutil.which("clang-15") or shutil.which("clang")
     if clang is None or not DEVICE_LIBRARIES.exists():
         pytest.skip("no clang with ROCm device libraries on this machine")
-    for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
-        found: tuple[Launch, ...] = tuple(
-            launch
-            for launch in launches(parse(LAYERS[name]), direction, 4)
-            if launch.gemm  # type: ignore[arg-type]
-        )
+    cases: tuple[tuple[str, Literal["fwd", "bwd"]], ...] = (
+        ("fc", "fwd"),
+        ("fc", "bwd"),
+        ("conv", "fwd"),
+        ("conv", "bwd"),
+    )
+    for name, direction in cases:
+        found = [launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm]
         objects = {}
-        for index, source in enumerate(kernel_sources(found)):
+        for index, source in enumerate(source_rows(found)):
             objects[source] = tmp_path / f"{name}-{direction}-{index}.o"
             flags = [
                 "-x",
@@ -241,8 +190,6 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
             ]
             command = [clang, *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
             subprocess.run(command, check=True)
-        for planned in guest_runs(
-            found, device="gfx801", launcher=built(), objects=objects, directory=tmp_path / name
-        ):
-            planned.write()
-            planned.verify()
+        planned = guest_run(found, device="gfx801", objects=objects)
+        done = run(built(), "--check", written(planned, tmp_path))
+        assert done.returncode == 0, done.stderr

@@ -10,13 +10,12 @@ from typing import get_args
 import numpy as np
 import pytest
 from launcher_layers import HEAD, LAYERS
-from launcher_tools import code_object, played, run
+from launcher_tools import code_object, played, run, source_rows
 
 from apuflow.config import load_release
 from apuflow.launcher import verdict
 from apuflow.launcher.defects import DefectName, suspects
 from apuflow.launcher.engine import kernel_run, point_launches
-from apuflow.launcher.plan import kernel_sources
 from apuflow.launcher.verdict import KernelJudge
 from apuflow.options import RELEASES
 
@@ -31,7 +30,7 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[KernelJud
     found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
     source = tmp_path / "object.o"
     source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
-    objects = dict.fromkeys(kernel_sources(found), source)
+    objects = dict.fromkeys(source_rows(found), source)
     made = kernel_run(found, gfx="gfx801", options=OPTIONS, launcher=played(), objects=objects)
     [process] = made.processes
     work = tmp_path / "work"
@@ -83,7 +82,7 @@ def test_missing_output_is_not_a_right_one(finished: tuple[KernelJudge, Path]) -
 def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apuflow.launcher.engine.LARGEST", 50)
     found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
-    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     [process] = kernel_run(
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
     ).processes
@@ -100,7 +99,7 @@ def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> Non
     text = f"{HEAD}[BatchNorm]\nname=l\nn=4\nc=4\nh=32\nw=32\nprevious_layer=null\n{keys}"
     found = point_launches(text, "fwd", OPTIONS)
     assert len(found) == 3
-    objects = dict.fromkeys(kernel_sources(found), tmp_path / "k.o")
+    objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     [process] = kernel_run(
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
     ).processes

@@ -13,6 +13,7 @@ import pytest
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
 from apuflow.miopen import Arg, Launch, expand, kernel_rows, launches
+from apuflow.preview.score import recorded
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -202,7 +203,7 @@ PRIMITIVES = {
 
 
 def test_geometry_equals_that_of_real_gem5_runs() -> None:
-    with (DATA / "gem5_runs" / "runs.csv").open(newline="") as stream:
+    with recorded()[0].open(newline="") as stream:
         runs = list(csv.DictReader(stream))
     assert {run["primitive"] for run in runs} == set(PRIMITIVES)
     for run in runs:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from apuflow.core.errors import ApuflowError
-from apuflow.mmapfile import UPSTREAM_BYTES, block, check_mmap, file_bytes, write_mmap
+from apuflow.mmapfile import block, check_mmap, file_bytes, write_mmap
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,6 @@ from apuflow.mmapfile import UPSTREAM_BYTES, block, check_mmap, file_bytes, writ
 )
 def test_the_file_is_as_large_as_the_largest_chunk_in_whole_pages(needed: int, size: int) -> None:
     assert file_bytes(needed) == size
-
-
-def test_upstreams_size_on_request() -> None:
-    assert file_bytes(400_000, upstream_size=True) == 2 * 1024**3 == UPSTREAM_BYTES
-    with pytest.raises(ApuflowError, match="smaller than the largest chunk"):
-        file_bytes(UPSTREAM_BYTES + 1, upstream_size=True)
 
 
 def test_values_are_finite_normal_and_spread() -> None:

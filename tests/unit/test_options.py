@@ -14,6 +14,7 @@ import pytest
 
 from apuflow import options
 from apuflow.core.errors import ConfigError
+from apuflow.gem5.command import Gem5, Guest, gem5_command
 
 RELEASES = options.RELEASES
 
@@ -115,7 +116,12 @@ def test_defaults_that_changed(name: str, before: str, release: str, after: str)
         ({"sreg-min-alloc": 8}, "v22.1", "sreg-min-alloc", "vreg-min-alloc"),
         ({"num-gpu-complexes": 2}, "v22.1", "num-gpu-complexes", "sa-per-complex"),
         ({"tcc-num-banks": 8}, "v23.1", "tcc-num-banks", "use num-tccs"),
-        ({"topology": "Mesh_XY"}, "v22.1", "topology", "clusters"),
+        (
+            {"topology": "Mesh_XY"},
+            "v22.1",
+            "topology",
+            "leave it out (the VIPER protocol",
+        ),
         # accepted, and then it breaks
         ({"checkpoint-dir": "x"}, "v22.1", "checkpoint-dir", "not supported"),
         ({"numa-high-bit": 20}, "v22.1", "numa-high-bit", "num-dirs"),
@@ -184,12 +190,40 @@ def test_sizes_are_read_as_gem5_reads_them() -> None:
     assert options.size_bytes("1.5MB") is None
 
 
+GARNET = {
+    "link-width-bits": 64,
+    "vcs-per-vnet": 8,
+    "routing-algorithm": 1,
+    "network-fault-model": True,
+    "garnet-deadlock-threshold": 64,
+}
+"""What configs/network/Network.py reads for garnet alone."""
+
+
+@pytest.mark.parametrize(("name", "value"), GARNET.items())
+def test_options_of_garnet_need_garnet(name: str, value: int | bool) -> None:
+    [problem] = options.check({name: value}, "v22.1")
+    assert (problem.option, problem.message) == (name, "has an effect in garnet only")
+    assert options.check({name: value, "network": "garnet"}, "v22.1") == ()
+
+
+def words_for_apu_se(given: dict[str, Any], release: str) -> list[str]:
+    """What a run gives to apu_se.py: the words behind the script in the command of a simulation."""
+    command = gem5_command(
+        Gem5(Path("/gem5.opt"), Path("/apu_se.py")),
+        options.resolve(given, release),
+        Guest(Path("/guest"), "program", ("-n", "5")),
+        Path("/out"),
+        Path("/env"),
+    )
+    return list(command[command.index("/apu_se.py") + 1 :])
+
+
 def test_the_command_line_states_defaults_and_gives_flags_only_when_true() -> None:
-    resolved = options.resolve({"dgpu": True, "gfx-version": "gfx803", "num-compute-units": 8}, "v21.1")
-    line = options.arguments(resolved, "v21.1")
+    line = words_for_apu_se({"dgpu": True, "gfx-version": "gfx803", "num-compute-units": 8}, "v21.1")
     assert "--num-compute-units=8" in line and "--dgpu" in line
     assert "--reg-alloc-policy=simple" in line and "--num-cpus=3" in line
-    assert not any(word.startswith(("--FunctionalTLB", "--cmd", "--mem-req-latency")) for word in line)
+    assert not any(word.startswith(("--FunctionalTLB", "--mem-req-latency")) for word in line)
 
 
 def parser(declared: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
@@ -211,7 +245,9 @@ def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, 
     given = {"dgpu": True, "gfx-version": gfx, "no-resource-stalls": True, "num-compute-units": 6}
     assert options.check(given, release) == ()
     resolved = options.resolve(given, release)
-    arguments = parser(upstream[release]).parse_args(options.arguments(resolved, release))
+    arguments = parser(upstream[release]).parse_args(words_for_apu_se(given, release))
+    assert (arguments.cmd, arguments.options) == ("program", "-n 5")
+    assert (arguments.env, arguments.benchmark_root) == ("/env", "/guest")
     assert arguments.no_resource_stalls is False  # store_false: giving the flag switches stalls off
     for name, value in resolved.items():
         if name != "no-resource-stalls":

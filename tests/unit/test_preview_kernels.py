@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.profile import lines_of, pages_of, span_lines
 from apuflow.preview.rows import row_facts
+from apuflow.preview.score import recorded
 
-RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
+RUNS = recorded()[0]
 ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))
 
 

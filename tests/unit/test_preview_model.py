@@ -16,12 +16,13 @@ from apuflow.preview.score import (
     plateau_ranks,
     rank_correlation,
     read_runs,
+    recorded,
     report,
     score,
     summary,
 )
 
-RUNS = Path(__file__).parent.parent / "data" / "gem5_runs" / "runs.csv"
+RUNS = recorded()[0]
 
 
 def test_clocks_and_sizes() -> None:

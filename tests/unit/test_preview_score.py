@@ -24,12 +24,12 @@ from apuflow.preview.score import held_out, read_runs, read_tables, recorded, re
 from apuflow.preview.timing import times
 from apuflow.preview.traffic import resident_groups, traffic
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / "tests/data/gem5_runs"
+CAMPAIGN = recorded()[1]
+DATA = Path(__file__).parents[1] / "data/gem5_runs"
 
 
 def runs(start: str = "") -> list[dict[str, Any]]:
-    with (DATA / "campaign.csv").open(newline="") as file:
+    with CAMPAIGN.open(newline="") as file:
         return [row for row in csv.DictReader(file) if row["id"].startswith(start)]
 
 
@@ -39,7 +39,7 @@ def predicted(row: dict[str, Any]) -> float:
 
 
 def test_every_recorded_run_is_scored_and_the_goals_hold() -> None:
-    scored = score(read_tables(recorded(ROOT)))
+    scored = score(read_tables(recorded()))
     assert not scored.refused
     assert len(scored.frame) == 137 + len(runs())
     found = report(scored)
@@ -47,8 +47,17 @@ def test_every_recorded_run_is_scored_and_the_goals_hold() -> None:
     assert found["p90_error"] <= 0.25
 
 
+def test_a_directory_without_the_sources_scores_the_recorded_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(build_app(), ["score", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["runs"] == 608
+
+
 def test_the_goals_hold_on_runs_that_the_model_was_not_made_with() -> None:
-    frame = read_tables(recorded(ROOT))
+    frame = read_tables(recorded())
     unseen = frame[[held_out(run) for run in frame["id"]]].reset_index(drop=True)
     assert 150 <= len(unseen) <= 250
     found = report(score(unseen))

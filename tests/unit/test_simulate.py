@@ -19,7 +19,7 @@ from standins.repositories import behave, make_gem5
 
 from apuflow.config import load_release
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.identity import start_time
+from apuflow.containers.proc import start_time
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.record import Status, read_run
 from apuflow.gem5.command import Gem5, Guest

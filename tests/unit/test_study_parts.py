@@ -42,15 +42,11 @@ def test_kernel_rows_add_up_to_their_points(campaign: Campaign) -> None:
 
 
 def test_the_previews_error_is_the_one_that_score_prints() -> None:
-    text = measured_error(ROOT)
-    found = summary(score(read_tables(recorded(ROOT))).frame)
+    text = measured_error()
+    found = summary(score(read_tables(recorded())).frame)
     numbers = [float(number) for number in re.findall(r"(\d+\.\d) %", text)]
     assert numbers == pytest.approx([100 * found["median_error"], 100 * found["p90_error"]], abs=0.06)
     assert f"{found['runs']} runs of real gem5" in text
-
-
-def test_without_recorded_runs_nothing_is_claimed(tmp_path: Path) -> None:
-    assert measured_error(tmp_path) == ""
 
 
 def test_a_study_that_never_ran_names_what_is_missing(tmp_path: Path) -> None:

@@ -18,26 +18,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 PAGE = 4096
-UPSTREAM_BYTES = 2 << 30
-"""The fixed size of upstream's file."""
 _BLOCK_FLOATS = 1 << 20
 _SEED = 1
 
 
-def file_bytes(needed: int, *, upstream_size: bool = False) -> int:
-    """Size of the file for a largest chunk of ``needed`` bytes: whole pages, at least one.
-
-    Raises:
-        ApuflowError: upstream's fixed size was asked for and is too small.
-    """
-    if upstream_size and needed > UPSTREAM_BYTES:
-        raise ApuflowError(
-            "upstream's 2 GiB data file is smaller than the largest chunk that this workload fills",
-            key="mmap",
-            value=needed,
-            remedy="leave the size to apuflow",
-        )
-    return UPSTREAM_BYTES if upstream_size else max(PAGE, -(-needed // PAGE) * PAGE)
+def file_bytes(needed: int) -> int:
+    """Size of the file for a largest chunk of ``needed`` bytes: whole pages, at least one."""
+    return max(PAGE, -(-needed // PAGE) * PAGE)
 
 
 def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:

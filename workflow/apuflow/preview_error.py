@@ -1,25 +1,17 @@
-"""What is known about the preview's error: sentences from the real gem5 runs that come with the project."""
+"""What is known about the preview's error: sentences from the real gem5 runs that come with apuflow."""
 
 from __future__ import annotations
 
-from pathlib import Path
 
-
-def measured_error(root: Path = Path()) -> str:
-    """The preview's error against the recorded gem5 runs, in all and per primitive; empty where a project has
-    none.
+def measured_error() -> str:
+    """The preview's error against the recorded gem5 runs, in all and per primitive.
 
     The preview is scored anew each time, so that the sentences are true of the model as it is.
     """
     from apuflow.preview.score import read_tables, recorded, report, score
 
-    files = recorded(root)
-    if not files:
-        return ""
-    scored = score(read_tables(files))
+    scored = score(read_tables(recorded()))
     found = report(scored)
-    if not found["runs"]:
-        return ""
     rank = "" if found["rank_correlation"] is None else f", rank correlation {found['rank_correlation']:.2f}"
     refused = sum(scored.refused.values())
     return (

@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
-import fcntl
 import os
 import re
 import sys
@@ -19,8 +18,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from apuflow.containers import proc
 from apuflow.containers.identity import Owner
-from apuflow.core.files import write_text
+from apuflow.core.files import file_lock, write_text
 
 WAIT_SECONDS = 60.0
 """How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
@@ -60,7 +60,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
         me = Owner.current()
         entry = state / "workflows" / f"{me.pid}-{me.started}"
         entry.parent.mkdir(parents=True, exist_ok=True)
-        with _exclusive(state / "lock") as sure:
+        with file_lock(state / "lock") as sure:
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
             if sure and all(_is_dead(path) for path in others):
@@ -116,22 +116,7 @@ def _without_jobs(root: Path, wait: float) -> bool:
 def _jobs(root: Path) -> Iterator[int]:
     """Processes that run a rule's script of this project: Snakemake puts it below ``.snakemake/scripts``."""
     mark = os.fsencode(f"{root.resolve()}/.snakemake/scripts/")
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            with contextlib.suppress(OSError):
-                if mark in (process / "cmdline").read_bytes():
-                    yield int(process.name)
-
-
-@contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[bool]:
-    """One registration at a time; False where the file system has no locks."""
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-    try:
-        sure = False
+    for pid in proc.pids():
         with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            sure = True
-        yield sure
-    finally:
-        os.close(handle)
+            if any(mark in word for word in proc.command_line(pid)):
+                yield pid

@@ -29,7 +29,6 @@ PROJECT = (
     "configs",
     "docs",
     "profiles",
-    "tests/data/gem5_runs/runs.csv",
     "workflow",
 )
 """The project's own files that evaluation needs: workflow, configuration, what it is installed from."""

@@ -18,7 +18,7 @@ def score(
         list[Path] | None,
         typer.Argument(
             help="tables of runs: results/<sweep>/<workload>.csv with the runs beside it, or CSV (Parquet) "
-            "with kernel and shape columns; default: the recorded runs of the project"
+            "with kernel and shape columns; default: the recorded runs that come with apuflow"
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,

@@ -54,10 +54,6 @@ class Workload:
             return Runs(state="no", reason=f"{engine} runs DNNMark's layers, not programs")
         return Runs(state="yes", reason="nothing stands against it")
 
-    @property
-    def runs_on_gem5(self) -> Runs:
-        return self.runs_on("gem5")
-
 
 def _names(root: Path, pattern: str) -> list[str]:
     directory, suffix = (root / pattern).parent, Path(pattern).suffix

@@ -92,9 +92,12 @@ def ignored_text() -> str:
         ("ignored", "accepted, read by nothing"),
     ):
         for option in catalogue().values():
-            if option.role == role and (role != "ignored" or option.instead):
-                rows.append((f"`{option.name}`", title, option.instead or option.meaning))
-    others = [f"`{o.name}`" for o in catalogue().values() if o.role == "ignored" and not o.instead]
+            instead = f"nothing: {option.needless}" if option.needless else option.instead
+            if option.role == role and (role != "ignored" or instead):
+                rows.append((f"`{option.name}`", title, instead or option.meaning))
+    others = [
+        f"`{o.name}`" for o in catalogue().values() if o.role == "ignored" and not (o.instead or o.needless)
+    ]
     return _table(("option", "why", "instead"), rows) + f"\nAlso read by nothing: {', '.join(others)}.\n"
 
 

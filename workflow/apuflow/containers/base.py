@@ -11,8 +11,6 @@ from typing import Protocol
 
 from apuflow.containers.identity import Labels
 
-PROTECTED_MOUNTS = ("/", "/dev", "/etc", "/proc", "/sys", "/usr", "/bin", "/lib", "/var/run", "/run")
-
 
 @dataclass(frozen=True)
 class Mount:

@@ -23,7 +23,7 @@ import docker
 from apuflow.containers.base import Exit, Job, Sample, caller
 from apuflow.containers.docker_connection import Daemon, connect, describe, engine_errors
 from apuflow.containers.identity import PROJECT, is_leftover
-from apuflow.containers.process import kernel_oom_kills
+from apuflow.containers.proc import kernel_oom_kills
 from apuflow.containers.stopping import StopWatch, intervals
 from apuflow.core.errors import EngineError
 

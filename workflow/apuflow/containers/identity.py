@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuflow.containers import proc
+
 PROJECT = "org.apuflow.project"
 POINT = "org.apuflow.point"
 OWNER = "org.apuflow.owner"
@@ -29,10 +31,10 @@ class Owner:
     @classmethod
     def of(cls, pid: int) -> Owner:
         """The process ``pid`` of this machine. ProcessLookupError when there is none."""
-        started = start_time(pid)
+        started = proc.start_time(pid)
         if started is None:
             raise ProcessLookupError(pid)
-        return cls(socket.gethostname(), boot_id(), pid, started)
+        return cls(socket.gethostname(), proc.boot_id(), pid, started)
 
     def __str__(self) -> str:
         return f"{self.host}/{self.boot}/{self.pid}/{self.started}"
@@ -48,7 +50,7 @@ class Owner:
         """True only when it is certain: this machine, and rebooted since or the process gone."""
         if self.host != socket.gethostname():
             return False
-        return self.boot != boot_id() or start_time(self.pid) != self.started
+        return self.boot != proc.boot_id() or proc.start_time(self.pid) != self.started
 
 
 @dataclass(frozen=True)
@@ -85,21 +87,6 @@ def is_leftover(labels: Mapping[str, str], project: Path) -> bool:
     return owner is not None and owner.is_dead()
 
 
-def boot_id() -> str:
-    path = Path("/proc/sys/kernel/random/boot_id")
-    return path.read_text().strip() if path.exists() else "unknown"
-
-
-def start_time(pid: int) -> int | None:
-    """Start of a process in clock ticks since boot; None when there is none or it is a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
-
-
 def _is_snakemake(word: bytes) -> bool:
     """A word of ``snakemake``, ``python -m snakemake`` or ``python .../snakemake/__main__.py``."""
     return word.rpartition(b"/")[2] == b"snakemake" or word.endswith(b"/snakemake/__main__.py")
@@ -110,11 +97,9 @@ def workflow_owner() -> Owner | None:
     pid = os.getppid()
     while pid > 1:
         try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            if any(map(_is_snakemake, proc.command_line(pid)[:4])):
+                return Owner.of(pid)
+            pid = proc.parent(pid)
         except OSError:
             return None
-        if any(_is_snakemake(part) for part in command[:4]):
-            return Owner.of(pid)
-        pid = parent
     return None

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from apuflow.containers import proc
 from apuflow.containers.base import Exit, Job, Sample, shell_code
 from apuflow.containers.identity import OWNER, PROJECT, is_leftover, variable
 from apuflow.containers.stopping import StopWatch, intervals
@@ -39,7 +40,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     job.log.parent.mkdir(parents=True, exist_ok=True)
-    kills_before = kernel_oom_kills()
+    kills_before = proc.kernel_oom_kills()
     with job.log.open("ab") as log, StopWatch(job.limits) as watch:
         try:
             process = subprocess.Popen(
@@ -65,7 +66,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
             if process.returncode is None:
                 process.wait()
     killed_by_kernel = (
-        exit_.signal == signal.SIGKILL and exit_.stopped is None and kernel_oom_kills() > kills_before
+        exit_.signal == signal.SIGKILL and exit_.stopped is None and proc.kernel_oom_kills() > kills_before
     )
     return Exit(
         exit_.code,
@@ -87,7 +88,7 @@ def _follow(process: subprocess.Popen[bytes], job: Job, watch: StopWatch) -> Exi
             break
         if watch.seconds >= next_look:
             next_look = watch.seconds + _MEMORY_LOOK_SECONDS
-            memory = tree_memory(process.pid)
+            memory = proc.tree_memory(process.pid)
             peak = max(peak, memory)
             if job.limits.memory_bytes is not None and memory > job.limits.memory_bytes:
                 over_limit = True
@@ -104,43 +105,10 @@ def _follow(process: subprocess.Popen[bytes], job: Job, watch: StopWatch) -> Exi
     return Exit(code, number, over_limit, peak or None, watch.seconds, watch.reason)
 
 
-def session_members(session: int) -> list[int]:
-    """Processes of a session, living ones only."""
-    members = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[3]) == session and fields[0] not in "ZX":
-                    members.append(int(entry.name))
-    return members
-
-
-def process_tree(root: int) -> list[int]:
-    """A process and its descendants, without reading all of /proc. Those that end meanwhile are left out."""
-    tree = [root]
-    for pid in tree:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                with contextlib.suppress(OSError):
-                    tree += [int(child) for child in (task / "children").read_text().split()]
-    return tree
-
-
-def tree_memory(root: int) -> int:
-    """Resident bytes of a process and its descendants."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    total = 0
-    for pid in process_tree(root):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-    return total
-
-
 def end_session(session: int, seconds: float = 5.0) -> None:
     """Kill every process of a session and see them gone."""
     deadline = time.monotonic() + seconds
-    while members := session_members(session):
+    while members := proc.session_members(session):
         for pid in members:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -152,27 +120,18 @@ def end_session(session: int, seconds: float = 5.0) -> None:
 def leftover_sessions(project: Path) -> Iterator[tuple[int, str]]:
     """Process groups of this project directory whose owner is dead: (pid, what it was)."""
     marker = f"{variable(PROJECT)}=".encode()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+    for pid in proc.pids():
+        if pid == os.getpid():
             continue
         try:
-            environment = (entry / "environ").read_bytes()
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
             if marker not in environment:
                 continue
-            pairs = (item.partition("=") for item in environment.decode(errors="replace").split("\0"))
-            variables = {name: value for name, _, value in pairs}
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            command = b" ".join(proc.command_line(pid)).decode(errors="replace")
         except OSError:
             continue
+        pairs = (item.partition("=") for item in environment.decode(errors="replace").split("\0"))
+        variables = {name: value for name, _, value in pairs}
         labels = {name: variables.get(variable(name), "") for name in (PROJECT, OWNER)}
         if is_leftover(labels, project):
-            yield int(entry.name), command[:120]
-
-
-def kernel_oom_kills() -> int:
-    """How often the kernel has killed for lack of memory since boot (0 where it does not say)."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0
+            yield pid, command[:120]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -64,6 +65,35 @@ def _finish(part: Path, flush: bool) -> None:
     umask = os.umask(0)
     os.umask(umask)
     part.chmod(0o666 & ~umask)
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold ``path`` as a lock; False where the file system has no locks (some network file systems).
+
+    The kernel frees it when its holder ends, however that ends; the file stays. Why not the package filelock:
+    where flock is missing it makes a lock file instead, which outlives a killed holder, and every job would
+    have to load it.
+
+    Args:
+        wait: for another holder to end.
+
+    Raises:
+        BlockingIOError: another process holds it, and ``wait`` is false.
+        OSError: the file cannot be opened or made.
+    """
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = True
+        except BlockingIOError:
+            raise
+        except OSError:
+            locked = False
+        yield locked
+    finally:
+        os.close(handle)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -27,7 +27,6 @@ class Key:
         choices: the only values that DNNMark knows (empty: any).
         minimum: smallest value that makes sense.
         fields: attributes of the layer's parameters that the key sets (two for ``kernel_size``).
-        ignored: accepted and without effect in a HIP build.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     fields: tuple[str, ...] = ()
-    ignored: bool = False
 
     def read(self, text: str) -> Value:
         """The value that ``text`` stands for.
@@ -77,10 +75,8 @@ class Key:
         return value
 
 
-def _text(
-    name: str, default: str | None = "", *, choices: tuple[str, ...] = (), ignored: bool = False
-) -> Key:
-    return Key(name, str, default, choices, fields=(name,), ignored=ignored)
+def _text(name: str, default: str | None = "", *, choices: tuple[str, ...] = ()) -> Key:
+    return Key(name, str, default, choices, fields=(name,))
 
 
 def _whole(name: str, default: int | None, minimum: int, *fields: str) -> Key:
@@ -121,7 +117,7 @@ _OWN: Final[Mapping[str, tuple[Key, ...]]] = {
         *_window(5, 2, 1),
         Key("propagation", bool, True, fields=("propagation",)),
         *(
-            _text(name, ignored=True)
+            _text(name)
             for name in ("algo", "algod", "conv_fwd_pref", "conv_bwd_filter_pref", "conv_bwd_data_pref")
         ),
     ),
@@ -135,7 +131,7 @@ _OWN: Final[Mapping[str, tuple[Key, ...]]] = {
     ),
     "Activation": (_text("activation_mode", "relu", choices=("sigmoid", "relu", "tanh", "soft_relu")),),
     "FullyConnected": (_whole("num_output", 4096, 1),),
-    "Softmax": (_text("softmax_algo", ignored=True), _text("softmax_mode", ignored=True)),
+    "Softmax": (_text("softmax_algo"), _text("softmax_mode")),
     "BatchNorm": (
         _text("batchnorm_mode", "per_activation", choices=("per_activation", "spatial")),
         Key("save_intermediates", bool, True, fields=("save_intermediates",)),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from pathlib import Path
 from apuflow.containers import Exit, Job, Labels, Mount, Sample
 from apuflow.containers.identity import Owner
 from apuflow.core.errors import EngineError
-from apuflow.core.files import write_text
+from apuflow.core.files import file_lock, write_text
 from apuflow.core.record import Results, RunRecord, Status, now, read_run
 from apuflow.gem5 import publish
 from apuflow.gem5.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
@@ -232,21 +230,16 @@ def _written_somewhere(run_dir: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(run_dir: Path) -> Iterator[None]:
     """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do."""
-    handle = os.open(run_dir / ".lock", os.O_CREAT | os.O_RDWR, 0o666)
-    try:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stack.enter_context(file_lock(run_dir / ".lock", wait=False))
         except BlockingIOError:
             raise EngineError(
                 "another process is running this point",
                 file=run_dir,
                 remedy="wait for it (`apuflow status`), or end it; two workflows must not share a directory",
             ) from None
-        except OSError:
-            pass
         yield
-    finally:
-        os.close(handle)
 
 
 def _new_attempt(run_dir: Path) -> Attempt:

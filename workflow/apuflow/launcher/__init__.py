@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from apuflow.core import versions
 from apuflow.launcher.build import build_launcher
-from apuflow.launcher.dispatch import Argument, Buffer, Check, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 
 VERSION = versions.KERNELS
 
@@ -12,7 +12,6 @@ __all__ = [
     "VERSION",
     "Argument",
     "Buffer",
-    "Check",
     "Contents",
     "Dispatch",
     "DispatchList",

@@ -60,23 +60,9 @@ class Contents:
     parameters: tuple[int, ...] = ()
 
     @classmethod
-    def zero(cls) -> Contents:
-        return cls("zero")
-
-    @classmethod
     def touch(cls) -> Contents:
         """One store per page: the pages exist, their contents are zero and mostly uncached."""
         return cls("touch")
-
-    @classmethod
-    def untouched(cls) -> Contents:
-        """No page exists until the GPU asks for it."""
-        return cls("untouched")
-
-    @classmethod
-    def constant(cls, value: float) -> Contents:
-        """Every element is this 32-bit float."""
-        return cls("constant", struct.unpack("<I", struct.pack("<f", value)))
 
     @classmethod
     def file(cls, offset: int) -> Contents:
@@ -98,8 +84,6 @@ class Contents:
         import numpy as np
 
         match self.kind:
-            case "constant":
-                return np.full(size // 4, self.parameters[0], np.uint32).view(np.uint8)
             case "uniform":
                 bits = _mix(self.parameters[0], size // 4) >> np.uint32(8)
                 return (bits.astype(np.float32) * np.float32(2.0**-24)).view(np.uint8)
@@ -180,27 +164,18 @@ class Dump:
 
 
 @dataclass(frozen=True)
-class Check:
-    """Fail unless every element of the buffer is a finite float. Costs simulated CPU time."""
-
-    buffer: str
-
-
-@dataclass(frozen=True)
 class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
         device: the GPU that gem5 plays: gfx801, gfx902 (APU), gfx803, gfx900 (``--dgpu``).
-        poll: read the completion signal in a loop, instead of sleeping on a driver event.
         per_dispatch_statistics: one block of gem5 statistics per dispatch, written by the guest itself.
         data: the file that :meth:`Contents.file` refers to.
     """
 
     device: str
     buffers: tuple[Buffer, ...]
-    steps: tuple[Dispatch | Dump | Check, ...]
-    poll: bool = False
+    steps: tuple[Dispatch | Dump, ...]
     per_dispatch_statistics: bool = False
     data: Path | None = None
 
@@ -216,8 +191,7 @@ class DispatchList:
     def text(self) -> str:
         """The list as the guest reads it."""
         objects = list(dict.fromkeys(dispatch.object for dispatch in self.dispatches))
-        lines = ["apuflow-dispatch-list 1", f"device {self.device}"]
-        lines.append(f"wait {'poll' if self.poll else 'event'}")
+        lines = ["apuflow-dispatch-list 1", f"device {self.device}", "wait event"]
         lines.append(f"statistics {'dispatch' if self.per_dispatch_statistics else 'run'}")
         if self.data is not None:
             lines.append(f"data {guest_path(self.data)}")
@@ -231,6 +205,4 @@ class DispatchList:
                     lines += [argument.line() for argument in step.arguments]
                 case Dump():
                     lines.append(f"dump {step.buffer} {guest_path(step.path)}")
-                case Check():
-                    lines.append(f"check {step.buffer} finite")
         return "\n".join([*lines, "end", ""])

@@ -15,17 +15,16 @@ from apuflow.gem5.simulation import Process
 from apuflow.gem5.workloads import launch_records
 from apuflow.launcher import gemm
 from apuflow.launcher.defects import DefectName
-from apuflow.launcher.plan import guest_runs, kernel_source
+from apuflow.launcher.plan import guest_run, kernel_source
 from apuflow.launcher.verdict import LARGEST, KernelJudge
 from apuflow.miopen import Launch, Row, launches
 from apuflow.miopen.compiler import Compiler
-from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
+from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 
 DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
 """GPUs that the launcher knows how to start; gfx803 and gfx900 with ``dgpu``."""
 
 DATA = "data.bin"
-LIST = "dispatch.list"
 
 
 @dataclass(frozen=True)
@@ -92,28 +91,6 @@ def kernel_objects(
     return objects
 
 
-def build_kernel_objects(
-    objects: Iterable[KernelObject], compiler: Compiler, kernels: Path, root: Path = Path(), jobs: int = 1
-) -> None:
-    """Compile what is not there yet.
-
-    Raises:
-        EngineError: every object that failed, with the compiler's first message.
-    """
-    every = list(objects)
-    ours = [item for item in every if item.row.program == gemm.PROGRAM.name]
-    theirs = [item for item in every if item not in ours]
-    built = [
-        build_objects(part, compiler, directory, root=root, jobs=jobs)
-        for part, directory in ((theirs, kernels), (ours, gemm.PROGRAM.parent))
-    ]
-    Built(
-        tuple(item for one in built for item in one.made),
-        tuple(item for one in built for item in one.kept),
-        tuple(item for one in built for item in one.failed),
-    ).check()
-
-
 def kernel_run(
     found: tuple[Launch, ...],
     *,
@@ -145,17 +122,13 @@ def kernel_run(
             "the launcher does not know this GPU", key="gfx-version", value=gfx, remedy=", ".join(DEVICES)
         )
     names = {row: f"kernel{number}.o" for number, row in enumerate(objects)}
-    [run] = guest_runs(
+    run = guest_run(
         found,
         device=gfx,
-        launcher=launcher,
         objects={row: Path(name) for row, name in names.items()},
-        directory=Path(),
         data=Path(DATA) if data else None,
         data_bytes=data.stat().st_size if data else 0,
-        together=True,
-        outputs=True,
-        guest_statistics=not release_dumps,
+        per_dispatch_statistics=not release_dumps,
     )
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()

@@ -1,4 +1,4 @@
-"""The tiled SGEMM kernel that stands in for rocBLAS: source, geometry, arguments.
+"""The tiled SGEMM kernel that stands in for rocBLAS: source and arguments.
 
 rocBLAS of the gcn-gpu image picks one of Tensile's assembly kernels at run time; which one, and
 its geometry, cannot be derived from the call. Tables name this kernel as a stand-in.
@@ -8,30 +8,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.core.errors import ConfigError
 from apuflow.launcher.dispatch import Argument
-from apuflow.miopen.launch import Extent, Gemm, Launch
+from apuflow.miopen.launch import Gemm, Launch
+from apuflow.miopen.rocm_4_0_1.gemm import TILE
 
 PROGRAM = Path(__file__).with_name("gemm.cl")
 KERNEL = "sgemm"
-TILE = 16
 FLOAT_BYTES = 4
 
 
 def compile_arguments(gemm: Gemm) -> str:
     """Compile arguments, in the form of MIOpen's (a leading space): only the transposes matter."""
     return f" -DTRANSPOSE_A={int(gemm.transpose_a)} -DTRANSPOSE_B={int(gemm.transpose_b)} -DTILE={TILE}"
-
-
-def geometry(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
-    """(grid, workgroup) in work-items: whole tiles over m and n, one layer of tiles per product.
-
-    Raises:
-        ConfigError: an empty product, which no launch computes.
-    """
-    if min(m, n, batch) < 1:
-        raise ConfigError("a matrix product of size 0", value=f"m={m}, n={n}, batch={batch}")
-    return (-(-m // TILE) * TILE, -(-n // TILE) * TILE, batch), (TILE, TILE, 1)
 
 
 def arguments(launch: Launch) -> tuple[Argument, ...]:

@@ -1,39 +1,23 @@
-"""From a layer's launches to guest processes: what each runs on gem5, from which files, and what proves it.
+"""From a layer's launches to the guest process that runs them: its dispatch list, its files, its proof.
 
-Two ways to run a network's kernels:
-
-- *apart*: one gem5 process per distinct launch, so that each has a statistics file of its own in every
-  release. Inputs of each are prepared from the data file as DNNMark's are; passes of a loop, which differ in
-  offsets only, are run once and counted.
-- *together*: all in one process, in order, on shared buffers. Caches hold what the kernel before left; the
-  guest writes one block of statistics per dispatch itself.
+All launches run in one process, in order, on shared buffers: caches hold what the kernel before left.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apuflow.core.errors import ConfigError, EngineError
-from apuflow.core.files import write_text
+from apuflow.core.errors import ConfigError
 from apuflow.launcher import gemm
-from apuflow.launcher.dispatch import (
-    Argument,
-    Buffer,
-    Contents,
-    Dispatch,
-    DispatchList,
-    Dump,
-    guest_path,
-)
+from apuflow.launcher.dispatch import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.miopen.launch import Arg, Launch, Row, expand
 
 PAGE = 4096
-FIXED_BYTES = 64 << 20
-"""Memory of the guest beside its buffers: program, stack, code, queue, and what gem5 keeps for its own."""
+DIRECTORY = Path("all")
+"""Where a process keeps its list and its outputs, below its working directory."""
 
 
 @dataclass(frozen=True)
@@ -50,76 +34,26 @@ class GuestRun:
     """One guest process.
 
     Attributes:
-        name: of the process among those of its point; a directory name.
-        launcher: the guest program.
-        list_file: its only argument, written by :meth:`write`.
+        list_file: the guest program's only argument, as its working directory shows it.
         contents: what the list says.
-        launches: parallel to the list's dispatches; loops are unrolled or stand for all their passes.
-        counts: parallel to ``launches``: how often the layer makes this launch.
-        outputs: files that the run leaves, if they were asked for.
+        launches: parallel to the list's dispatches; loops are unrolled.
+        outputs: files that the run leaves.
     """
 
-    name: str
-    launcher: Path
     list_file: Path
     contents: DispatchList
     launches: tuple[Launch, ...]
-    counts: tuple[int, ...]
-    outputs: tuple[Output, ...] = ()
-
-    @property
-    def command(self) -> tuple[str, str]:
-        """apu_se.py's ``--cmd`` and ``--options``."""
-        return str(self.launcher.absolute()), guest_path(self.list_file)
+    outputs: tuple[Output, ...]
 
     @property
     def end_marker(self) -> str:
         """The line of standard output that proves that every dispatch has finished."""
         return self.contents.end_marker
 
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """Files that must exist before the run."""
-        data = () if self.contents.data is None else (self.contents.data,)
-        return (
-            self.launcher,
-            self.list_file,
-            *data,
-            *dict.fromkeys(d.object for d in self.contents.dispatches),
-        )
-
-    @property
-    def memory_bytes(self) -> int:
-        """What ``--mem-size`` must at least hold, scratch of kernels with private memory not counted."""
-        return FIXED_BYTES + sum(-(-buffer.size // PAGE) * PAGE for buffer in self.contents.buffers)
-
     def without_outputs(self) -> GuestRun:
         """The same run, leaving no buffers behind."""
         steps = tuple(step for step in self.contents.steps if not isinstance(step, Dump))
         return replace(self, contents=replace(self.contents, steps=steps), outputs=())
-
-    def write(self) -> None:
-        """Write the dispatch list."""
-        write_text(self.list_file, self.contents.text())
-
-    def verify(self) -> None:
-        """Have the guest program itself check list, code objects and data file here, before hours of gem5.
-
-        Raises:
-            EngineError: with the program's message.
-        """
-        done = subprocess.run(
-            [str(self.launcher.absolute()), "--check", str(self.list_file)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise EngineError(
-                f"the dispatch list does not hold: {done.stderr.strip()}{done.stdout.rstrip()[-500:]}",
-                file=self.list_file,
-                remedy="remove the objects and the list and let them be made again",
-            )
 
 
 def kernel_source(launch: Launch) -> Row:
@@ -130,74 +64,44 @@ def kernel_source(launch: Launch) -> Row:
     return Row(launch.program, launch.arguments)
 
 
-def kernel_sources(launches: Iterable[Launch]) -> tuple[Row, ...]:
-    """Everything that has to be compiled, once each, in launch order."""
-    return tuple(dict.fromkeys(kernel_source(launch) for launch in launches))
-
-
-def guest_runs(
+def guest_run(
     launches: Sequence[Launch],
     *,
     device: str,
-    launcher: Path,
     objects: Mapping[Row, Path],
-    directory: Path,
     data: Path | None = None,
     data_bytes: int = 0,
-    together: bool = False,
-    outputs: bool = False,
-    poll: bool = False,
-    guest_statistics: bool = True,
-) -> tuple[GuestRun, ...]:
-    """The guest processes of a layer or network; nothing is written yet.
+    per_dispatch_statistics: bool = True,
+) -> GuestRun:
+    """The guest process of a layer or network; nothing is written yet.
 
     Args:
-        launches: from :func:`apuflow.miopen.launches`.
+        launches: from :func:`apuflow.miopen.launches`; at least one.
         device: gfx801, gfx803, gfx900 or gfx902.
         objects: the compiled code object of every kernel source.
-        directory: for lists and outputs.
         data: file of uniform floats to fill inputs from (DNNMark's ``-mmap``); without it the guest
             computes them.
         data_bytes: its size.
-        together: one process for all launches.
-        outputs: have every buffer that a kernel writes dumped at the end.
-        poll: see :class:`DispatchList`.
-        guest_statistics: together, have the guest write a block of statistics per dispatch.
+        per_dispatch_statistics: have the guest write a block of statistics per dispatch.
 
     Raises:
-        ConfigError: no launches (a layer without GPU kernels), or a data file smaller than a buffer.
+        ConfigError: a data file smaller than a buffer.
     """
-    if not launches:
-        raise ConfigError(
-            "this workload launches no GPU kernel",
-            key="workload",
-            remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
-        )
-    parts: list[tuple[tuple[Launch, ...], tuple[int, ...]]]
-    if together:
-        every = tuple(expand(launches))
-        parts = [(every, (1,) * len(every))]
-    else:
-        parts = [((replace(one, count=1, loop=0),), (one.count,)) for one in launches]
-    runs = []
-    for number, (part, counts) in enumerate(parts):
-        name = "all" if together else f"{number:03d}-{part[0].kernel}"
-        buffers = _buffers(part, data_bytes if data else 0)
-        names = {original: f"b{index}" for index, original in enumerate(buffers)}
-        steps: list[Dispatch | Dump] = [_dispatch(launch, names, objects) for launch in part]
-        written = _written(part, directory / name) if outputs else ()
-        steps += [Dump(names[output.buffer], output.path) for output in written]
-        contents = DispatchList(
-            device,
-            tuple(Buffer(names[original], size, fill) for original, (size, fill) in buffers.items()),
-            tuple(steps),
-            poll=poll,
-            per_dispatch_statistics=together and guest_statistics,
-            data=data,
-        )
-        list_file = directory / name / "dispatch.list"
-        runs.append(GuestRun(name, launcher, list_file, contents, part, counts, written))
-    return tuple(runs)
+    every = tuple(expand(launches))
+    buffers = _buffers(every, data_bytes if data else 0)
+    names = {original: f"b{index}" for index, original in enumerate(buffers)}
+    outputs = _written(every)
+    contents = DispatchList(
+        device,
+        tuple(Buffer(names[original], size, fill) for original, (size, fill) in buffers.items()),
+        (
+            *(_dispatch(launch, names, objects) for launch in every),
+            *(Dump(names[output.buffer], output.path) for output in outputs),
+        ),
+        per_dispatch_statistics=per_dispatch_statistics,
+        data=data,
+    )
+    return GuestRun(DIRECTORY / "dispatch.list", contents, every, outputs)
 
 
 def initial_contents(runs: GuestRun) -> dict[str, Buffer]:
@@ -266,12 +170,12 @@ def _window(launch: Launch) -> int:
     return min(product, 256)
 
 
-def _written(part: Sequence[Launch], directory: Path) -> tuple[Output, ...]:
+def _written(part: Sequence[Launch]) -> tuple[Output, ...]:
     sizes: dict[str, int] = {}
     for launch in part:
         for arg in _memory(launch):
             if arg.role in ("out", "inout"):
                 sizes[str(arg.value)] = max(sizes.get(str(arg.value), 0), arg.elements)
     return tuple(
-        Output(name, size, directory / f"out{i}.bin") for i, (name, size) in enumerate(sizes.items())
+        Output(name, size, DIRECTORY / f"out{i}.bin") for i, (name, size) in enumerate(sizes.items())
     )

@@ -105,11 +105,6 @@ class Launch:
         """Workgroups of one launch, partial ones included."""
         return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
 
-    @property
-    def work_items(self) -> int:
-        """Work-items of one launch."""
-        return math.prod(self.grid)
-
 
 class Row(NamedTuple):
     """A kernel object that MIOpen looks up: source file and compile arguments (leading space, no -mcpu)."""

@@ -3,7 +3,6 @@
 from apuflow.options.catalogue import RELEASES, Option, Value, catalogue, position
 from apuflow.options.check import (
     OptionProblem,
-    arguments,
     canonical,
     check,
     check_one,
@@ -19,7 +18,6 @@ __all__ = [
     "OptionProblem",
     "Options",
     "Value",
-    "arguments",
     "canonical",
     "catalogue",
     "check",

@@ -39,6 +39,8 @@ class Option:
         workflow_default: this workflow's, where gem5's own cannot work.
         changes: by release: another ``default`` or other ``choices`` from that release on.
         instead: what has the effect that an ignored option promises.
+        needless: why nothing has to be set to have that effect.
+        needs_garnet: only the garnet network reads it.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Option:
     until: str | None = None
     changes: Mapping[str, Mapping[str, Any]] | None = None
     instead: str = ""
+    needless: str = ""
+    needs_garnet: bool = False
 
     def known_to(self, release: str) -> bool:
         """Whether ``apu_se.py`` of this release takes the option."""

@@ -80,7 +80,7 @@ def _defaults(release: str) -> Mapping[str, Value]:
 @lru_cache(maxsize=1)
 def _garnet_options() -> tuple[str, ...]:
     """Options that only the garnet network reads."""
-    return tuple(name for name, option in catalogue().items() if option.meaning.startswith("garnet"))
+    return tuple(name for name, option in catalogue().items() if option.needs_garnet)
 
 
 def canonical(name: str, value: Value) -> Value:
@@ -100,33 +100,14 @@ def resolve(given: Mapping[str, Value], release: str) -> dict[str, Value]:
     return {**_defaults(release), **{name: canonical(name, value) for name, value in given.items()}}
 
 
-def arguments(options: Mapping[str, Value], release: str) -> list[str]:
-    """The command-line arguments of ``apu_se.py`` for these options, defaults stated too.
-
-    A flag appears when true. Options that the release does not know, and those that the workflow sets itself
-    (program, arguments, environment), are left out.
-    """
-    result = []
-    for name, option in catalogue().items():
-        if option.role != "machine" or name not in options or not option.known_to(release):
-            continue
-        value = options[name]
-        if option.type == "flag":
-            if value:
-                result.append(f"--{name}")
-        else:
-            result.append(f"--{name}={value}")
-    return result
-
-
 def _role_problem(option: Option, release: str) -> tuple[str, str] | None:
     if not option.known_to(release):
         first = RELEASES[0] if option.since is None else option.since
         last = RELEASES[-1] if option.until is None else option.until
         return f"gem5 {release} has no such option", f"releases {first} to {last} have it; leave it out"
     instead = f"use {option.instead}" if option.instead else "leave it out"
-    if option.instead.startswith("nothing"):
-        instead = f"leave it out ({option.instead.removeprefix('nothing: ')})"
+    if option.needless:
+        instead = f"leave it out ({option.needless})"
     if option.role == "ignored":
         return "apu_se.py accepts this option and ignores it", instead
     if option.role == "refused":

@@ -3,6 +3,6 @@
 from apuflow.core import versions
 from apuflow.preview.engine import kernels_frame, run
 
-VERSION = PREVIEW_VERSION = versions.PREVIEW
+VERSION = versions.PREVIEW
 
-__all__ = ["PREVIEW_VERSION", "VERSION", "kernels_frame", "run"]
+__all__ = ["VERSION", "kernels_frame", "run"]

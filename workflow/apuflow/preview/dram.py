@@ -17,9 +17,6 @@ class Dram:
     burst_ns: float
     rcd_ns: float
     cl_ns: float
-    rp_ns: float
-    row_bytes: int
-    banks: int
     refresh_ns: float
     refresh_interval_ns: float
     write_to_read_ns: float
@@ -47,8 +44,8 @@ WRITES_PER_SWITCH = 17.5
 
 
 _TYPES = {
-    "DDR3_1600_8x8": Dram(5.0, 13.75, 13.75, 13.75, 8192, 16, 260.0, 7800.0, 7.5, 2.5),
-    "DDR3_2133_8x8": Dram(3.752, 13.09, 13.09, 13.09, 8192, 16, 260.0, 7800.0, 7.5, 1.876),
+    "DDR3_1600_8x8": Dram(5.0, 13.75, 13.75, 260.0, 7800.0, 7.5, 2.5),
+    "DDR3_2133_8x8": Dram(3.752, 13.09, 13.09, 260.0, 7800.0, 7.5, 1.876),
 }
 
 

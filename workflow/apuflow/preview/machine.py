@@ -26,10 +26,8 @@ DEFAULTS: dict[str, Value] = {
     "sreg-file-size": 2048,
     "vreg-min-alloc": 4,
     "lds-size": 65536,
-    "numLdsBanks": 32,
     "ldsBankConflictPenalty": 1,
     "max-cu-tokens": 4,
-    "max-coalesces-per-cycle": 1,
     "mem-req-latency": 50,
     "mem-resp-latency": 50,
     "scalar-mem-req-latency": 50,
@@ -39,7 +37,6 @@ DEFAULTS: dict[str, Value] = {
     "num-tccs": 1,
     "tcc-size": "256kB",
     "tcp-size": "16kB",
-    "sqc-size": "32kB",
     "l3_size": "16MB",
     "l2_size": "2MB",
     "bw-scalor": 0,
@@ -55,7 +52,6 @@ DEFAULTS: dict[str, Value] = {
     "cu-per-scalar-cache": 4,
     "TLB-config": "perCU",
     "L1TLBentries": 32,
-    "L2TLBentries": 4096,
     "L3TLBentries": 8192,
     "L1AccessLatency": 1,
     "L2AccessLatency": 69,
@@ -120,11 +116,9 @@ class Machine:
     sgprs: int
     register_block: int
     lds_bytes: int
-    lds_banks: int
     lds_penalty: int
     barrier_slots: int
     tokens: int
-    coalesces: int
     request_cycles: int
     response_cycles: int
     scalar_request_cycles: int
@@ -134,7 +128,6 @@ class Machine:
     tccs: int
     tcc_bytes: int
     tcp_bytes: int
-    sqc_bytes: int
     l3_bytes: int
     cpu_l2_bytes: int
     link_bytes: float
@@ -143,7 +136,6 @@ class Machine:
     directories: int
     cus_per_sqc: int
     l1_tlb_entries: int
-    l2_tlb_entries: int
     l1_tlb_cycles: int
     l2_tlb_cycles: int
     l3_tlb_cycles: int
@@ -197,11 +189,9 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         sgprs=number("sreg-file-size"),
         register_block=number("vreg-min-alloc"),
         lds_bytes=number("lds-size"),
-        lds_banks=number("numLdsBanks"),
         lds_penalty=number("ldsBankConflictPenalty"),
         barrier_slots=barrier_slots,
         tokens=number("max-cu-tokens"),
-        coalesces=number("max-coalesces-per-cycle"),
         request_cycles=number("mem-req-latency"),
         response_cycles=number("mem-resp-latency"),
         scalar_request_cycles=number("scalar-mem-req-latency"),
@@ -211,7 +201,6 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         tccs=tccs,
         tcc_bytes=tcc,
         tcp_bytes=size_bytes(text("tcp-size"), "tcp-size"),
-        sqc_bytes=size_bytes(text("sqc-size"), "sqc-size"),
         l3_bytes=size_bytes(text("l3_size"), "l3_size"),
         cpu_l2_bytes=size_bytes(text("l2_size"), "l2_size"),
         link_bytes=16.0 * cus * scalor if scalor else 8.0,
@@ -220,7 +209,6 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         directories=number("num-dirs"),
         cus_per_sqc=number("cu-per-sqc"),
         l1_tlb_entries=number("L1TLBentries"),
-        l2_tlb_entries=number("L2TLBentries"),
         l1_tlb_cycles=number("L1AccessLatency"),
         l2_tlb_cycles=number("L2AccessLatency"),
         l3_tlb_cycles=number("L3AccessLatency"),

@@ -38,7 +38,6 @@ class Times:
     fetch_ns: Array
     residence_ns: Array
     ready_share: Array
-    utilisation: Array
     bound: list[str]
     traffic: list[Traffic]
     resident: Array
@@ -168,4 +167,4 @@ def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]
     bound = [str(name) if high > 0.6 else "latency" for name, high in zip(best, top, strict=True)]
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
-    return Times(ns, start, fetch, residence, ready, utilisation, bound, flows, resident, used)
+    return Times(ns, start, fetch, residence, ready, bound, flows, resident, used)

@@ -14,8 +14,6 @@ from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
 
-MODES = {0: "bypass", 1: "sigmoid", 2: "tanh", 3: "relu", 4: "softrelu"}
-
 _FORWARD: dict[tuple[int, int], tuple[str, int]] = {
     (0, 4): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),
     (0, 2): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),

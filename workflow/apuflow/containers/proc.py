@@ -1,0 +1,91 @@
+"""The processes of this machine, as Linux shows them in /proc.
+
+Why not psutil: its start time moves when the clock is set, so that a living owner would count as dead; its
+tree of one process reads every process of the machine at each look (measured: 15 times the CPU time of
+:func:`tree_memory` among 200 processes, 70 times among 1,200); and each job would have to load it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_STATE, _PARENT, _STARTED = 0, 1, 19
+"""Fields of /proc/PID/stat behind the name (proc(5) counts them from 3)."""
+
+
+def pids() -> Iterator[int]:
+    """The number of every process."""
+    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def boot_id() -> str:
+    """Another text after each boot."""
+    path = Path("/proc/sys/kernel/random/boot_id")
+    return path.read_text().strip() if path.exists() else "unknown"
+
+
+def start_time(pid: int) -> int | None:
+    """Start of a process in clock ticks since boot; None when there is none or it is a zombie."""
+    try:
+        fields = _stat(pid)
+    except OSError:
+        return None
+    return None if fields[_STATE] in "ZX" else int(fields[_STARTED])
+
+
+def parent(pid: int) -> int:
+    """The process that started this one, or has taken it over. OSError when there is no such process."""
+    return int(_stat(pid)[_PARENT])
+
+
+def command_line(pid: int) -> list[bytes]:
+    """A process's program and arguments. OSError when there is no such process."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().removesuffix(b"\0").split(b"\0")
+
+
+def session_members(session: int) -> list[int]:
+    """Processes of a session, living ones only."""
+    members = []
+    for pid in pids():
+        with contextlib.suppress(OSError):
+            if os.getsid(pid) == session and start_time(pid) is not None:
+                members.append(pid)
+    return members
+
+
+def process_tree(root: int) -> list[int]:
+    """A process and its descendants, without reading all of /proc. Those that end meanwhile are left out."""
+    tree = [root]
+    for pid in tree:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    tree += [int(child) for child in (task / "children").read_text().split()]
+    return tree
+
+
+def tree_memory(root: int) -> int:
+    """Resident bytes of a process and its descendants."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    total = 0
+    for pid in process_tree(root):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+    return total
+
+
+def kernel_oom_kills() -> int:
+    """How often the kernel has killed for lack of memory since boot (0 where it does not say)."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat behind the name, which may hold anything. OSError: no such process."""
+    return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
