@@ -32,12 +32,12 @@ def _backward_pass(n: int, lanes: int) -> Counts:
     return total + block("v7 wt2 st2", lanes)
 
 
-def pixels_of(hw: int, step: int, waves: int) -> list[int]:
-    """Active lanes of each (pass, wavefront) of a workgroup that walks ``hw`` pixels ``step`` at a time."""
-    lanes = []
-    for start in range(0, hw, step):
-        lanes += [max(0, min(64, hw - start - 64 * wave)) for wave in range(waves)]
-    return lanes
+def pixels_of(hw: int, waves: int) -> dict[int, int]:
+    """Active lanes of the wavefronts of a workgroup that walks ``hw`` pixels, 64 a wavefront, and how many
+    passes of a wavefront have so many; every pass is made by all ``waves``."""
+    whole, rest = divmod(hw, 64)
+    idle = -(-hw // (64 * waves)) * waves - whole - (rest > 0)
+    return {lanes: many for lanes, many in ((64, whole), (rest, int(rest > 0)), (0, idle)) if many}
 
 
 def per_activation_backward(facts: Facts) -> Profile:
@@ -45,16 +45,16 @@ def per_activation_backward(facts: Facts) -> Profile:
     n, hw = facts.integer("n"), facts.integer("c_stride")
     channels, waves = facts.grid[0], facts.waves_per_group
     groups = facts.workgroups
-    shape = pixels_of(hw, 64 * waves, waves)
+    shape = pixels_of(hw, waves)
     one = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
-    for lanes in shape:
-        one += block("v2 s1 br1") + block("s3 v1 br1")
+    for lanes, many in shape.items():
+        one += (block("v2 s1 br1") + block("s3 v1 br1")) * many
         if lanes:
-            one += _backward_pass(n, lanes)
+            one += _backward_pass(n, lanes) * many
     counts = one * groups
-    active = [lanes for lanes in shape if lanes]
-    spans = sum(span_lines(4 * lanes, 4 * hw) for lanes in active) / len(active)
-    visits = float(len(active) * groups)
+    passes = sum(many for lanes, many in shape.items() if lanes)
+    spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
+    visits = float(passes * groups)
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
@@ -93,10 +93,10 @@ def per_activation_backward(facts: Facts) -> Profile:
         counts=counts,
         streams=(*big, *small),
         code_bytes=2468.0 if n >= 8 else 700.0,
-        rounds=3.0 * n * len(active) / waves,
+        rounds=3.0 * n * passes / waves,
         walk_rounds=1.0 + pages / 4,
         scalar_rounds=2.0,
-        joined_rounds=float((n - 1) * len(active)) / waves,
+        joined_rounds=float((n - 1) * passes) / waves,
         vgprs=64,
         sgprs=48,
         flops=float(14 * elements),

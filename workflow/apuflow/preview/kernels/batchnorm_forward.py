@@ -47,7 +47,7 @@ def per_activation_forward(facts: Facts) -> Profile:
     """``MIOpenBatchNormFwdTrainPerActivation``: one read and one write of the batch, eight vectors."""
     n, hw = facts.define("MIO_BN_N"), facts.integer("c_stride")
     channels, waves, groups = facts.grid[0], facts.waves_per_group, facts.workgroups
-    shape = pixels_of(hw, 64 * waves, waves)
+    shape = pixels_of(hw, waves)
     spilled, early = spills(n)
     # Where n - 1 is a power of two, the reciprocal of the sample count needs less.
     plain = 0 if n > 1 and (n - 1) & (n - 2) == 0 else 1
@@ -58,17 +58,17 @@ def per_activation_forward(facts: Facts) -> Profile:
             f"wt1 s{(7 if n > 1 else 6) + n * (2 if n > 16 else 1) + 2 * plain} v{(14 if n > 16 else 7) + n}"
         )
     one = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
-    for lanes in shape:
-        one += block("v2 s1 br1") + block("s3 br1") + block("st1") * early
+    waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
+    for lanes, many in shape.items():
+        one += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
         if lanes:
-            waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
-            one += block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
-            one += block(f"ld{4 + n} st{4 + n}") + block("ld1 wt1") * spilled
-            one += block("st1") * (spilled - early)
+            work = block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
+            work += block(f"ld{4 + n} st{4 + n}") + block("ld1 wt1") * spilled
+            one += (work + block("st1") * (spilled - early)) * many
     counts = one * groups
-    active = [lanes for lanes in shape if lanes]
-    spans = sum(span_lines(4 * lanes, 4 * hw) for lanes in active) / len(active)
-    visits = float(len(active) * groups)
+    passes = sum(many for lanes, many in shape.items() if lanes)
+    spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
+    visits = float(passes * groups)
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
@@ -102,7 +102,7 @@ def per_activation_forward(facts: Facts) -> Profile:
             )  # fmt: skip
     if spilled:
         # A register of a wavefront lies in 256 consecutive bytes; lanes without work leave theirs alone.
-        touched = sum(-(-lanes // 16) for lanes in active) * groups
+        touched = sum(-(-lanes // 16) * many for lanes, many in shape.items()) * groups
         first = early * groups * waves
         written = first * 4 + (spilled - early) * touched
         streams.append(
@@ -135,7 +135,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         counts=counts,
         streams=tuple(streams),
         code_bytes=500.0 + 92.0 * n + 8.0 * 2 * spilled,
-        rounds=(2.0 + spilled) * len(active) / waves,
+        rounds=(2.0 + spilled) * passes / waves,
         walk_rounds=1.0 + pages / 8,
         scalar_rounds=2.0,
         vgprs=min(256, 12 + 5 * n),

@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.sample import sampled_waves
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
 
 _SAMPLE = 48
+_MOST_WAVES = 8192
+"""Wavefronts of a launch that are looked at; of more, as many stand for all."""
 
 Ints = NDArray[np.int64]
 
@@ -58,7 +61,8 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     """Instructions, loads and their lines of ``pixels`` work-items."""
     oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels = shape
     plane = h * w
-    gid = np.arange(-(-pixels // 64) * 64, dtype=np.int64).reshape(-1, 64)
+    waves = -(-pixels // 64)
+    gid = sampled_waves(waves, _MOST_WAVES)[:, None] * 64 + np.arange(64, dtype=np.int64)
     live = gid < pixels
     channel, rest = gid // plane, gid % plane
     row, column = rest // w + ph, rest % w + pw
@@ -97,7 +101,8 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
             fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
             seen = int((some.any(axis=1)).sum())
             accesses += trips * float(fresh.sum()) / max(1, seen)
-    return counts, loads, accesses
+    whole = waves / size
+    return counts * whole, loads * whole, accesses * whole
 
 
 def col2im(facts: Facts) -> Profile:

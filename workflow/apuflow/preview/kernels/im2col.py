@@ -3,12 +3,11 @@
 Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of one
 channel into LDS (zeros outside the image), then writes the columns of its output tile.
 
-gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``, which the
-compiler uses to
-divide the workgroup's number by ``NUM_IM_BLKS_X`` when ``NUM_IM_BLKS`` fits 8 bits: it shifts by the
-number of the
-register (2) instead of its content. Images wider than 32 outputs then run with wrong tile coordinates,
-most workgroups outside the image. ``_tile`` does what gem5 does, since the preview predicts gem5.
+gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``: it takes the
+instruction's second word for the first operand. The compiler uses them for some divisions of the workgroup's
+number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images wider than 32 outputs run with wrong
+tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5 does, since the preview
+predicts gem5.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.kernels.im2col_small import CHANNELS, small_planes
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
-
-TILE_X, TILE_Y = 32, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,43 @@ _ONE_STRIDED = _Blocks(
 )  # fmt: skip
 
 
+def _divided_by_words(across: int) -> bool:
+    """Whether the compiler's signed 8-bit division by ``across``, no power of two, selects no byte.
+
+    It multiplies by 2**(8 + shift) / across, rounded up, and shifts right by 8 + shift. A shift of 8 alone is
+    the selection of the second byte, and a multiplier over 127 needs an addition that selects it as well.
+    """
+    most = 127 - 128 % across
+    shift = 0
+    while 1 << (8 + shift) <= most * (across - (1 << (8 + shift)) % across):
+        shift += 1
+    return shift > 0 and -(-(1 << (8 + shift)) // across) < 128
+
+
+OUTSIDE = 1 << 20
+"""A row of tiles that no image has."""
+
+
 def _tile(number: int, across: int, blocks: int) -> tuple[int, int]:
-    """Tile column and row of workgroup ``number`` of a channel, as gem5 computes them (module docstring)."""
-    if across == 1 or blocks > 127:
+    """Tile column and row of workgroup ``number`` of a channel, as gem5 computes them (module docstring).
+
+    A power of two shifts by the second word's low bits, 2. The addition gives over 1500, or 200 after its
+    further shift: up to 127 tiles, three or more in a row, none has outputs there.
+    """
+    if across in (1, blocks) or blocks > 127:
         return number % across, number // across
-    row = number >> 2 if across & (across - 1) == 0 else 1537
+    if across & (across - 1) == 0:
+        row = number >> 2
+    elif _divided_by_words(across):
+        row = number // across
+    else:
+        row = OUTSIDE
     return number - row * across, row
+
+
+def _tile_size(facts: Facts) -> tuple[int, int]:
+    """Outputs of a tile across and down: 32 x 8, less where their inputs would not fit the LDS."""
+    return facts.define("TILE_SZ_X"), facts.define("TILE_SZ_Y")
 
 
 @dataclass(slots=True)
@@ -76,16 +104,24 @@ class _Sum:
     store_lines: float = 0.0
     active: int = 0
 
+    def add(self, other: _Sum, times: int) -> None:
+        """Another sum, so many times."""
+        self.counts += other.counts * times
+        self.load_lines += other.load_lines * times
+        self.store_lines += other.store_lines * times
+        self.active += other.active * times
+
 
 def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
     h, w, kh, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     lds = facts.define("LOCAL_MEM_SIZE")
-    columns = (TILE_X - 1) * sw + kw
-    out_columns = min(TILE_X, ow - TILE_X * x)
-    out_rows = min(TILE_Y, oh - TILE_Y * y)
-    top, left = TILE_Y * y * sh, TILE_X * x * sw
+    wide, high = _tile_size(facts)
+    columns = (wide - 1) * sw + kw
+    out_columns = min(wide, ow - wide * x)
+    out_rows = min(high, oh - high * y)
+    top, left = high * y * sh, wide * x * sw
     for wave in range(4):
         first = 64 * wave
         counts = block(blocks.head)
@@ -114,7 +150,7 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
                 counts += block("s2 v2 br1", lanes) * (2 * kh) + block("br1") * kh
                 counts += block("lr1 v7 s2 wt1 st1 br1", lanes) * (kh * kw)
                 if out_columns == ow:  # whole rows: the lanes' outputs follow each other in memory
-                    lines = span_lines(4 * lanes, gcd(256, 4 * oh * ow, 4 * TILE_Y * ow))
+                    lines = span_lines(4 * lanes, gcd(256, 4 * oh * ow, 4 * high * ow))
                 else:
                     lines = max(1.0, lanes / out_columns) * span_lines(4 * min(lanes, out_columns), 4 * ow)
                 total.store_lines += kh * kw * lines
@@ -142,6 +178,21 @@ def _columns_inside(
     return inside, lines
 
 
+def _side(first: int, span: int, pad: int, size: int, step: int) -> int | str | tuple[str, int]:
+    """What matters of a tile's inputs along one side: where they start, but not for tiles wholly inside the
+    image, which differ in the alignment of their lines alone, nor for those wholly outside.
+
+    Args:
+        first: first input of the tile, with the padding before the image. span: inputs. pad, size: of the
+            image. step: elements from one input to the next.
+    """
+    if first + span <= pad or first >= size + pad:
+        return "outside"
+    if first >= pad and first + span <= size + pad:
+        return "inside", (first - pad) * step % 16
+    return first
+
+
 @lru_cache(maxsize=4096)
 def _channel(
     kernel: str,
@@ -151,20 +202,35 @@ def _channel(
     across: int,
     tiles: int,
 ) -> tuple[_Sum, tuple[int, ...]]:
-    """All tiles of one channel, and which of them have outputs."""
+    """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    total, active = _Sum(), []
+    h, w, kh, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
+    oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
+    sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
+    wide, high = _tile_size(facts)
+    columns = (wide - 1) * sw + kw
+    rows = -(-facts.define("LOCAL_MEM_SIZE") // columns)
+    alike: dict[object, list[tuple[int, int, int]]] = {}
     for number in range(tiles):
         x, y = _tile(number, across, tiles)
-        before = total.active
-        _group(facts, blocks, x, y, total)
-        if total.active > before:
-            active.append(number)
-    return total, tuple(active)
+        outputs = max(0, min(wide, ow - wide * x)), max(0, min(high, oh - high * y))
+        sides = _side(wide * x * sw, columns, pw, w, 1), _side(high * y * sh, rows, ph, h, w)
+        alike.setdefault((outputs if all(outputs) else 0, sides), []).append((number, x, y))
+    total, active = _Sum(), []
+    for members in alike.values():
+        one = _Sum()
+        _group(facts, blocks, *members[0][1:], one)
+        total.add(one, len(members))
+        if one.active:
+            active += [number for number, _, _ in members]
+    return total, tuple(sorted(active))
 
 
 def im2col(facts: Facts) -> Profile:
-    """Tiles of 32 x 8 outputs of one channel per workgroup, or small planes of four channels each."""
+    """Tiles of one channel per workgroup, or small planes of four channels each.
+
+    Where no tile has outputs (``_tile``) the kernel accesses no memory: it has no streams.
+    """
     if facts.define("NUM_CH_PER_WG") == CHANNELS and "EXTREME_LARGE" not in definitions(facts.arguments):
         return small_planes(facts)
     if facts.define("NUM_CH_PER_WG") != 1 or "EXTREME_LARGE" in definitions(facts.arguments):
@@ -185,7 +251,7 @@ def im2col(facts: Facts) -> Profile:
     image = channels * facts.integer("image_h") * facts.integer("image_w")
     written = total.store_lines * channels
     pages = max(1.0, written * 64 / 4096)
-    row = TILE_Y * facts.integer("column_w") * 4
+    row = _tile_size(facts)[1] * facts.integer("column_w") * 4
     sharing = float(min(len(active), across * max(1, 4096 // row)))
     streams = (
         Stream(
@@ -211,17 +277,19 @@ def im2col(facts: Facts) -> Profile:
         ),
     )
     plane = facts.integer("column_h") * facts.integer("column_w") * 4
-    busy = max(1, len(active)) * channels * 4
+    busy = (len(active) or tiles) * channels * 4
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=4,
         counts=counts,
-        streams=streams,
+        streams=streams if active else (),
         code_bytes=1050.0,
         rounds=counts.loads / busy,
         walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
         store_rounds=counts.stores / busy,
-        active=tuple(channel * tiles + tile for channel in range(channels) for tile in active),
+        active=()
+        if len(active) == tiles
+        else tuple(channel * tiles + tile for channel in range(channels) for tile in active),
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,

@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.sample import sampled_waves
 from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
 
 Lanes = NDArray[np.bool_]
+_MOST_WAVES = 1024
+"""Wavefronts of a plane that are looked at; of more, as many stand for all."""
 
 
 def _where(lanes: Lanes, text: str) -> Counts:
@@ -81,15 +84,11 @@ def _store_test(k: int, tall: int) -> str:
 def _plane(shape: _Geometry) -> _Plane:
     """Instructions and accesses of one (image, channel) plane."""
     kh, kw, sh, sw, ph, pw, h, w, oh, ow, tall, g0, g1, across, down, waves, maximum = shape
-    local = np.arange(waves * 64)
-    real = (local < g0 * g1).reshape(waves, 64)
-    x = np.concatenate(
-        [(local % g0 + gx * g0).reshape(waves, 64) for gx in range(across) for _ in range(down)]
-    )
-    y = np.concatenate(
-        [(local // g0 + gy * g1).reshape(waves, 64) for _ in range(across) for gy in range(down)]
-    )
-    real = np.tile(real, (across * down, 1))
+    chosen = sampled_waves(across * down * waves, _MOST_WAVES)[:, None]
+    group, local = chosen // waves, chosen % waves * 64 + np.arange(64)
+    real = local < g0 * g1
+    x = local % g0 + group // down * g0
+    y = local // g0 + group % down * g1
     size = len(x)
     top = y * tall
     share = float(real.sum()) / size
@@ -138,7 +137,8 @@ def _plane(shape: _Geometry) -> _Plane:
         counts += _where(lanes, f"v{work} st1" + (" wt2" if k == 0 else ""))
         stores += float(lanes.any(axis=1).sum())
         store_lines += distinct_lines((top + k) * ow + x, lanes)
-    return _Plane(counts, loads, lines, stores, store_lines)
+    whole = across * down * waves / size
+    return _Plane(counts * whole, loads * whole, lines * whole, stores * whole, store_lines * whole)
 
 
 def pooling_forward(facts: Facts) -> Profile:
