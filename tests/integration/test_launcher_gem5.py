@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import needs
 import pytest
 
 from analysis.kernels import kernel_table
@@ -43,7 +44,7 @@ Direction = Literal["fwd", "bwd"]
 def gem5() -> Gem5:
     named = os.environ.get("APUFLOW_TEST_GEM5")
     if not named:
-        pytest.skip("APUFLOW_TEST_GEM5 does not name a gem5.opt")
+        needs.GEM5.skip()
     binary = Path(named).resolve()
     return Gem5(binary=binary, script=binary.parents[2] / "configs" / "example" / "apu_se.py")
 
@@ -130,7 +131,7 @@ def run(
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run."""
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
     if not kernels.is_dir() and any(launch.gemm is None for launch in found):
-        pytest.skip("APUFLOW_TEST_MIOPEN does not name MIOpen's src/kernels")
+        needs.MIOPEN.skip()
     compiler = host_compiler(code_object=4)
     objects = kernel_objects(found, gfx, compiler, kernels)
     build_kernel_objects(objects.values(), compiler, kernels, project)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
+import needs
 
 from apuflow.launcher.build import GUEST, build_launcher, sources
 
@@ -75,10 +74,7 @@ def run(
 
 
 def compiler() -> str:
-    found = shutil.which("gcc") or shutil.which("cc")
-    if found is None:
-        pytest.skip("no C compiler on this machine")
-    return found
+    return needs.C_COMPILER.required_program()
 
 
 @functools.cache

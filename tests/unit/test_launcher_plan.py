@@ -16,8 +16,7 @@ from apuflow.errors import ConfigError, EngineError
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import GuestRun, guest_runs, kernel_source, kernel_sources
 from apuflow.miopen import Launch, Row, launches
-
-DEVICE_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
+from apuflow.miopen.compiler import Compiler
 
 
 def plan(
@@ -210,11 +209,9 @@ def test_packing_by_hand(tmp_path: Path) -> None:
     assert arguments[64:72] == bytes.fromhex("f168e388b5f8e43e")  # 1e-5
 
 
-def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
+def test_stand_in_compiles_and_takes_these_arguments(clang: Compiler, tmp_path: Path) -> None:
     """The compiler's own layout of sgemm's arguments holds what we pass, on every transpose."""
-    clang = shutil.which("clang-15") or shutil.which("clang")
-    if clang is None or not DEVICE_LIBRARIES.exists():
-        pytest.skip("no clang with ROCm device libraries on this machine")
+    [libraries] = [word for word in clang.command if word.startswith("--rocm-device-lib-path=")]
     for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
         found: tuple[Launch, ...] = tuple(
             launch
@@ -236,10 +233,10 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
             flags += [
                 "-Wall",
                 "-Werror",
-                f"--rocm-device-lib-path={DEVICE_LIBRARIES}",
+                libraries,
                 *source.arguments.split(),
             ]
-            command = [clang, *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
+            command = [clang.command[0], *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
             subprocess.run(command, check=True)
         for planned in guest_runs(
             found, device="gfx801", launcher=built(), objects=objects, directory=tmp_path / name

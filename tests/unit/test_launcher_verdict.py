@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from apuflow.launcher.defects import suspects
 from apuflow.launcher.engine import kernel_run, point_launches
 from apuflow.launcher.plan import kernel_sources
 from apuflow.launcher.verdict import KernelJudge
+from apuflow.miopen.compiler import Compiler
 
 OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
-ASSEMBLER = "clang-15"
 
 
 @pytest.fixture
@@ -106,13 +105,11 @@ def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> Non
     assert "NumPy has no reference for MIOpenBatchNormFwdTrainSpatial" in (results.note or "")
 
 
-def assembled(tmp_path: Path, *instructions: str) -> Path:
-    if shutil.which(ASSEMBLER) is None:
-        pytest.skip(f"{ASSEMBLER} is not installed")
+def assembled(clang: Compiler, tmp_path: Path, *instructions: str) -> Path:
     source, target = tmp_path / "kernel.s", tmp_path / "kernel.o"
     source.write_text("kernel:\n" + "".join(f"  {line}\n" for line in (*instructions, "s_endpgm")))
-    command = [ASSEMBLER, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-c", str(source), "-o", str(target)]
-    subprocess.run(command, check=True)
+    command = [clang.command[0], "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-c", str(source)]
+    subprocess.run([*command, "-o", str(target)], check=True)
     return target
 
 
@@ -127,7 +124,7 @@ def assembled(tmp_path: Path, *instructions: str) -> Path:
     ],
 )
 def test_instruction_that_gem5_executes_wrongly(
-    instruction: str, named: str, right_in: str | None, tmp_path: Path
+    instruction: str, named: str, right_in: str | None, clang: Compiler, tmp_path: Path
 ) -> None:
     harmless = (
         "s_mov_b64 s[4:5], 1",
@@ -135,17 +132,17 @@ def test_instruction_that_gem5_executes_wrongly(
         "v_cmp_gt_u16 vcc, v0, v1",
         "s_mov_b32 s4, 0xfff",
     )
-    [found] = suspects([assembled(tmp_path, *harmless, instruction)], "gfx801", "v23.0")
+    [found] = suspects([assembled(clang, tmp_path, *harmless, instruction)], "gfx801", "v23.0")
     assert found.startswith(named)
     if right_in is not None:
-        assert suspects([assembled(tmp_path, *harmless, instruction)], "gfx801", right_in) == ()
+        assert suspects([assembled(clang, tmp_path, *harmless, instruction)], "gfx801", right_in) == ()
 
 
-def test_sound_instructions_are_not_named(tmp_path: Path) -> None:
+def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> None:
     sound = (
         "s_mov_b64 s[4:5], -1",
         "v_lshrrev_b32 v1, 16, v0",
         "flat_load_dword v1, v[2:3]",
         "v_cvt_f32_f16 v1, v0",
     )
-    assert suspects([assembled(tmp_path, *sound)], "gfx801", "v23.0") == ()
+    assert suspects([assembled(clang, tmp_path, *sound)], "gfx801", "v23.0") == ()
