@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import needs
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +23,14 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped, but the gate requires it: {report.longrepr}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Last of all: what was not tested for want of which tool, and the command that installs it."""
+    reports = [report for report in terminalreporter.stats.get("skipped", ()) if report.longrepr]
+    reasons = [str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports]
+    for line in needs.summary(reasons):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import needs
 import pytest
 
 INTEGRATION = Path(__file__).resolve().parents[1] / "integration"
@@ -82,7 +83,7 @@ def two(project_copy: Gem5Project) -> Gem5Project:
 def mounted() -> Iterator[Callable[..., Path]]:
     """Mounts a small file system at a directory (``size=1m``, ``ro`` ...); root alone can."""
     if os.getuid() != 0:
-        pytest.skip("mounting a file system needs root")
+        needs.MOUNT.skip()
     places: list[Path] = []
 
     def mount(place: Path, options: str, source: Path | None = None) -> Path:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import docker_daemon
+import needs
 import pytest
 from standins.repositories import behave, make_gem5
 
@@ -193,7 +194,7 @@ def daemon() -> Iterator[docker_daemon.Daemon]:
     """A daemon that can be started again."""
     daemon = docker_daemon.start(own_containerd=True)
     if daemon is None:
-        pytest.skip("needs root, dockerd and containerd")
+        needs.DOCKER.skip()
     yield daemon
     daemon.stop()
 

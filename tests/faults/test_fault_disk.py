@@ -18,7 +18,6 @@ from apuflow.campaign import Campaign
 from apuflow.containers import HostEngine
 from apuflow.core.errors import ApuflowError
 from apuflow.miopen import kernel_rows
-from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
 from apuflow.steps import logged
@@ -89,7 +88,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
         ),
         "kernel object": (
             lambda: compile_object(
-                row, "gfx801", host_compiler(), STANDINS / "miopen/src/kernels", place / "k/softmax.o"
+                row, "gfx801", repositories.clang(), STANDINS / "miopen/src/kernels", place / "k/softmax.o"
             ),
             place / "k/softmax.o",
         ),
@@ -137,9 +136,8 @@ def test_a_build_whose_disk_fills_up_leaves_no_record(tmp_path: Path, mounted: C
 
     def build() -> object:
         # scons is found as a program; the stand-in's own is not on every PATH
-        environment = repositories.path_with_scons()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PATH", environment)
+            patch.setenv("PATH", repositories.environment()["PATH"])
             return build_gem5(
                 source,
                 "GCN3_X86",

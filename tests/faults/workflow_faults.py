@@ -22,11 +22,10 @@ class Workflow:
 
     def __init__(self, project: Gem5Project, *arguments: str) -> None:
         self.project = project
-        environment = {**os.environ, "PATH": repositories.path_with_scons()}
         self.process = subprocess.Popen(
             [str(SNAKEMAKE), "--cores", "2", *arguments],
             cwd=project.root,
-            env=environment,
+            env=repositories.environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

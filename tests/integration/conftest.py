@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import needs
 import pytest
 from docker_daemon import Daemon, answers, load_base, start
 
@@ -18,7 +19,7 @@ def docker_url() -> Iterator[str]:
             return
     daemon = start()
     if daemon is None:
-        pytest.skip("no Docker daemon, and none can be started (needs root and dockerd)")
+        needs.DOCKER.skip()
     yield daemon.url
     daemon.stop()
 
@@ -34,6 +35,6 @@ def own_daemon() -> Iterator[Daemon]:
     """A daemon that a test may stop."""
     daemon = start()
     if daemon is None:
-        pytest.skip("needs root and dockerd")
+        needs.DOCKER.skip()
     yield daemon
     daemon.stop()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import docker.errors
+import needs
 import requests.exceptions
 
 import docker
@@ -81,7 +82,7 @@ def start(*, own_containerd: bool = False) -> Daemon | None:
     Args:
         own_containerd: containerd is a service of its own, as distributions install it, and outlives dockerd.
     """
-    if os.getuid() != 0 or shutil.which("dockerd") is None:
+    if os.getuid() != 0 or needs.DOCKER.program() is None:
         return None
     directory = Path(tempfile.mkdtemp(prefix="apuflow-dockerd-", dir="/var/tmp"))
     containerd = _launch_containerd(directory) if own_containerd else None

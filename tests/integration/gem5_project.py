@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -13,9 +12,6 @@ from typing import Any
 import yaml
 from standins import repositories
 
-from apuflow.miopen import Row
-from apuflow.miopen.compiler import host_compiler
-from apuflow.miopen.objects import compile_object
 from apuflow.toolset import Toolset
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -46,7 +42,7 @@ class Gem5Project:
             capture_output=True,
             text=True,
             timeout=600,
-            env={**os.environ, "PATH": repositories.path_with_scons(), **environment},
+            env={**repositories.environment(), **environment},
         )
 
     def records(self, workload: str = "softmax_fwd", engine: str = "gem5") -> list[Path]:
@@ -73,9 +69,6 @@ def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
         site = {"dnnmark": {"build": str(directory / "build")}, **site}
     miopen = upstream / "miopen"
     shutil.copytree(STANDINS / "miopen", miopen)
-    if site["engine"] != "host":  # the image's stand-in clang-ocl hands this out
-        kernels, row = miopen / "src/kernels", Row("MIOpenSoftmax.cl", " -DNUM_BATCH=1 -DRUN_FORWARD=1")
-        compile_object(row, "gfx801", host_compiler(), kernels, kernels / "standin-gfx801.o")
     mirrors = {"gem5": str(gem5.path), "gem5_resources": str(resources.path)}
     given = {"miopen_source": str(miopen), "mirrors": mirrors, **site}
     (root / "configs/site.yaml").write_text(yaml.safe_dump(given))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import needs
 import pytest
 from standins.repositories import make_gem5
 
@@ -27,12 +28,12 @@ pytestmark = pytest.mark.engine
 def small(tmp_path: Path) -> Iterator[Path]:
     """A file system of 4 MiB."""
     if os.getuid() != 0:
-        pytest.skip("mounting a file system needs root")
+        needs.MOUNT.skip()
     place = tmp_path / "small"
     place.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], check=False)
     if done.returncode != 0:
-        pytest.skip("cannot mount a tmpfs here")
+        needs.MOUNT.skip()
     yield place
     subprocess.run(["umount", "--lazy", place], check=True)
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import needs
 import pytest
 from kernel_builds import compiled
 
@@ -44,7 +45,7 @@ Direction = Literal["fwd", "bwd"]
 def gem5() -> Gem5:
     named = os.environ.get("APUFLOW_TEST_GEM5")
     if not named:
-        pytest.skip("APUFLOW_TEST_GEM5 does not name a gem5.opt")
+        needs.GEM5.skip()
     binary = Path(named).resolve()
     return Gem5(binary=binary, script=binary.parents[2] / "configs" / "example" / "apu_se.py")
 
@@ -131,7 +132,7 @@ def run(
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run."""
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
     if not kernels.is_dir() and any(launch.gemm is None for launch in found):
-        pytest.skip("APUFLOW_TEST_MIOPEN does not name MIOpen's src/kernels")
+        needs.MIOPEN.skip()
     paths = compiled(found, gfx, kernels, project)
     launcher, data = project / "launcher", project / "mmap.bin"
     build_launcher("gcc", launcher)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 from kernel_builds import compiled
 
@@ -52,7 +53,7 @@ def run() -> Iterator[Run]:
     """Runs the layer's kernel on the real gem5, with changes; returns its record, published or not."""
     named = os.environ.get("APUFLOW_TEST_GEM5")
     if not named:
-        pytest.skip("APUFLOW_TEST_GEM5 does not name a gem5.opt")
+        needs.GEM5.skip()
     binary = Path(named).resolve()
     directory = Path(tempfile.mkdtemp(prefix=".gem5-test-", dir=ROOT))
     found = launches(parse(LAYER), "fwd", 4)

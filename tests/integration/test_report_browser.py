@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
@@ -19,7 +19,7 @@ from analysis.report import SweepDescription, render
 
 pytestmark = pytest.mark.browser
 
-BROWSER = os.environ.get("APUFLOW_TEST_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
+BROWSER = os.environ.get("APUFLOW_TEST_BROWSER") or needs.BROWSER.program()
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -53,7 +53,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if BROWSER is None:
-        pytest.skip("no chromium: set APUFLOW_TEST_BROWSER or install it")
+        needs.BROWSER.skip()
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         profile = tmp_path_factory.mktemp("profile")

@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuflow.core.errors import EngineError
+
+from apuflow.miopen.compiler import Compiler, host_compiler
+
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
+CLANG = HERE / "clang"
 SIZES = (1, 2, 4, 16, 64)
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "stand-in",
@@ -82,6 +87,17 @@ def behave(binary: Path, behaviours: Mapping[str, str]) -> None:
     )
 
 
-def path_with_scons() -> str:
-    """A PATH on which the stand-in scons is found first."""
-    return f"{HERE / 'bin'}:{os.environ['PATH']}"
+def clang() -> Compiler:
+    """This machine's clang with an AMDGPU target; where it has none, the stand-in."""
+    try:
+        return host_compiler()
+    except EngineError:
+        return host_compiler(str(CLANG / "clang-15"), CLANG / "bitcode")
+
+
+def environment() -> dict[str, str]:
+    """This process's environment with the stand-ins of gem5's build tools, and clang's where it is needed."""
+    compiler = Path(clang().command[0])
+    programs = [HERE / "bin", *([CLANG] if compiler.parent == CLANG else [])]
+    found = {**os.environ, "PATH": ":".join([*map(str, programs), os.environ["PATH"]])}
+    return {**found, "HIP_DEVICE_LIB_PATH": str(CLANG / "bitcode")} if CLANG in programs else found

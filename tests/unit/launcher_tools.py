@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -12,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+import needs
 
 from apuflow.launcher.build import GUEST, build_launcher, sources
 from apuflow.launcher.dispatch import Contents, DispatchList
@@ -111,10 +110,7 @@ def run(
 
 
 def compiler() -> str:
-    found = shutil.which("gcc") or shutil.which("cc")
-    if found is None:
-        pytest.skip("no C compiler on this machine")
-    return found
+    return needs.C_COMPILER.required_program()
 
 
 @functools.cache

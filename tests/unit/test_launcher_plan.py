@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -15,10 +14,9 @@ from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import parse
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import GuestRun, guest_run, kernel_source
-from apuflow.miopen import Row, launches
+from apuflow.miopen import Launch, Row, launches
+from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.rocm_4_0_1.gemm import stand_in
-
-DEVICE_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 
 
 def plan(name: str, direction: Literal["fwd", "bwd"], directory: Path, *, data_bytes: int = 0) -> GuestRun:
@@ -157,19 +155,15 @@ def test_packing_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert arguments[64:72] == bytes.fromhex("f168e388b5f8e43e")  # 1e-5
 
 
-def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
+def test_stand_in_compiles_and_takes_these_arguments(clang: Compiler, tmp_path: Path) -> None:
     """The compiler's own layout of sgemm's arguments holds what we pass, on every transpose."""
-    clang = shutil.which("clang-15") or shutil.which("clang")
-    if clang is None or not DEVICE_LIBRARIES.exists():
-        pytest.skip("no clang with ROCm device libraries on this machine")
-    cases: tuple[tuple[str, Literal["fwd", "bwd"]], ...] = (
-        ("fc", "fwd"),
-        ("fc", "bwd"),
-        ("conv", "fwd"),
-        ("conv", "bwd"),
-    )
-    for name, direction in cases:
-        found = [launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm]
+    [libraries] = [word for word in clang.command if word.startswith("--rocm-device-lib-path=")]
+    for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
+        found: tuple[Launch, ...] = tuple(
+            launch
+            for launch in launches(parse(LAYERS[name]), direction, 4)
+            if launch.gemm  # type: ignore[arg-type]
+        )
         objects = {}
         for index, source in enumerate(source_rows(found)):
             objects[source] = tmp_path / f"{name}-{direction}-{index}.o"
@@ -185,10 +179,10 @@ def test_stand_in_compiles_and_takes_these_arguments(tmp_path: Path) -> None:
             flags += [
                 "-Wall",
                 "-Werror",
-                f"--rocm-device-lib-path={DEVICE_LIBRARIES}",
+                libraries,
                 *source.arguments.split(),
             ]
-            command = [clang, *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
+            command = [clang.command[0], *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
             subprocess.run(command, check=True)
         planned = guest_run(found, device="gfx801", objects=objects)
         done = run(built(), "--check", written(planned, tmp_path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import get_args
@@ -17,10 +16,10 @@ from apuflow.launcher import verdict
 from apuflow.launcher.defects import DefectName, suspects
 from apuflow.launcher.engine import kernel_run, point_launches
 from apuflow.launcher.verdict import KernelJudge
+from apuflow.miopen.compiler import Compiler
 from apuflow.options import RELEASES
 
 OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
-ASSEMBLER = "clang-15"
 ROOT = Path(__file__).parents[2]
 
 
@@ -109,13 +108,11 @@ def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> Non
     assert "NumPy has no reference for MIOpenBatchNormFwdTrainSpatial" in (results.note or "")
 
 
-def assembled(tmp_path: Path, *instructions: str) -> Path:
-    if shutil.which(ASSEMBLER) is None:
-        pytest.skip(f"{ASSEMBLER} is not installed")
+def assembled(clang: Compiler, tmp_path: Path, *instructions: str) -> Path:
     source, target = tmp_path / "kernel.s", tmp_path / "kernel.o"
     source.write_text("kernel:\n" + "".join(f"  {line}\n" for line in (*instructions, "s_endpgm")))
-    command = [ASSEMBLER, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-c", str(source), "-o", str(target)]
-    subprocess.run(command, check=True)
+    command = [clang.command[0], "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-c", str(source)]
+    subprocess.run([*command, "-o", str(target)], check=True)
     return target
 
 
@@ -135,7 +132,7 @@ def assembled(tmp_path: Path, *instructions: str) -> Path:
     ],
 )
 def test_instruction_that_gem5_executes_wrongly(
-    instruction: str, named: str, gcn3: str, vega: str, tmp_path: Path
+    instruction: str, named: str, gcn3: str, vega: str, clang: Compiler, tmp_path: Path
 ) -> None:
     """``gcn3``, ``vega``: the last release that does, as docs/gem5-kernels.md has read in gem5's sources."""
     harmless = (
@@ -144,7 +141,7 @@ def test_instruction_that_gem5_executes_wrongly(
         "v_cmp_gt_u16 vcc, v0, v1",
         "s_mov_b32 s4, 0xfff",
     )
-    built = assembled(tmp_path, *harmless, instruction)
+    built = assembled(clang, tmp_path, *harmless, instruction)
     wrong = {"GCN3_X86": [], "VEGA_X86": []}
     for name in RELEASES:
         release = load_release(name, ROOT)
@@ -158,11 +155,11 @@ def test_instruction_that_gem5_executes_wrongly(
     }
 
 
-def test_sound_instructions_are_not_named(tmp_path: Path) -> None:
+def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> None:
     sound = (
         "s_mov_b64 s[4:5], -1",
         "v_lshrrev_b32 v1, 16, v0",
         "flat_load_dword v1, v[2:3]",
         "v_cvt_f32_f16 v1, v0",
     )
-    assert suspects([assembled(tmp_path, *sound)], "gfx801", get_args(DefectName)) == ()
+    assert suspects([assembled(clang, tmp_path, *sound)], "gfx801", get_args(DefectName)) == ()

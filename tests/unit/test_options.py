@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import apu_se_sources
+import needs
 import pytest
 
 from apuflow import options
@@ -79,7 +80,7 @@ def test_ignored_options_are_those_that_nothing_reads(upstream: Any, release: st
 
 
 @pytest.mark.gem5
-@pytest.mark.skipif("APUFLOW_TEST_GEM5" not in os.environ, reason="needs a gem5 clone with its tags")
+@pytest.mark.skipif("APUFLOW_TEST_GEM5" not in os.environ, reason=needs.GEM5.reason)
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_recorded_options_are_those_of_the_sources(upstream: Any, release: str) -> None:
     repository = os.environ["APUFLOW_TEST_GEM5"]

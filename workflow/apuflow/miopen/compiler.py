@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -57,7 +58,8 @@ def host_compiler(
 
     Args:
         clang: the program; None: the first of ``CLANGS`` that is there.
-        device_libraries: directory of ROCm's bitcode; None: the first of ``DEVICE_LIBRARIES`` that is there.
+        device_libraries: directory of ROCm's bitcode; None: what ``HIP_DEVICE_LIB_PATH`` names (clang's own
+            variable for it), else the first of ``DEVICE_LIBRARIES`` that is there.
         code_object: ABI version. 3 is what the runtime of ROCm 4.0 loads; 4 leaves xnack open, which the
             launcher without a runtime needs on gfx801.
 
@@ -68,14 +70,15 @@ def host_compiler(
     found = next((path for name in ([clang] if clang else CLANGS) if (path := shutil.which(name))), None)
     if found is None:
         raise EngineError("no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy)
-    places = [device_libraries] if device_libraries else DEVICE_LIBRARIES
+    named = device_libraries or os.environ.get("HIP_DEVICE_LIB_PATH")
+    places = [named] if named else DEVICE_LIBRARIES
     bitcode = next((Path(place) for place in places if (Path(place) / "ockl.bc").is_file()), None)
     if bitcode is None:
         raise EngineError(
             "ROCm's device libraries are missing",
             key="device_libraries",
-            value=str(device_libraries or ", ".join(DEVICE_LIBRARIES)),
-            remedy=remedy,
+            value=str(named or ", ".join(DEVICE_LIBRARIES)),
+            remedy=f"{remedy}; HIP_DEVICE_LIB_PATH may name their directory",
         )
     version = _output(found, "--version").partition("\n")[0]
     if "amdgcn" not in _output(found, "--print-targets"):

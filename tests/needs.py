@@ -1,0 +1,118 @@
+"""What tests need beyond Python, make and git. The one place that knows which Debian packages have it.
+
+``python3 tests/needs.py packages`` lists all packages; ``... programs`` those programs that this machine has.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a test cannot do without.
+
+    Args:
+        what: what is missing, after "no".
+        untested: what nobody has tested when it is missing.
+        packages: the Debian packages that bring it.
+        programs: the names under which it is looked for on the PATH, the best one first.
+        otherwise: how to get it, where a package is not enough or does not exist.
+    """
+
+    what: str
+    untested: str
+    packages: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    otherwise: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why a test is skipped."""
+        return f"no {self.what}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        install = f"apt-get install {' '.join(self.packages)}" if self.packages else ""
+        return ", ".join(filter(None, (install, self.otherwise)))
+
+    def program(self) -> str | None:
+        """Path of the first of its programs that is installed."""
+        return next((path for name in self.programs if (path := shutil.which(name))), None)
+
+    def skip(self) -> NoReturn:
+        """Skip the running test: this is not here."""
+        import pytest
+
+        pytest.skip(self.reason)
+
+    def required_program(self) -> str:
+        """Path of its program; the running test is skipped where there is none."""
+        return self.program() or self.skip()
+
+
+C_COMPILER = Need(
+    "C compiler",
+    "the program that starts kernels for the engine gem5-kernels",
+    ("gcc", "libc6-dev"),
+    ("gcc", "cc"),
+)
+CLANG = Need(
+    "clang with an AMDGPU target",
+    "compiling GPU kernels, and finding instructions that gem5 executes wrongly",
+    ("clang-15", "lld-15", "llvm-15", "rocm-device-libs"),
+    ("clang-15", "clang"),
+)
+DOCKER = Need(
+    "Docker daemon",
+    "builds and runs in containers",
+    ("docker.io", "debootstrap", "xz-utils"),
+    ("dockerd",),
+    "and run the tests as root, or start the daemon",
+)
+BROWSER = Need(
+    "browser",
+    "the report as a browser shows it",
+    ("chromium",),
+    ("chromium", "google-chrome"),
+    "or name one in APUFLOW_TEST_BROWSER",
+)
+MOUNT = Need("right to mount a file system", "full and read-only disks", otherwise="run the tests as root")
+GEM5 = Need("gem5", "everything on a real gem5", otherwise="name gem5.opt in APUFLOW_TEST_GEM5")
+MIOPEN = Need(
+    "sources of MIOpen",
+    "MIOpen's kernels on a real gem5",
+    otherwise="name its src/kernels in APUFLOW_TEST_MIOPEN",
+)
+NEEDS = (C_COMPILER, CLANG, DOCKER, BROWSER, MOUNT, GEM5, MIOPEN)
+
+
+def packages() -> list[str]:
+    """Debian packages with which nothing but the tests on gem5 is skipped."""
+    return [package for need in NEEDS for package in need.packages]
+
+
+def summary(reasons: Iterable[str]) -> Iterator[str]:
+    """What was not tested, a line for each need, from the reasons of all skipped tests."""
+    counts = Counter(reasons)
+    missing = [need for need in NEEDS if counts[need.reason]]
+    if missing:
+        yield "Not tested on this machine:"
+    for need in missing:
+        yield f"  {need.untested} ({counts[need.reason]} tests: {need.reason}). To test it: {need.remedy}"
+    if install := " ".join(package for need in missing for package in need.packages):
+        yield f"All of it, as root: apt-get install {install}"
+
+
+if __name__ == "__main__":
+    what = {
+        "packages": packages,
+        "programs": lambda: [name for need in NEEDS for name in need.programs if shutil.which(name)],
+    }
+    print(*what[sys.argv[1]]())
