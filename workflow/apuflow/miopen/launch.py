@@ -72,7 +72,6 @@ class Launch:
         layer: the layer's name (its kind where it has none).
         layer_kind: the section's name.
         direction: the pass that launches it, "fwd" or "bwd".
-        library: "miopen", or "rocblas" for a matrix product.
         program: MIOpen's source file; None for rocBLAS.
         arguments: compile arguments as in MIOpen's kernel cache, without ``-mcpu``; None for rocBLAS.
         kernel: name of the OpenCL kernel; "sgemm" for rocBLAS.
@@ -88,7 +87,6 @@ class Launch:
     layer: str
     layer_kind: str
     direction: Literal["fwd", "bwd"]
-    library: Literal["miopen", "rocblas"]
     program: str | None
     arguments: str | None
     kernel: str

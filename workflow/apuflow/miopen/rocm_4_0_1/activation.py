@@ -51,7 +51,6 @@ def launches(
             layer.name,
             layer.kind,
             direction,
-            "miopen",
             "MIOpenNeuron.cl",
             arguments(elements, mode),
             "MIOpenActiveFwdLite" if direction == "fwd" else "MIOpenActiveBwdLite",

@@ -159,7 +159,7 @@ def launches(
         )
         program = f"MIOpenBatchNorm{'FwdTrain' if forward else 'Bwd'}PerAct.cl"
     return tuple(
-        Launch(layer.name, layer.kind, direction, "miopen", program, compiled, name, grid, group, args)
+        Launch(layer.name, layer.kind, direction, program, compiled, name, grid, group, args)
         for name, args in kernels
     )
 

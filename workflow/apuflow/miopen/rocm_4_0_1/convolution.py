@@ -201,7 +201,6 @@ class _Convolution:
             layer.name,
             layer.kind,
             self.direction,
-            "miopen",
             program,
             arguments,
             kernel,

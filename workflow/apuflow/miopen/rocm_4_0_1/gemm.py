@@ -37,7 +37,6 @@ def gemm_launch(
         layer.name,
         layer.kind,
         direction,
-        "rocblas",
         None,
         None,
         "sgemm",

@@ -155,9 +155,7 @@ def launches(
             Arg("buffer", buffers.bottom_diff, elements, "out", "dx"),
             *floats(ratio=2 * params.alpha * params.beta / area, alpha=params.alpha, beta=params.beta),
         )
-    return (
-        Launch(layer.name, layer.kind, direction, "miopen", program, compiled, kernel, grid, group, args),
-    )
+    return (Launch(layer.name, layer.kind, direction, program, compiled, kernel, grid, group, args),)
 
 
 def _tiles(h: int, w: int, planes: int, tile: tuple[int, int, int, int]) -> Extent:

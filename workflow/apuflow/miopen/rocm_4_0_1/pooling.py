@@ -142,7 +142,6 @@ def launches(
             layer.name,
             layer.kind,
             direction,
-            "miopen",
             program,
             compiled,
             kernel,

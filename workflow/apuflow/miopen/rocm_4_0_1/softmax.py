@@ -69,7 +69,6 @@ def launches(
             layer.name,
             layer.kind,
             direction,
-            "miopen",
             "MIOpenSoftmax.cl",
             arguments(c, forward),
             "SoftmaxForward" if forward else "SoftmaxBackward",
