@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.core.errors import EngineError
-
 from apuflow.miopen.compiler import Compiler, host_compiler
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ channel into LDS (zeros outside the image), then writes the columns of its outpu
 gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``: it takes the
 instruction's second word for the first operand. The compiler uses them for some divisions of the workgroup's
 number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images wider than 32 outputs run with
-wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5 does, since the preview
-predicts gem5.
+wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5 does, since the
+preview predicts gem5.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Sum:
 
 
 def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
-    h, w, _, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
+    h, w, kh, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     lds = facts.define("LOCAL_MEM_SIZE")
