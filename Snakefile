@@ -12,14 +12,15 @@ Everything between sweep file and result is decided by apuflow.campaign; the rul
 
 import sys
 
-from apuflow import clock, paths, scheduling, stale_locks
-from apuflow.campaign import message_and_exit
-from apuflow.orders import books
+from apuflow.campaign import repairs
+from apuflow.campaign.campaign import message_and_exit
+from apuflow.campaign.rule_inputs import books
+from apuflow.core import paths
 
 registration = None
 if workflow.is_main_process:
-    registration = stale_locks.register()
-    clock.mend_times()
+    registration = repairs.register()
+    repairs.mend_times()
 campaign, orders = books()
 with message_and_exit():
     campaign.check_targets(sys.argv[1:])
@@ -39,7 +40,7 @@ onsuccess:
 
 onstart:
     if workflow.local_exec:
-        scheduling.without_rate_limit(workflow.scheduler)
+        repairs.without_rate_limit(workflow.scheduler)
     elif registration:
         registration.jobs_elsewhere()
     with message_and_exit():

@@ -25,10 +25,9 @@ from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
 from apuflow.miopen import Row, launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
-from apuflow.miopen.database import read_database
-from apuflow.miopen.extra import read_rows
-from apuflow.miopen.location import db_name
+from apuflow.miopen.database import db_name, read_database
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database, prepare_databases
+from apuflow.miopen.row_file import read_rows
 
 CU_COUNTS = (1, 2, 4, 8, 16, 32)
 GPUS = ("gfx801", "gfx803")

@@ -23,12 +23,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from apuflow.containers import DockerEngine, Engine, HostEngine, Limits, Mount
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import Expectation
-from apuflow.gem5.simulate import prepare, simulate
-from apuflow.gem5.simulation import Asked, Process, Simulation
-from apuflow.mmapfile import write_mmap
-from apuflow.toolchain import resolve_image
+from apuflow.prepare import resolve_image
+from apuflow.prepare.data_file import write_mmap
+from apuflow.run.attempt import prepare, simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Asked, Process, Simulation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from standins.repositories import make_gem5

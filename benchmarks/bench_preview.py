@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from apuflow.config import load_release
+from apuflow.configure import load_release
 from apuflow.core.record import ReleaseFacts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,7 +91,7 @@ def measure(title: str, many: int, repeat: int, table: Path) -> None:
 
 def against_gem5(table: Path) -> None:
     """Host seconds of recorded runs of gem5 and of predicting them all."""
-    from apuflow.preview.score import read_runs, score
+    from apuflow.study.score import read_runs, score
 
     real = sum(gem5_seconds(table))
     frame = read_runs(table)

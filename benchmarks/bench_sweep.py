@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from apuflow.config import load_sweep
-from apuflow.points import Point, points
+from apuflow.configure import load_sweep
+from apuflow.configure.points import Point, points
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPES = {

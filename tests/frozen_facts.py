@@ -17,13 +17,13 @@ from typing import Any
 import typer
 from pydantic import TypeAdapter
 
-# All names of the project that this file needs; nothing below imports more.
-from analysis.columns import layout
 from analysis.figures import FIGURES
-from apuflow import paths
-from apuflow.campaign import Campaign
+
+# All names of the project that this file needs; nothing below imports more.
+from analysis.tables.columns import layout
+from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
-from apuflow.config import (
+from apuflow.configure import (
     ENGINES,
     CommandFile,
     DnnmarkFile,
@@ -36,11 +36,12 @@ from apuflow.config import (
     release_names,
     sweep_names,
 )
+from apuflow.configure.catalogue import catalogue
+from apuflow.configure.identity import asked
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
-from apuflow.options import catalogue
-from apuflow.origin import asked
 
 FROZEN = Path(__file__).resolve().parent / "data/frozen"
 SEPARATOR = " = "

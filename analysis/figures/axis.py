@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.columns import MACHINE
+from analysis.tables.columns import MACHINE
 
 COMPUTE_UNITS = "num_compute_units"
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis.figures.axis import label, quantity
 from analysis.report.describe import Run
-from analysis.tables import columns
+from analysis.tables.tables import columns
 
 SHOWN = (
     *("gpu_cycles", "gpu_time", "ipc", "occupancy", "valu_utilization", "dram_utilization"),

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from analysis.figures.registry import FIGURES
-from analysis.records import COMPLETED
+from analysis.tables.records import COMPLETED
 from apuflow.core.record import BatchRecord, RunRecord, read
 
 _PROVENANCE = {

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from analysis.figures.axis import label
 from analysis.figures.selection import ENGINES, combine
-from analysis.metrics import METRICS
+from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
     SweepDescription,
@@ -24,7 +24,7 @@ from analysis.report.describe import (
     load_runs,
     summarise,
 )
-from analysis.tables import columns
+from analysis.tables.tables import columns
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
 

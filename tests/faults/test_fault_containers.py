@@ -22,16 +22,16 @@ import pytest
 from standins.repositories import behave, make_gem5
 
 import docker
-from analysis import tables
+from analysis.tables import tables
 from apuflow.containers import DockerEngine, Limits, Mount
-from apuflow.containers.identity import POINT, PROJECT
 from apuflow.core.errors import AnalysisError
+from apuflow.core.owner import POINT, PROJECT
 from apuflow.core.record import Status, read_run
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import Expectation
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.status import RunState, runs
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.status import RunState, runs
 
 pytestmark = pytest.mark.engine
 
@@ -158,7 +158,7 @@ def test_the_container_of_a_killed_owner_is_removed_by_the_next_start(make: Make
     packed = simulation.project / "simulation"
     packed.write_bytes(pickle.dumps(simulation))
     code = (
-        "import pickle, sys; from apuflow.gem5.simulate import simulate;"
+        "import pickle, sys; from apuflow.run.attempt import simulate;"
         "simulate(pickle.load(open(sys.argv[1], 'rb')))"
     )
     owner = subprocess.Popen([sys.executable, "-c", code, packed], stderr=subprocess.DEVNULL)

@@ -12,16 +12,17 @@ import pandas as pd
 import pytest
 from standins import repositories
 
-from analysis import tables
-from apuflow import mmapfile, paths, preview_batch
-from apuflow.campaign import Campaign
+from analysis.tables import tables
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
 from apuflow.containers import HostEngine
+from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
+from apuflow.engines import preview
 from apuflow.miopen import kernel_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
-from apuflow.steps import logged
-from apuflow.toolchain import SourceRecord, build_gem5, fetch_source, write_record
+from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
 
 ROOT = Path(__file__).resolve().parents[2]
 STANDINS = ROOT / "tests/standins"
@@ -81,7 +82,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
             lambda: write_record(place / "record.json", source.model_copy(update={"path": "x" * 50_000})),
             place / "record.json",
         ),
-        "data file": (lambda: mmapfile.write_mmap(place / "mmap.bin", 1 << 20), place / "mmap.bin"),
+        "data file": (lambda: data_file.write_mmap(place / "mmap.bin", 1 << 20), place / "mmap.bin"),
         "kernel database": (
             lambda: build_database(place / "gfx801_4.ukdb", {("a.cl.o", " -mcpu=gfx801"): _noise(objects)}),
             place / "gfx801_4.ukdb",
@@ -93,7 +94,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
             place / "k/softmax.o",
         ),
         "preview": (
-            lambda: preview_batch.write_batch(points * 40, place / "counters.parquet", place / "run.json"),
+            lambda: preview.write_batch(points * 40, place / "counters.parquet", place / "run.json"),
             place / "counters.parquet",
         ),
         "table": (
@@ -123,7 +124,7 @@ def _noise(file: Path) -> Path:
 
 
 def _table(points: list[object], directory: Path) -> pd.DataFrame:
-    preview_batch.write_batch(points, directory / "p/counters.parquet", directory / "p/run.json")
+    preview.write_batch(points, directory / "p/counters.parquet", directory / "p/run.json")
     return tables.build([directory / "p"])
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from gem5_project import Gem5Project
 
-from apuflow import clock, stale_locks
-from apuflow.campaign import Campaign
-from apuflow.containers.identity import Owner
+from apuflow.campaign import repairs
+from apuflow.campaign.campaign import Campaign
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.toolchain import (
+from apuflow.core.owner import Owner
+from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
     check_dnnmark,
@@ -61,7 +61,7 @@ def entry(project: Path, name: str, text: str) -> Path:
 
 def test_locks_of_the_dead_go_with_their_entries(locked: Path) -> None:
     dead = [entry(locked, "1-1", DEAD), entry(locked, "2-1", DEAD)]
-    registration = stale_locks.register(locked)
+    registration = repairs.register(locked)
     assert locks(locked) == 0
     assert not any(path.exists() for path in dead)
     assert registration is not None
@@ -77,7 +77,7 @@ def test_locks_of_the_dead_go_with_their_entries(locked: Path) -> None:
 def test_locks_stay_where_death_is_not_certain(locked: Path, other: str) -> None:
     entry(locked, "1-1", DEAD)
     entry(locked, "2-1", other)
-    registration = stale_locks.register(locked)
+    registration = repairs.register(locked)
     assert locks(locked) == 3
     assert registration is not None
     registration.end()
@@ -91,18 +91,18 @@ def test_locks_stay_where_the_file_system_has_none_of_its_own(
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     entry(locked, "1-1", DEAD)
-    stale_locks.register(locked)
+    repairs.register(locked)
     assert locks(locked) == 3
 
 
 def test_locks_of_the_living_stay(locked: Path, living: subprocess.Popen[bytes]) -> None:
     entry(locked, "1-1", str(Owner.of(living.pid)))
-    stale_locks.register(locked)
+    repairs.register(locked)
     assert locks(locked) == 3
 
 
 def test_locks_that_nobody_registered_stay(locked: Path) -> None:
-    stale_locks.register(locked)
+    repairs.register(locked)
     assert locks(locked) == 3
 
 
@@ -113,12 +113,12 @@ def test_locks_stay_while_jobs_of_the_dead_run(locked: Path) -> None:
     script.write_text("import time; time.sleep(60)")
     job = subprocess.Popen([sys.executable, script])
     try:
-        stale_locks.register(locked, wait=0.3)
+        repairs.register(locked, wait=0.3)
         assert locks(locked) == 3
     finally:
         job.kill()
         job.wait()
-    stale_locks.register(locked, wait=5)
+    repairs.register(locked, wait=5)
     assert locks(locked) == 0
 
 
@@ -150,12 +150,12 @@ def test_times_from_the_future_become_times_of_now_or_of_old(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (now + 3600, now + 3600))
-    assert clock.mend_times(tmp_path) == 6
+    assert repairs.mend_times(tmp_path) == 6
     for name, what in files.items():
         age = time.time() - (tmp_path / name).stat().st_mtime
         expected = {"kept": 0 <= age < 60, "made again": age > 1e9, "not ours": age < -3000}
         assert expected[what], name
-    assert clock.mend_times(tmp_path) == 0
+    assert repairs.mend_times(tmp_path) == 0
 
 
 # records and tools ------------------------------------------------------------------------------------------

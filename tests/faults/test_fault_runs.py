@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
-from analysis import tables
+from analysis.tables import tables
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import AnalysisError, EngineError
 from apuflow.core.record import Status, read_run
-from apuflow.gem5 import publish
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import ExitFacts, Expectation, classify
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.status import RunState, runs
+from apuflow.run import publish
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import ExitFacts, Expectation, classify
+from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.status import RunState, runs
 
 MARKER = "DNNMark suites: Tear down..."
 BEHAVIOURS = {

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from standins import repositories
 
-from apuflow.toolset import Toolset
+from apuflow.prepare.tools import Toolset
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STANDINS = Path(repositories.__file__).parent

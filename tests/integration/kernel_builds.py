@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from apuflow.engines.gem5_kernels import kernel_objects
 from apuflow.launcher import gemm
-from apuflow.launcher.engine import kernel_objects
 from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.objects import compile_object

@@ -17,8 +17,8 @@ from docker_daemon import Daemon, load_base
 
 import docker
 from apuflow.containers import DockerEngine, Exit, Job, Labels, Limits, Mount, Owner, Sample
-from apuflow.containers.identity import OWNER, POINT, PROJECT
 from apuflow.core.errors import EngineError
+from apuflow.core.owner import OWNER, POINT, PROJECT
 
 pytestmark = pytest.mark.engine
 

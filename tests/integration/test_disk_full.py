@@ -15,11 +15,11 @@ from standins.repositories import make_gem5
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import Expectation
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Process, Simulation
-from apuflow.mmapfile import write_mmap
+from apuflow.prepare.data_file import write_mmap
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Asked, Process, Simulation
 
 pytestmark = pytest.mark.engine
 

@@ -19,20 +19,20 @@ import needs
 import pytest
 from kernel_builds import compiled
 
-from analysis.kernels import kernel_table
-from analysis.records import Row, read_record
-from apuflow.config import load_release
+from analysis.tables.kernels import kernel_table
+from analysis.tables.records import Row, read_record
+from apuflow.configure import load_release
 from apuflow.containers import get_engine
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import parse
-from apuflow.gem5.command import Gem5, OptionValue
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Simulation
+from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.launcher import build_launcher
-from apuflow.launcher.engine import kernel_run
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
-from apuflow.mmapfile import write_mmap
+from apuflow.prepare.data_file import write_mmap
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, OptionValue
+from apuflow.run.process import Asked, Simulation
 
 pytestmark = pytest.mark.gem5
 

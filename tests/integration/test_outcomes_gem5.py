@@ -19,16 +19,16 @@ import pytest
 from kernel_builds import compiled
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.proc import process_tree
+from apuflow.core.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import Expectation
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
+from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.launcher import build_launcher
-from apuflow.launcher.engine import kernel_run
 from apuflow.miopen import launches
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Asked, Process, RunFailed, Simulation
 
 pytestmark = pytest.mark.gem5
 

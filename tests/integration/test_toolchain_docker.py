@@ -12,16 +12,13 @@ from pathlib import Path
 import pytest
 from standins.repositories import behave, make_gem5, make_resources
 
-from apuflow.config import Release, load_release, load_sweep
+from apuflow.configure import Release, load_release, load_sweep
+from apuflow.configure.points import Point, points
 from apuflow.containers import DockerEngine, Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
-from apuflow.gem5 import workloads
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import RunFailed, Simulation
-from apuflow.mmapfile import write_mmap
-from apuflow.points import Point, points
-from apuflow.toolchain import (
+from apuflow.engines import gem5 as workloads
+from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
     ImageRecord,
@@ -30,6 +27,9 @@ from apuflow.toolchain import (
     fetch_source,
     resolve_image,
 )
+from apuflow.prepare.data_file import write_mmap
+from apuflow.run.attempt import simulate
+from apuflow.run.process import RunFailed, Simulation
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).resolve().parents[2]

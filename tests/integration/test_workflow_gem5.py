@@ -17,7 +17,7 @@ from gem5_project import Gem5Project
 from standins import repositories
 
 from apuflow.core.files import write_text
-from apuflow.preview.score import recorded
+from apuflow.study.score import recorded
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import needs
 
-from apuflow.launcher.build import GUEST, build_launcher, sources
-from apuflow.launcher.dispatch import Contents, DispatchList
+from apuflow.launcher.dispatch_list import Contents, DispatchList
 from apuflow.launcher.plan import kernel_source
+from apuflow.launcher.program import GUEST, build_launcher, sources
 from apuflow.miopen import Launch, Row
 
 FAKE_SYSTEM = Path(__file__).parents[1] / "data" / "launcher" / "fake_system.c"

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import metrics
-from analysis.columns import layout
-from analysis.counter_table import NAMES as COUNTERS
-from analysis.counters import counters
-from apuflow.preview.score import recorded
+from analysis.counters.counters import counters
+from analysis.counters.table import NAMES as COUNTERS
+from analysis.metrics import compute
+from analysis.tables.columns import layout
+from apuflow.study.score import recorded
 
 STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 MACHINE: Mapping[str, Any] = {
@@ -40,10 +40,10 @@ def table(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> pd.DataFram
     """A result table with all its columns and metrics from rows of what is known."""
     names = [column.name for column in layout(tuple(axes))]
     full = [{"status": "completed", "sim_freq": 10**12, **MACHINE, **row} for row in rows]
-    frame = metrics.compute(pd.DataFrame(full).reindex(columns=names)).reindex(columns=names)
+    frame = compute.compute(pd.DataFrame(full).reindex(columns=names)).reindex(columns=names)
     frame["flags"] = frame["flags"].fillna("")
     failed = frame["status"] != "completed"
-    frame.loc[failed, [*COUNTERS, *metrics.NAMES]] = np.nan
+    frame.loc[failed, [*COUNTERS, *compute.NAMES]] = np.nan
     frame.attrs["axes"] = tuple(axes)
     return frame
 

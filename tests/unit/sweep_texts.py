@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.config import load_sweep, sweep_workloads
-from apuflow.points import Point, points
+from apuflow.configure import load_sweep, sweep_workloads
+from apuflow.configure.points import Point, points
 
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
 

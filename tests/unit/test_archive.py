@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from analysis.archive import differences, unpack, verify, write
+from analysis.archive.archive import differences, unpack, verify, write
 from apuflow.core.errors import AnalysisError
 
 FILES: dict[str, Path | bytes] = {"a.txt": b"one\n", "runs/x/run.json": b"{}", "empty": b""}

@@ -10,8 +10,8 @@ import pytest
 from result_frames import table
 from typer.testing import CliRunner
 
-from analysis import tables
-from analysis.compare import compare, compare_engines
+from analysis.tables import tables
+from analysis.tables.compare import compare, compare_engines
 from apuflow.cli import build_app
 from apuflow.core.errors import AnalysisError
 

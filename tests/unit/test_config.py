@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sweep_texts import HEAD, expand
 
-from apuflow import yamlio
-from apuflow.config import (
+from apuflow.configure import (
     ENGINES,
     Sweep,
     load_machine,
     load_release,
     load_sweep,
     load_workload,
+    yaml_source,
 )
+from apuflow.configure.catalogue import catalogue
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.options import catalogue
 
 ROOT = Path(__file__).parents[2]
 
@@ -193,7 +193,7 @@ def test_no_sweep_however_wrong_ends_in_a_traceback(root: Path, content: dict[st
 @given(text=st.text(max_size=60))
 def test_no_text_ends_in_a_traceback(text: str) -> None:
     try:
-        document = yamlio.parse(text)
+        document = yaml_source.parse(text)
     except ConfigError as error:
         assert error.remedy
     else:

@@ -14,7 +14,7 @@ from sweep_texts import HEAD, expand
 
 from apuflow import dnnmark
 from apuflow.commands.new import write_study
-from apuflow.config import (
+from apuflow.configure import (
     load_release,
     load_site,
     load_sweep,
@@ -25,10 +25,10 @@ from apuflow.config import (
     sweep_workloads,
     workload_names,
 )
-from apuflow.config.reference import MODELS, refresh
-from apuflow.config.schemas import schema_texts
+from apuflow.configure.points import points
+from apuflow.configure.reference import MODELS, refresh
+from apuflow.configure.schemas import schema_texts
 from apuflow.core.errors import ConfigError
-from apuflow.points import points
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,9 +17,9 @@ import pytest
 from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, get_engine
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
-from apuflow.containers.identity import is_leftover
-from apuflow.containers.proc import boot_id, process_tree, start_time
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.owner import is_leftover
+from apuflow.core.proc import boot_id, process_tree, start_time
 
 Run = Callable[..., Exit]
 

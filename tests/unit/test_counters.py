@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.counters import COUNTERS, counters
-from analysis.stats import Stats, read_stats
-from apuflow.config import load_release
+from analysis.counters.counters import COUNTERS, counters
+from analysis.stats.reader import Stats, read_stats
+from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
-from apuflow.preview import score
+from apuflow.study import score
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"

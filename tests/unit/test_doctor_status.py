@@ -11,14 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.config import Release, Site, load_release
-from apuflow.config.site import Gem5Build, Mirrors
+from apuflow.configure import Release, Site, load_release
+from apuflow.configure.site import Gem5Build, Mirrors
 from apuflow.containers import Owner
 from apuflow.core.errors import EngineError
 from apuflow.core.record import Provenance, RunRecord, Status
-from apuflow.doctor import State, check_gem5_ready, examine, ready
-from apuflow.gem5.progress import Progress
-from apuflow.status import RunState, all_well, runs
+from apuflow.prepare.doctor import State, check_gem5_ready, examine, ready
+from apuflow.run.progress import Progress
+from apuflow.run.status import RunState, all_well, runs
 
 ROOT = Path(__file__).parents[2]
 

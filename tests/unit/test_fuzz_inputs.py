@@ -14,17 +14,16 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import tables
-from apuflow import yamlio
-from apuflow.config import load_sweep
+from analysis.tables import tables
+from apuflow.configure import load_sweep, yaml_source
+from apuflow.configure.combinations import plan
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read, read_run
-from apuflow.gem5.outcome import ExitFacts, Expectation, classify
-from apuflow.gem5.progress import guest_ticks, read_progress
-from apuflow.gem5.statscan import scan
-from apuflow.sweep import plan
-from apuflow.toolchain import Gem5Record
-from apuflow.toolchain import read_record as read_tool_record
+from apuflow.prepare import Gem5Record
+from apuflow.prepare import read_record as read_tool_record
+from apuflow.run.outcome import ExitFacts, Expectation, classify
+from apuflow.run.progress import guest_ticks, read_progress
+from apuflow.run.proof import scan
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data"
@@ -192,7 +191,7 @@ def test_a_damaged_sweep_is_planned_or_refused_with_its_place(root: Path, sweep:
 @given(text=st.text(st.sampled_from("a:- []{}&*!|>'\"#%@`,?\n\t0.~<\\é"), max_size=60) | st.text(max_size=60))
 def test_any_text_is_yaml_or_refused(text: str) -> None:
     try:
-        document = yamlio.parse(text, "mine.yaml")
+        document = yaml_source.parse(text, "mine.yaml")
     except ConfigError as error:
         assert "mine.yaml" in str(error)
     else:

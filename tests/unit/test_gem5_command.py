@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.core.errors import ConfigError
-from apuflow.gem5.command import (
+from apuflow.run.command import (
     Gem5,
     Guest,
     command_script,
@@ -18,7 +18,7 @@ from apuflow.gem5.command import (
     refuse_redirected,
     rocm_environment,
 )
-from apuflow.gem5.progress import guest_ticks
+from apuflow.run.progress import guest_ticks
 
 GEM5 = Gem5(Path("/g/gem5.opt"), Path("/g/configs/example/apu_se.py"))
 GUEST = Guest(

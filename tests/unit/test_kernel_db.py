@@ -20,13 +20,14 @@ from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.database import (
     BrokenDatabase,
+    DatabaseLocation,
     build_database,
+    db_name,
     key,
     lacking,
     read_database,
     rows_identity,
 )
-from apuflow.miopen.location import DatabaseLocation, db_name
 from apuflow.miopen.prepare import directory_identity, plan_database, prepare_databases
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.miopen import Row
-from apuflow.miopen.codeobject import BrokenObject, read_code_object
-from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
+from apuflow.miopen.compiler import BrokenObject, Compiler, host_compiler, image_compiler, read_code_object
 from apuflow.miopen.objects import (
     build_objects,
     compile_object,

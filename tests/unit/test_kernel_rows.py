@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.core.errors import ConfigError
-from apuflow.gem5.guest_errors import missing_kernel
 from apuflow.miopen import Row
 from apuflow.miopen.database import (
     build_database,
     key,
 )
-from apuflow.miopen.extra import add_rows, make_row, project_rows, read_rows
 from apuflow.miopen.objects import (
     split_arguments,
 )
+from apuflow.miopen.row_file import add_rows, make_row, project_rows, read_rows
+from apuflow.run.guest_errors import missing_kernel
 
 
 # rows that are written down --------------------------------------------------------------------------------

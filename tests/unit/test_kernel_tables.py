@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from run_records import run_record
 
-from analysis.counters import counters
-from analysis.kernels import UNNAMED, kernel_table, phases
-from apuflow.config import load_release
+from analysis.counters.counters import counters
+from analysis.tables.kernels import UNNAMED, kernel_table, phases
+from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
-from apuflow.preview.score import recorded
+from apuflow.study.score import recorded
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/gem5_runs"

@@ -9,7 +9,7 @@ import pytest
 
 from apuflow.core.errors import ConfigError
 from apuflow.launcher import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
-from apuflow.launcher.dispatch import guest_path
+from apuflow.launcher.dispatch_list import guest_path
 
 
 @pytest.mark.parametrize(

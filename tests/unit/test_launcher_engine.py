@@ -8,11 +8,11 @@ import pytest
 from launcher_layers import HEAD, LAYERS
 from launcher_tools import code_object, played, run, source_rows
 
+from apuflow.configure.identity import engine_version
 from apuflow.core.errors import ConfigError
+from apuflow.engines.gem5_kernels import kernel_objects, kernel_run, point_launches
 from apuflow.launcher import VERSION
-from apuflow.launcher.engine import kernel_objects, kernel_run, point_launches
 from apuflow.miopen.compiler import Compiler
-from apuflow.origin import engine_version
 
 OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
 

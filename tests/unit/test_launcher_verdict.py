@@ -11,13 +11,13 @@ import pytest
 from launcher_layers import HEAD, LAYERS
 from launcher_tools import code_object, played, run, source_rows
 
-from apuflow.config import load_release
-from apuflow.launcher import verdict
+from apuflow.configure import load_release
+from apuflow.configure.catalogue import RELEASES
+from apuflow.engines.gem5_kernels import kernel_run, point_launches
+from apuflow.launcher import judge as verdict
 from apuflow.launcher.defects import DefectName, suspects
-from apuflow.launcher.engine import kernel_run, point_launches
-from apuflow.launcher.verdict import KernelJudge
+from apuflow.launcher.judge import KernelJudge
 from apuflow.miopen.compiler import Compiler
-from apuflow.options import RELEASES
 
 OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ def test_missing_output_is_not_a_right_one(finished: tuple[KernelJudge, Path]) -
 
 
 def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apuflow.launcher.engine.LARGEST", 50)
+    monkeypatch.setattr("apuflow.engines.gem5_kernels.LARGEST", 50)
     found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
     objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     [process] = kernel_run(

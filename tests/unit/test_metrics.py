@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import metrics
-from analysis.columns import MACHINE
-from analysis.counter_table import COUNTERS
-from analysis.counters import counters
-from analysis.metric import QUANTITIES
-from analysis.metrics_doc import render
+from analysis.counters.counters import counters
+from analysis.counters.table import COUNTERS
+from analysis.metrics import compute
+from analysis.metrics.doc import render
+from analysis.metrics.metric import QUANTITIES
+from analysis.tables.columns import MACHINE
 from apuflow.core.errors import AnalysisError
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ DEFAULTS = {
 
 def _row(name: str, **machine: float) -> pd.Series[float]:
     values = {**DEFAULTS, **machine, **counters(STATS / f"{name}.txt.xz")}
-    return metrics.compute(pd.DataFrame([values])).iloc[0]
+    return compute.compute(pd.DataFrame([values])).iloc[0]
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +75,13 @@ def test_hand_calculated(softmax: pd.Series[float]) -> None:
 
 
 def test_stall_shares_add_up_to_one(softmax: pd.Series[float]) -> None:
-    shares = [name for name in metrics.NAMES if name.startswith("stall_share_")]
+    shares = [name for name in compute.NAMES if name.startswith("stall_share_")]
     assert len(shares) == 6
     assert sum(softmax[name] for name in shares) == pytest.approx(1)
 
 
 def test_mix_adds_up_to_one(softmax: pd.Series[float]) -> None:
-    assert sum(softmax[name] for name in metrics.NAMES if name.startswith("mix_")) == pytest.approx(1)
+    assert sum(softmax[name] for name in compute.NAMES if name.startswith("mix_")) == pytest.approx(1)
 
 
 def test_maximum_is_the_larger_of_the_two(softmax: pd.Series[float]) -> None:
@@ -114,7 +114,7 @@ def test_only_dram_utilization_leaves_its_range_on_real_runs(path: Path) -> None
 
 
 def test_missing_columns_leave_their_metrics_empty() -> None:
-    frame = metrics.compute(pd.DataFrame({"instructions": [100.0], "cu_cycles": [50.0]}))
+    frame = compute.compute(pd.DataFrame({"instructions": [100.0], "cu_cycles": [50.0]}))
     assert frame["ipc"].item() == 2
     assert math.isnan(frame["valu_utilization"].item())
     assert frame["flags"].item() == ""
@@ -122,13 +122,13 @@ def test_missing_columns_leave_their_metrics_empty() -> None:
 
 def test_no_division_by_zero_shows_up() -> None:
     zero = {counter.name: [0.0] for counter in COUNTERS} | {name: [value] for name, value in DEFAULTS.items()}
-    frame = metrics.compute(pd.DataFrame(zero))
+    frame = compute.compute(pd.DataFrame(zero))
     assert all(math.isnan(frame[name].item()) for name in ("ipc", "occupancy", "tcc_hit_rate", "gpu_time"))
     assert frame["flags"].item() == ""
 
 
 def test_infinite_is_flagged() -> None:
-    frame = metrics.compute(pd.DataFrame({"sim_ticks": [5.0], "host_seconds": [0.0]}))
+    frame = compute.compute(pd.DataFrame({"sim_ticks": [5.0], "host_seconds": [0.0]}))
     assert frame["flags"].item() == "host_tick_rate=inf>finite"
 
 
@@ -141,8 +141,8 @@ def test_clock_periods_come_from_the_options_where_counters_lack_them() -> None:
         "tcc_atomics": 0,
         "tcc_reads": 0,
     }
-    given = metrics.compute(pd.DataFrame([{**base, "ruby_clock": "2GHz"}]))
-    counted = metrics.compute(pd.DataFrame([{**base, "ruby_clock_ticks": 500}]))
+    given = compute.compute(pd.DataFrame([{**base, "ruby_clock": "2GHz"}]))
+    counted = compute.compute(pd.DataFrame([{**base, "ruby_clock_ticks": 500}]))
     for frame in (given, counted):
         assert frame["l2_link_utilization"].item() == pytest.approx(720 / (8 * 2000))
 
@@ -151,13 +151,13 @@ def test_scaled_links() -> None:
     """--bw-scalor K makes links 16 times compute units times K bytes wide instead of 8 (GPU_VIPER.py)."""
     base = {**DEFAULTS, "gpu_active_ticks": 1e6, "ruby_clock_ticks": 500, "tcc_writes": 64, "tcc_atomics": 0}
     rows = [{**base, "tcc_reads": 0, "bw_scalor": factor} for factor in (0, 1, 2)]
-    link = metrics.compute(pd.DataFrame(rows))["l2_link_utilization"]
+    link = compute.compute(pd.DataFrame(rows))["l2_link_utilization"]
     assert list(link * 2000) == pytest.approx([64 * 72 / 8, 64 * 72 / 64, 64 * 72 / 128])
 
 
 def test_text_in_a_number_column_is_refused() -> None:
     with pytest.raises(AnalysisError) as caught:
-        metrics.compute(pd.DataFrame({"instructions": ["many"], "cu_cycles": [1]}))
+        compute.compute(pd.DataFrame({"instructions": ["many"], "cu_cycles": [1]}))
     assert caught.value.key == "instructions"
     assert caught.value.value == "many"
 
@@ -165,26 +165,26 @@ def test_text_in_a_number_column_is_refused() -> None:
 def test_formulas_name_only_what_exists() -> None:
     known = {counter.name for counter in COUNTERS} | {column.name for column in MACHINE}
     known |= {quantity.name for quantity in QUANTITIES}
-    formulas = [metric.formula for metric in metrics.METRICS] + [quantity.formula for quantity in QUANTITIES]
-    formulas += [metric.high for metric in metrics.METRICS if isinstance(metric.high, str)]
+    formulas = [metric.formula for metric in compute.METRICS] + [quantity.formula for quantity in QUANTITIES]
+    formulas += [metric.high for metric in compute.METRICS if isinstance(metric.high, str)]
     for formula in formulas:
         names = {node.id for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Name)}
         assert names <= known | {"maximum", "where"}, formula
 
 
 def test_names_do_not_clash() -> None:
-    names = [*metrics.NAMES, *(counter.name for counter in COUNTERS), *(column.name for column in MACHINE)]
+    names = [*compute.NAMES, *(counter.name for counter in COUNTERS), *(column.name for column in MACHINE)]
     assert len(names) == len(set(names))
 
 
 def test_the_document_is_in_step() -> None:
-    assert (ROOT / "docs/metrics.md").read_text() == render(), "run python -m analysis.metrics_doc"
+    assert (ROOT / "docs/metrics.md").read_text() == render(), "run python -m analysis.metrics.doc"
 
 
 def test_many_rows_at_once_equal_one_by_one() -> None:
     rng = np.random.default_rng(1)
     data = {counter.name: rng.integers(1, 10**6, 50).astype(float) for counter in COUNTERS}
     frame = pd.DataFrame(data).assign(**DEFAULTS)
-    whole = metrics.compute(frame)
-    single = pd.concat([metrics.compute(frame.iloc[[index]]) for index in range(50)])
+    whole = compute.compute(frame)
+    single = pd.concat([compute.compute(frame.iloc[[index]]) for index in range(50)])
     pd.testing.assert_frame_equal(whole, single)

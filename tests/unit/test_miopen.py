@@ -13,7 +13,7 @@ import pytest
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
 from apuflow.miopen import Arg, Launch, expand, kernel_rows, launches
-from apuflow.preview.score import recorded
+from apuflow.study.score import recorded
 
 DATA = Path(__file__).parents[1] / "data"
 

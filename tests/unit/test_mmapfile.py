@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from apuflow.core.errors import ApuflowError
-from apuflow.mmapfile import block, check_mmap, file_bytes, write_mmap
+from apuflow.prepare.data_file import block, check_mmap, file_bytes, write_mmap
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ import apu_se_sources
 import needs
 import pytest
 
-from apuflow import options
+from apuflow.configure import catalogue, option_rules
+from apuflow.core import units
 from apuflow.core.errors import ConfigError
-from apuflow.gem5.command import Gem5, Guest, gem5_command
+from apuflow.run.command import Gem5, Guest, gem5_command
 
-RELEASES = options.RELEASES
+RELEASES = catalogue.RELEASES
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +30,13 @@ def upstream() -> dict[str, dict[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_option_of_a_release_is_known_and_no_other(upstream: Any, release: str) -> None:
-    ours = {name for name, option in options.catalogue().items() if option.known_to(release)}
+    ours = {name for name, option in catalogue.catalogue().items() if option.known_to(release)}
     assert ours == set(upstream[release])
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_defaults_are_those_of_apu_se(upstream: Any, release: str) -> None:
-    for name, option in options.catalogue().items():
+    for name, option in catalogue.catalogue().items():
         if option.role != "machine" or not option.known_to(release):
             continue
         there = upstream[release][name]
@@ -53,7 +54,7 @@ def test_defaults_are_those_of_apu_se(upstream: Any, release: str) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_short_names_and_flags_are_those_of_apu_se(upstream: Any, release: str) -> None:
     for name, there in upstream[release].items():
-        option = options.catalogue()[name]
+        option = catalogue.catalogue()[name]
         assert option.short == there.get("short"), name
         if there.get("action") in ("store_true", "store_false"):
             assert option.type == "flag", name
@@ -72,7 +73,7 @@ READ_WITHOUT_EFFECT = {
 @pytest.mark.parametrize("release", RELEASES)
 def test_ignored_options_are_those_that_nothing_reads(upstream: Any, release: str) -> None:
     for name, there in upstream[release].items():
-        role = options.catalogue()[name].role
+        role = catalogue.catalogue()[name].role
         if role == "ignored":
             assert not there["read"] or name in READ_WITHOUT_EFFECT, name
         else:
@@ -89,8 +90,8 @@ def test_the_recorded_options_are_those_of_the_sources(upstream: Any, release: s
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_defaults_of_a_release_can_run_on_it(release: str) -> None:
-    assert options.check({}, release) == ()
-    assert options.check(options.defaults(release), release) == ()
+    assert option_rules.check({}, release) == ()
+    assert option_rules.check(option_rules.defaults(release), release) == ()
 
 
 @pytest.mark.parametrize(
@@ -103,8 +104,8 @@ def test_the_defaults_of_a_release_can_run_on_it(release: str) -> None:
 )
 def test_defaults_that_changed(name: str, before: str, release: str, after: str) -> None:
     previous = RELEASES[RELEASES.index(release) - 1]
-    assert options.defaults(previous)[name] == before
-    assert options.defaults(release)[name] == after
+    assert option_rules.defaults(previous)[name] == before
+    assert option_rules.defaults(release)[name] == after
 
 
 @pytest.mark.parametrize(
@@ -166,29 +167,31 @@ def test_defaults_that_changed(name: str, before: str, release: str, after: str)
 def test_what_cannot_work_is_refused_with_the_way_out(
     given: dict[str, Any], release: str, option: str, said: str
 ) -> None:
-    problems = options.check(given, release)
+    problems = option_rules.check(given, release)
     assert [problem.option for problem in problems] == [option]
     assert said in f"{problems[0].message} {problems[0].remedy}"
 
 
 def test_every_problem_is_listed_not_only_the_first() -> None:
-    problems = options.check({"num-tccs": 3, "num-dirs": 5, "foo": 1}, "v22.1")
+    problems = option_rules.check({"num-tccs": 3, "num-dirs": 5, "foo": 1}, "v22.1")
     assert {problem.option for problem in problems} == {"num-tccs", "num-dirs", "foo"}
 
 
 def test_one_value_has_one_spelling() -> None:
-    assert options.canonical("tcc-size", "1024kB") == options.canonical("tcc-size", "1MB") == "1MB"
-    assert options.canonical("tcc-size", 65536) == "64kB"
-    assert options.canonical("gpu-clock", "1000MHz") == options.canonical("gpu-clock", "1ns") == "1GHz"
-    assert options.resolve({"tcc-size": "0256kB"}, "v22.1")["tcc-size"] == "256kB"
+    assert option_rules.canonical("tcc-size", "1024kB") == option_rules.canonical("tcc-size", "1MB") == "1MB"
+    assert option_rules.canonical("tcc-size", 65536) == "64kB"
+    assert (
+        option_rules.canonical("gpu-clock", "1000MHz") == option_rules.canonical("gpu-clock", "1ns") == "1GHz"
+    )
+    assert option_rules.resolve({"tcc-size": "0256kB"}, "v22.1")["tcc-size"] == "256kB"
 
 
 def test_sizes_are_read_as_gem5_reads_them() -> None:
     """gem5's toMemorySize: k, M and G are powers of 1024, and K needs an i (m5/util/convert.py)."""
-    assert options.size_bytes("16kB") == options.size_bytes("16KiB") == 16384
-    assert options.size_bytes("2GB") == 2 * 1024**3
-    assert options.size_bytes("16KB") is None
-    assert options.size_bytes("1.5MB") is None
+    assert units.size_bytes("16kB") == units.size_bytes("16KiB") == 16384
+    assert units.size_bytes("2GB") == 2 * 1024**3
+    assert units.size_bytes("16KB") is None
+    assert units.size_bytes("1.5MB") is None
 
 
 GARNET = {
@@ -203,16 +206,16 @@ GARNET = {
 
 @pytest.mark.parametrize(("name", "value"), GARNET.items())
 def test_options_of_garnet_need_garnet(name: str, value: int | bool) -> None:
-    [problem] = options.check({name: value}, "v22.1")
+    [problem] = option_rules.check({name: value}, "v22.1")
     assert (problem.option, problem.message) == (name, "has an effect in garnet only")
-    assert options.check({name: value, "network": "garnet"}, "v22.1") == ()
+    assert option_rules.check({name: value, "network": "garnet"}, "v22.1") == ()
 
 
 def words_for_apu_se(given: dict[str, Any], release: str) -> list[str]:
     """What a run gives to apu_se.py: the words behind the script in the command of a simulation."""
     command = gem5_command(
         Gem5(Path("/gem5.opt"), Path("/apu_se.py")),
-        options.resolve(given, release),
+        option_rules.resolve(given, release),
         Guest(Path("/guest"), "program", ("-n", "5")),
         Path("/out"),
         Path("/env"),
@@ -244,8 +247,8 @@ def parser(declared: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
 def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, release: str) -> None:
     gfx = "gfx900" if release == "v24.0" else "gfx803"
     given = {"dgpu": True, "gfx-version": gfx, "no-resource-stalls": True, "num-compute-units": 6}
-    assert options.check(given, release) == ()
-    resolved = options.resolve(given, release)
+    assert option_rules.check(given, release) == ()
+    resolved = option_rules.resolve(given, release)
     arguments = parser(upstream[release]).parse_args(words_for_apu_se(given, release))
     assert (arguments.cmd, arguments.options) == ("program", "-n 5")
     assert (arguments.env, arguments.benchmark_root) == ("/env", "/guest")
@@ -258,5 +261,5 @@ def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, 
 
 def test_an_unknown_release_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
-        options.check({}, "v25.0")
+        option_rules.check({}, "v25.0")
     assert "v24.0" in str(caught.value)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sweep_texts import HEAD, expand
 
-from apuflow.config import load_release
+from apuflow.configure import load_release
+from apuflow.configure.identity import checkout_commit
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import remembered_sha256, sha256_file, write_text
-from apuflow.origin import checkout_commit
-from apuflow.toolset import Toolset
+from apuflow.prepare.tools import Toolset
 
 
 def git(directory: Path, *arguments: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.core.record import Status
-from apuflow.gem5.outcome import ExitFacts, Expectation, Outcome, classify
+from apuflow.run.outcome import ExitFacts, Expectation, Outcome, classify
 
 RECORDED = Path(__file__).parents[1] / "data/gem5_outcomes"
 STARTED = "src/sim/simulate.cc:194: info: Entering event queue @ 0.  Starting simulation...\n"

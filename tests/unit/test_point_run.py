@@ -11,15 +11,15 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from apuflow import paths
-from apuflow.campaign import Campaign
-from apuflow.config import load_sweep
+from apuflow.campaign.campaign import Campaign
+from apuflow.configure import load_sweep
+from apuflow.configure.points import point_at, points
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.engines.run_point import Inputs
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan
-from apuflow.point_run import Inputs
-from apuflow.points import point_at, points
-from apuflow.toolset import Needs, Toolset
+from apuflow.prepare.tools import Needs, Toolset
 
 SWEEP = {
     "description": "a test",
@@ -85,7 +85,8 @@ def test_inputs_are_what_the_rule_was_given_and_else_what_the_point_needs(swept:
 def test_a_job_loads_nothing_that_its_run_has_no_use_for() -> None:
     """Each run starts Python anew: clients of container engines and tables would double its time."""
     code = (
-        "import sys; import apuflow.campaign, apuflow.point_run, apuflow.steps, apuflow.toolset;"
+        "import sys; import apuflow.campaign.campaign, apuflow.campaign.script;"
+        "import apuflow.engines.run_point, apuflow.prepare.tools;"
         "print(*{'numpy', 'pandas', 'docker', 'matplotlib', 'typer', 'jinja2'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 from launcher_layers import LAYERS, layer
 
 from apuflow import preview
-from apuflow.config import load_release
+from apuflow.configure import load_release
 from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction

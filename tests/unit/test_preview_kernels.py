@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from apuflow.core.errors import NotModelled
-from apuflow.preview.counts import block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.profile import lines_of, pages_of, span_lines
-from apuflow.preview.rows import row_facts
-from apuflow.preview.score import recorded
+from apuflow.preview.profile import block, lines_of, pages_of, span_lines
+from apuflow.study.score import recorded
+from apuflow.study.score_runs import row_facts
 
 RUNS = recorded()[0]
 ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))

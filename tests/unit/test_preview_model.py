@@ -10,8 +10,8 @@ import pytest
 
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.preview.machine import clock_ns, machine, size_bytes
-from apuflow.preview.model import STATIONS, SYNCHRONOUS, solve
-from apuflow.preview.score import (
+from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
+from apuflow.study.score import (
     ordered_pairs,
     plateau_ranks,
     rank_correlation,

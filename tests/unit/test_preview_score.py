@@ -16,13 +16,13 @@ from run_records import run_record
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.config import load_release
+from apuflow.configure import load_release
 from apuflow.core.errors import ConfigError
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.rows import row_facts, row_machine
-from apuflow.preview.score import held_out, read_runs, read_tables, recorded, report, score
 from apuflow.preview.timing import times
 from apuflow.preview.traffic import resident_groups, traffic
+from apuflow.study.score import held_out, read_runs, read_tables, recorded, report, score
+from apuflow.study.score_runs import row_facts, row_machine
 
 CAMPAIGN = recorded()[1]
 DATA = Path(__file__).parents[1] / "data/gem5_runs"

@@ -12,10 +12,11 @@ import pytest
 from result_frames import grid, table
 from run_records import batch_record, run_record
 
-from analysis import figures, tables
+from analysis import figures
 from analysis.report import SweepDescription, render
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import duration, href
+from analysis.tables import tables
 from apuflow.core.errors import AnalysisError
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&\u2028{{ 7*7 }}"

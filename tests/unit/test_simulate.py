@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 from standins.repositories import behave, make_gem5
 
-from apuflow.config import load_release
+from apuflow.configure import load_release
 from apuflow.containers import HostEngine, Limits
-from apuflow.containers.proc import start_time
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.proc import start_time
 from apuflow.core.record import Status, read_run
-from apuflow.gem5.command import Gem5, Guest
-from apuflow.gem5.outcome import Expectation
-from apuflow.gem5.simulate import simulate
-from apuflow.gem5.simulation import Asked, Process, RunFailed, Simulation
-from apuflow.gem5.statscan import scan
-from apuflow.status import RunState, all_well, runs
+from apuflow.run.attempt import simulate
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.proof import scan
+from apuflow.run.status import RunState, all_well, runs
 
 BEHAVIOURS = {
     "panic": Status.GEM5_PANIC,
@@ -225,7 +225,7 @@ def test_several_processes_leave_a_file_each_and_stop_at_the_first_failure(
 def test_the_progress_file_shows_a_run_while_it_runs(make: Callable[..., Simulation]) -> None:
     simulation = make("hang")
     script = (
-        "import pickle,sys; sys.path.insert(0, sys.argv[2]); from apuflow.gem5.simulate import simulate;"
+        "import pickle,sys; sys.path.insert(0, sys.argv[2]); from apuflow.run.attempt import simulate;"
         "simulate(pickle.load(open(sys.argv[1], 'rb')))"
     )
     packed = simulation.project / "simulation"

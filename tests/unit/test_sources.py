@@ -9,7 +9,7 @@ import pytest
 from standins.repositories import Repository, commit, git
 
 from apuflow.core.errors import EngineError
-from apuflow.toolchain import SourceRecord, fetch_source, read_record, use_checkout, write_record
+from apuflow.prepare import SourceRecord, fetch_source, read_record, use_checkout, write_record
 
 
 @pytest.fixture

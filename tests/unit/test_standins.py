@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from standins import repositories
 
-from apuflow.miopen.codeobject import read_code_object
-from apuflow.miopen.compiler import Compiler, host_compiler
+from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
 
 KERNELS = repositories.HERE / "miopen/src/kernels"
 SOFTMAX = ("-DNUM_BATCH=1", "-DRUN_FORWARD=1")

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 from gem5_text import Printer
 
-from analysis.stats import Distribution, Vector, iter_dumps, read_stats
+from analysis.stats.reader import Distribution, Vector, iter_dumps, read_stats
 from apuflow.core.errors import AnalysisError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -255,7 +255,7 @@ def test_dumps_do_not_depend_on_how_the_file_is_read_ahead(
     content = "".join(blocks) + blocks[4][:-20]
     path = tmp_path / f"stats.txt{suffix}"
     path.write_bytes(gzip.compress(content.encode()) if suffix else content.encode())
-    monkeypatch.setattr("analysis.stats_files._READ", window)
+    monkeypatch.setattr("analysis.stats.files._READ", window)
     reader = iter_dumps(path)
     dumps = list(reader)
     assert [dump["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]

@@ -11,8 +11,8 @@ from gem5_text import Printer, number
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.stats import Distribution, Dump, Vector, read_stats
-from analysis.stats_text import parse_block
+from analysis.stats.reader import Distribution, Dump, Vector, read_stats
+from analysis.stats.text import parse_block
 
 REAL = Path(__file__).parents[1] / "data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from analysis import figures
-from apuflow.campaign import Campaign
-from apuflow.config import load_site, load_sweep, load_workload
+from apuflow.campaign.campaign import Campaign
+from apuflow.configure import load_site, load_sweep, load_workload
+from apuflow.configure.identity import brought
 from apuflow.core.errors import ConfigError
-from apuflow.kernel_rows import kernel_rows
-from apuflow.origin import brought
 from apuflow.preview import run
-from apuflow.preview.score import read_tables, recorded, score, summary
-from apuflow.preview_error import measured_error
-from apuflow.study_files import study_files
+from apuflow.study.archive_files import study_files
+from apuflow.study.kernel_rows import kernel_rows
+from apuflow.study.score import measured_error, read_tables, recorded, score, summary
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sweep_texts import HEAD, expand
 
-from apuflow.config import load_sweep
+from apuflow.configure import load_sweep
+from apuflow.configure.combinations import configuration_files, plan
+from apuflow.configure.points import Point
 from apuflow.core.errors import ConfigError
-from apuflow.points import Point
-from apuflow.sweep import plan
-from apuflow.sweep_files import configuration_files
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,10 +10,13 @@ from run_records import run_record
 from sweep_texts import HEAD, expand
 from typer.testing import CliRunner
 
-from apuflow import estimate, paths, planning, preview
+from apuflow import preview
 from apuflow.cli import build_app
+from apuflow.configure.points import Point
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.points import Point
+from apuflow.engines import estimate
+from apuflow.study import plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +33,7 @@ def test_plan_counts_what_is_there(root: Path) -> None:
         record = root / paths.run_record(point.engine, point.workload, point.id)
         record.parent.mkdir(parents=True)
         record.write_text(json.dumps(content))
-    (planned,) = planning.plan_sweep("t", None, root).workloads
+    (planned,) = plan.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "timeout", ""]
     assert (planned.done, planned.failed) == (1, 1)
     assert planned.total_seconds == 24 and "1 completed" in planned.basis
@@ -39,7 +42,7 @@ def test_plan_counts_what_is_there(root: Path) -> None:
 def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
     """Recorded host seconds of this kernel alone: 11.95 to 60.6 for 1 to 64 CUs."""
     expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 64]}\n")
-    (planned,) = planning.plan_sweep("t", None, root).workloads
+    (planned,) = plan.plan_sweep("t", None, root).workloads
     assert planned.seconds is not None
     assert 4 < planned.seconds[0] < 40 and 20 < planned.seconds[1] < 200
 
@@ -74,7 +77,7 @@ def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
     counters.parent.mkdir(parents=True)
     preview.run(found).to_parquet(counters)
     expand(root, HEAD + "axes: {num-compute-units: [1, 2, 4]}\n")
-    (planned,) = planning.plan_sweep("t", None, root).workloads
+    (planned,) = plan.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "completed", ""]
     counters.write_bytes(b"half a file")
-    assert planning.plan_sweep("t", None, root).workloads[0].done == 0
+    assert plan.plan_sweep("t", None, root).workloads[0].done == 0

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from run_records import batch_record, run_record
 
-from analysis import metrics, tables
-from analysis.counter_table import NAMES
-from apuflow.config import load_release
+from analysis.counters.table import NAMES
+from analysis.metrics import compute
+from analysis.tables import tables
+from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 
 STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
@@ -130,7 +131,7 @@ def test_one_row_per_point_in_order(tmp_path: Path) -> None:
     assert list(frame["gpu_cycles"]) == [599690, 332353, 198147, 150476]
     assert list(frame["instructions"]) == [293900] * 4
     assert frame["ipc"].iloc[0] == pytest.approx(293900 / 599689)
-    assert set(NAMES) | set(metrics.NAMES) <= set(frame.columns)
+    assert set(NAMES) | set(compute.NAMES) <= set(frame.columns)
     assert list(frame.columns[:6]) == [
         "engine",
         "workload",
@@ -146,7 +147,7 @@ def test_one_row_per_point_in_order(tmp_path: Path) -> None:
 def test_failed_points_are_named_and_have_no_numbers(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path, 4), failed(tmp_path)])
     row = frame[frame["status"] == "gem5_panic"].iloc[0]
-    assert all(math.isnan(row[name]) for name in (*NAMES, *metrics.NAMES))
+    assert all(math.isnan(row[name]) for name in (*NAMES, *compute.NAMES))
     with pytest.raises(AnalysisError) as caught:
         tables.require_completed(frame)
     text = str(caught.value)

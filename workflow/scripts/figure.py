@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from analysis import figures, tables
-from apuflow.campaign import Campaign
-from apuflow.kernel_rows import kernel_rows
-from apuflow.steps import logged
+from analysis import figures
+from analysis.tables import tables
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
+from apuflow.study.kernel_rows import kernel_rows
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

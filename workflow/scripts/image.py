@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from apuflow import stages
-from apuflow.steps import logged
-from apuflow.toolset import Toolset
+from apuflow.campaign.script import logged
+from apuflow.prepare import stages
+from apuflow.prepare.tools import Toolset
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

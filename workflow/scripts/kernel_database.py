@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from apuflow.campaign.script import logged
 from apuflow.miopen.database import build_database
-from apuflow.steps import logged
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from apuflow.campaign.script import logged
 from apuflow.launcher import build_launcher
-from apuflow.steps import logged
 
 with logged(snakemake.log[0]):  # noqa: F821
     build_launcher("cc", Path(snakemake.output[0]))  # noqa: F821

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from apuflow import mmapfile
-from apuflow.steps import logged
+from apuflow.campaign.script import logged
+from apuflow.prepare import data_file
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
-    mmapfile.write_mmap(Path(smk.output[0]), int(smk.wildcards.bytes))
+    data_file.write_mmap(Path(smk.output[0]), int(smk.wildcards.bytes))

@@ -1,8 +1,8 @@
 """Rule preview: the timing model over all points of a sweep's workload."""
 
-from apuflow.campaign import Campaign
-from apuflow.preview_batch import write_batch
-from apuflow.steps import logged
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
+from apuflow.engines.preview import write_batch
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

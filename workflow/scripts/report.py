@@ -1,10 +1,11 @@
 """Rule report: one self-contained page for a sweep."""
 
-from analysis import report, tables
-from apuflow import paths
-from apuflow.campaign import Campaign
-from apuflow.preview_error import measured_error
-from apuflow.steps import logged
+from analysis import report
+from analysis.tables import tables
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
+from apuflow.core import paths
+from apuflow.study.score import measured_error
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

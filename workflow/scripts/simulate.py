@@ -1,9 +1,9 @@
 """Rule simulate: one point on gem5."""
 
-from apuflow.campaign import Campaign
-from apuflow.point_run import Inputs, run_point
-from apuflow.steps import logged
-from apuflow.toolset import Toolset
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
+from apuflow.engines.run_point import Inputs, run_point
+from apuflow.prepare.tools import Toolset
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

@@ -1,8 +1,8 @@
 """Rule table: run records and statistics to one tidy table."""
 
-from analysis import tables
-from apuflow.campaign import Campaign
-from apuflow.steps import logged
+from analysis.tables import tables
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.script import logged
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821

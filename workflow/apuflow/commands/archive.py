@@ -36,16 +36,16 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[Path, typer.Argument(help="where to; made if it is not there")],
     ) -> None:
         """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
-        from analysis.archive import unpack as unpacked
+        from analysis.archive.archive import unpack as unpacked
 
         manifest = unpacked(file, directory)
         typer.echo(f"{directory}: {len(manifest.entries)} files of study {manifest.name}; see ARCHIVE.md")
 
 
 def _pack(sweep: str, out: Path) -> None:
-    from analysis.archive import write
-    from apuflow.campaign import Campaign
-    from apuflow.study_files import about, study_files
+    from analysis.archive.archive import write
+    from apuflow.campaign.campaign import Campaign
+    from apuflow.study.archive_files import about, study_files
 
     campaign = Campaign()
     loaded = campaign.load(sweep)
@@ -55,7 +55,7 @@ def _pack(sweep: str, out: Path) -> None:
 
 
 def _check(file: Path, against: Path | None) -> None:
-    from analysis.archive import differences, verify
+    from analysis.archive.archive import differences, verify
 
     manifest = verify(file)
     typer.echo(f"{file}: study {manifest.name}, {len(manifest.entries)} files, every checksum holds")

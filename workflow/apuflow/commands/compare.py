@@ -10,7 +10,7 @@ import typer
 from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
-    from analysis.compare import Comparison
+    from analysis.tables.compare import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -32,11 +32,11 @@ def compare(
     csv: Annotated[Path | None, typer.Option(help="Write every point and column here.")] = None,
 ) -> None:
     """Join two tables on workload and axes and show ratio (B over A) and difference of each number."""
-    from analysis.compare import SHOWN, compare_engines
-    from analysis.compare import compare as compare_tables
-    from analysis.counter_table import NAMES as COUNTERS
-    from analysis.metrics import NAMES as METRICS
-    from analysis.tables import read
+    from analysis.counters.table import NAMES as COUNTERS
+    from analysis.metrics.compute import NAMES as METRICS
+    from analysis.tables.compare import SHOWN, compare_engines
+    from analysis.tables.compare import compare as compare_tables
+    from analysis.tables.tables import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
     if engines is not None:

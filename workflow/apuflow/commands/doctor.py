@@ -17,8 +17,8 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
         from rich.markup import escape
 
-        from apuflow.config import load_release, load_site, load_sweep
-        from apuflow.doctor import USES, State, examine, ready
+        from apuflow.configure import load_release, load_site, load_sweep
+        from apuflow.prepare.doctor import USES, State, examine, ready
 
         name = release or load_sweep("default").release
         checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)

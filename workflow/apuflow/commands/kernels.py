@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apuflow import paths
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _needed(
     """Rows by number of compute units; traps of the network go to standard error."""
     from apuflow.dnnmark import check, parse
     from apuflow.miopen import network_rows
-    from apuflow.miopen.extra import read_rows
+    from apuflow.miopen.row_file import read_rows
 
     if config.suffix == ".csv":
         return dict.fromkeys(counts, read_rows(config))
@@ -117,7 +117,7 @@ def _needed(
 
 def _network_text(config: Path) -> tuple[str, Direction]:
     """The text of a file or workload, and the passes that it runs."""
-    from apuflow.config import load_workload, workload_names
+    from apuflow.configure import load_workload, workload_names
 
     if not config.exists() and str(config) in workload_names():
         workload = load_workload(str(config))
@@ -143,7 +143,7 @@ def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None
 
 
 def _print_csv(rows: list[Row]) -> None:
-    from apuflow.miopen.extra import format_row
+    from apuflow.miopen.row_file import format_row
 
     for row in rows:
         typer.echo(format_row(row))
@@ -172,7 +172,7 @@ def _print_database(db: Path) -> None:
 
 
 def _add(texts: list[str], path: Path) -> None:
-    from apuflow.miopen.extra import add_rows, parse_rows
+    from apuflow.miopen.row_file import add_rows, parse_rows
 
     added = add_rows(path, [row for text in texts for row in parse_rows(text, "--add")])
     typer.echo(f"{added} rows added to {path}; databases built from now on hold them")
@@ -188,9 +188,9 @@ def _build(
     import os
 
     from apuflow.miopen.compiler import host_compiler
-    from apuflow.miopen.extra import project_rows
-    from apuflow.miopen.location import db_name
+    from apuflow.miopen.database import db_name
     from apuflow.miopen.prepare import directory_identity, plan_database, prepare_databases
+    from apuflow.miopen.row_file import project_rows
 
     compiler, source = host_compiler(), sources or _site_sources()
     plans = [
@@ -218,7 +218,7 @@ def _build(
 
 
 def _site_sources() -> Path:
-    from apuflow.config import load_site
+    from apuflow.configure import load_site
 
     given = load_site(Path()).miopen_source
     if given is None:

@@ -72,8 +72,8 @@ def register(app: typer.Typer) -> None:
 
 def write_study(name: str, root: Path, force: bool = False) -> Path:
     """Write a new sweep file and return its path; ConfigError when the name cannot be used."""
-    from apuflow import paths
-    from apuflow.config.base import NAME
+    from apuflow.configure.base import NAME
+    from apuflow.core import paths
     from apuflow.core.errors import ConfigError
     from apuflow.core.files import write_text
 

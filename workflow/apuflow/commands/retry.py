@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         dry_run: bool = typer.Option(False, "--dry-run", "-n", help="only say which"),
     ) -> None:
         """Let failed points of sweeps with `on_failure: record` run again; their logs and evidence stay."""
-        from apuflow.retry import let_again, recorded_failures
+        from apuflow.study.retry import let_again, recorded_failures
 
         root = Path()
         failures = recorded_failures(

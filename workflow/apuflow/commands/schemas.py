@@ -13,8 +13,8 @@ def register(app: typer.Typer) -> None:
         directory: str = typer.Option("workflow/schemas", help="where to write them"),
     ) -> None:
         """Write the JSON schemas of all configuration files, and the tables of docs/configuration.md."""
-        from apuflow.config.reference import refresh
-        from apuflow.config.schemas import schema_texts
+        from apuflow.configure.reference import refresh
+        from apuflow.configure.schemas import schema_texts
         from apuflow.core.files import write_text
 
         document = Path("docs/configuration.md")

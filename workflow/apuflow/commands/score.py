@@ -33,7 +33,7 @@ def score(
     import json as js
     import sys
 
-    from apuflow.preview import score as scoring
+    from apuflow.study import score as scoring
 
     frame = scoring.read_tables(runs or scoring.recorded())
     if held_out and "id" in frame.columns:

@@ -45,8 +45,8 @@ def stats(
     """
     import pandas as pd
 
-    from analysis.counters import BY_NAME, counters
-    from analysis.stats import read_stats
+    from analysis.counters.counters import BY_NAME, counters
+    from analysis.stats.reader import read_stats
 
     if select:
         found = read_stats(file, select=select)
@@ -78,7 +78,7 @@ def dispatches(
     csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
-    from analysis.kernels import LAUNCH_COLUMNS, kernel_table, phases
+    from analysis.tables.kernels import LAUNCH_COLUMNS, kernel_table, phases
 
     table = kernel_table(run)
     if by is None:

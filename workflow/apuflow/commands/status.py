@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from apuflow.status import Run
+    from apuflow.run.status import Run
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        from apuflow.status import RunState, all_well, runs
+        from apuflow.run.status import RunState, all_well, runs
 
         def look() -> list[Run]:
             return [run for run in runs(Path()) if workload in ("", run.workload)]
@@ -56,7 +56,7 @@ def _table(found: Sequence[Run]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from apuflow.status import RunState
+    from apuflow.run.status import RunState
 
     colours = {RunState.COMPLETED: "green", RunState.RUNNING: "cyan"}
     table = Table(box=None, pad_edge=False)

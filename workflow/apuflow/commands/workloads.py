@@ -15,12 +15,12 @@ def register(app: typer.Typer) -> None:
         """List the workloads: what each needs, and which engines can run it."""
         from rich.table import Table
 
-        from apuflow import terminal
-        from apuflow.config import ENGINES, load_workload, workload_names
+        from apuflow.configure import ENGINES, load_workload, workload_names
         from apuflow.core.errors import ConfigError
+        from apuflow.study.terminal import terminal_console
 
         root = Path()
-        console = terminal.console()
+        console = terminal_console()
         if name:
             console.print(details(name, root), highlight=False, markup=False)
             return
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 def details(name: str, root: Path) -> str:
     """Everything about one workload, as text."""
     from apuflow import dnnmark
-    from apuflow.config import ENGINES, load_workload
+    from apuflow.configure import ENGINES, load_workload
 
     workload = load_workload(name, root)
     lines = [f"{name}: {workload.description}", f"program: {workload.program}"]

@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from apuflow.containers.apptainer import ApptainerEngine
-from apuflow.containers.base import Engine, Exit, Job, Limits, Mount, Sample
 from apuflow.containers.host import HostEngine
-from apuflow.containers.identity import Labels, Owner
+from apuflow.containers.job import Engine, Exit, Job, Limits, Mount, Sample
 from apuflow.core.errors import ConfigError
+from apuflow.core.owner import Labels, Owner
 
 if TYPE_CHECKING:
-    from apuflow.containers.docker_engine import DockerEngine
+    from apuflow.containers.docker import DockerEngine
 
 ENGINES = ("docker", "podman", "apptainer", "host")
 
@@ -36,7 +36,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Docker's client takes longer to load than all else that a run needs: loaded when it is asked for."""
     if name == "DockerEngine":
-        return importlib.import_module("apuflow.containers.docker_engine").DockerEngine
+        return importlib.import_module("apuflow.containers.docker").DockerEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -50,7 +50,7 @@ def get_engine(name: str, socket: str | None = None) -> Engine:
         ConfigError: another name.
     """
     if name in ("docker", "podman"):
-        from apuflow.containers.docker_engine import DockerEngine
+        from apuflow.containers.docker import DockerEngine
 
         return DockerEngine(name, socket)
     if name == "apptainer":

@@ -6,9 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from apuflow.containers.base import Exit, Job
-from apuflow.containers.host import remove_leftover_processes
-from apuflow.containers.process import run_process
+from apuflow.containers.host import remove_leftover_processes, run_process
+from apuflow.containers.job import Exit, Job
 from apuflow.core.errors import EngineError
 
 _PROGRAMS = ("apptainer", "singularity")

@@ -1,14 +1,25 @@
-"""No container: the tools are on this machine."""
+"""No container: the tools are on this machine.
+
+Run one process group on this machine: its limits, its log, how it is stopped, what a dead owner left.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import itertools
 import os
+import resource
 import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from apuflow.containers.base import Exit, Job
-from apuflow.containers.process import end_session, leftover_sessions, run_process
+from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals, shell_code
+from apuflow.core import proc
+from apuflow.core.errors import EngineError
+from apuflow.core.owner import OWNER, PROJECT, is_leftover, variable
 
 _PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "ROCM_PATH", "SSL_CERT_FILE")
 
@@ -47,3 +58,121 @@ def remove_leftover_processes(project: Path) -> list[str]:
                 os.kill(pid, signal.SIGKILL)
             removed.append(f"process {pid}: {command}")
     return removed
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+_MEMORY_LOOK_SECONDS = 0.2
+
+
+def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd: Path) -> Exit:
+    """Start ``command`` as a session of its own, follow it to its end, return how it ended.
+
+    The memory limit counts resident memory of the process tree (a limit on address space would count what
+    gem5 only reserves). The first process dies with us even when we are killed by SIGKILL; what it started
+    in turn is found by :func:`leftover_sessions`.
+
+    Raises:
+        EngineError: the command cannot be started.
+    """
+
+    def before_exec() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    job.log.parent.mkdir(parents=True, exist_ok=True)
+    kills_before = proc.kernel_oom_kills()
+    with job.log.open("ab") as log, StopWatch(job.limits) as watch:
+        try:
+            process = subprocess.Popen(
+                list(command),
+                cwd=cwd,
+                env={**env, **job.labels.as_environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=before_exec,
+            )
+        except OSError as error:
+            raise EngineError(
+                f"cannot start {command[0]}: {error.strerror or error}",
+                value=command[0],
+                remedy="check that the file exists, is executable and is meant for this machine",
+            ) from error
+        try:
+            exit_ = _follow(process, job, watch)
+        finally:
+            end_session(process.pid)
+            if process.returncode is None:
+                process.wait()
+    killed_by_kernel = (
+        exit_.signal == signal.SIGKILL and exit_.stopped is None and proc.kernel_oom_kills() > kills_before
+    )
+    return Exit(
+        exit_.code,
+        exit_.signal,
+        exit_.oom_killed or killed_by_kernel,
+        exit_.peak_memory_bytes,
+        exit_.seconds,
+        exit_.stopped,
+    )
+
+
+def _follow(process: subprocess.Popen[bytes], job: Job, watch: StopWatch) -> Exit:
+    peak, over_limit = 0, False
+    next_look = next_sample = 0.0
+    waits = itertools.chain(intervals(), itertools.repeat(intervals()[-1]))
+    while process.returncode is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(next(waits))
+            break
+        if watch.seconds >= next_look:
+            next_look = watch.seconds + _MEMORY_LOOK_SECONDS
+            memory = proc.tree_memory(process.pid)
+            peak = max(peak, memory)
+            if job.limits.memory_bytes is not None and memory > job.limits.memory_bytes:
+                over_limit = True
+                end_session(process.pid)
+            if job.on_sample is not None and watch.seconds >= next_sample:
+                next_sample = watch.seconds + job.sample_seconds
+                job.on_sample(Sample(watch.seconds, memory))
+        if watch.should_ask():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, job.limits.stop_signal)
+        if watch.should_kill():
+            end_session(process.pid)
+    code, number = shell_code(process.wait())
+    return Exit(code, number, over_limit, peak or None, watch.seconds, watch.reason)
+
+
+def end_session(session: int, seconds: float = 5.0) -> None:
+    """Kill every process of a session and see them gone."""
+    deadline = time.monotonic() + seconds
+    while members := proc.session_members(session):
+        for pid in members:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.01)
+
+
+def leftover_sessions(project: Path) -> Iterator[tuple[int, str]]:
+    """Process groups of this project directory whose owner is dead: (pid, what it was)."""
+    marker = f"{variable(PROJECT)}=".encode()
+    for pid in proc.pids():
+        if pid == os.getpid():
+            continue
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            if marker not in environment:
+                continue
+            command = b" ".join(proc.command_line(pid)).decode(errors="replace")
+        except OSError:
+            continue
+        pairs = (item.partition("=") for item in environment.decode(errors="replace").split("\0"))
+        variables = {name: value for name, _, value in pairs}
+        labels = {name: variables.get(variable(name), "") for name in (PROJECT, OWNER)}
+        if is_leftover(labels, project):
+            yield pid, command[:120]

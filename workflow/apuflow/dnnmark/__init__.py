@@ -1,10 +1,8 @@
 """The grammar of ``.dnnmark`` files: parse, check, write, and what a network needs."""
 
 from apuflow.dnnmark.checks import check
-from apuflow.dnnmark.edit import with_layer_values
-from apuflow.dnnmark.keys import LAYER_KEYS, Key, Value
-from apuflow.dnnmark.memory import device_bytes, mmap_bytes
-from apuflow.dnnmark.model import (
+from apuflow.dnnmark.layers import (
+    LAYER_KEYS,
     LRN,
     Activation,
     BatchNorm,
@@ -13,6 +11,7 @@ from apuflow.dnnmark.model import (
     Direction,
     Dropout,
     FullyConnected,
+    Key,
     Kind,
     Layer,
     Network,
@@ -21,8 +20,11 @@ from apuflow.dnnmark.model import (
     RunMode,
     Shape,
     Softmax,
+    Value,
 )
+from apuflow.dnnmark.memory import device_bytes, mmap_bytes
 from apuflow.dnnmark.parser import parse
+from apuflow.dnnmark.writer import with_layer_values
 
 __all__ = [
     "LAYER_KEYS",

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from apuflow.dnnmark.memory import filled_chunks, workspace_bytes
-from apuflow.dnnmark.model import (
+from apuflow.dnnmark.layers import (
     LRN,
     BatchNorm,
     Convolution,
@@ -21,6 +20,7 @@ from apuflow.dnnmark.model import (
     Problem,
     Softmax,
 )
+from apuflow.dnnmark.memory import filled_chunks, workspace_bytes
 
 Trap: TypeAlias = tuple[Literal["error", "warning"], str, str]
 """Level, what happens, what to do."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from apuflow.dnnmark.model import BatchNorm, Convolution, Direction, FullyConnected, Layer, Network, Pooling
+from apuflow.dnnmark.layers import BatchNorm, Convolution, Direction, FullyConnected, Layer, Network, Pooling
 
 FLOAT_BYTES = 4
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from apuflow.core import versions
-from apuflow.launcher.build import build_launcher
-from apuflow.launcher.dispatch import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.program import build_launcher
 
 VERSION = versions.KERNELS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.launcher.dispatch import Argument
+from apuflow.launcher.dispatch_list import Argument
 from apuflow.miopen.launch import Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.gemm import TILE
 

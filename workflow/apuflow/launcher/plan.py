@@ -12,7 +12,7 @@ from pathlib import Path
 
 from apuflow.core.errors import ConfigError
 from apuflow.launcher import gemm
-from apuflow.launcher.dispatch import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.miopen.launch import Arg, Launch, Row, expand
 
 PAGE = 4096

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from apuflow.core.errors import ConfigError, NotDerivable
-from apuflow.dnnmark.model import FIRST, Direction, Layer, Network
+from apuflow.dnnmark.layers import FIRST, Direction, Layer, Network
 from apuflow.dnnmark.parser import parse
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row

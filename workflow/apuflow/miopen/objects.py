@@ -12,11 +12,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow import paths
+from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import atomic_write
-from apuflow.miopen.codeobject import BrokenObject, CodeObject, read_code_object
-from apuflow.miopen.compiler import Compiler, Runner, digest, run_on_host
+from apuflow.miopen.compiler import (
+    BrokenObject,
+    CodeObject,
+    Compiler,
+    Runner,
+    digest,
+    read_code_object,
+    run_on_host,
+)
 from apuflow.miopen.launch import Row
 
 _NO_ROOM = 1 << 16

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from apuflow import paths
+from apuflow.core import paths
 from apuflow.core.files import atomic_write
 from apuflow.miopen.compiler import Compiler, Runner, run_on_host
-from apuflow.miopen.database import BrokenDatabase, build_database, key, read_database, rows_identity
+from apuflow.miopen.database import BrokenDatabase, build_database, db_name, key, read_database, rows_identity
 from apuflow.miopen.derive import distinct
 from apuflow.miopen.launch import Row
-from apuflow.miopen.location import db_name
 from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
 
 

@@ -1,7 +1,7 @@
 """The preview engine: a closed-form timing model of gem5's GCN3 GPU. See ``docs/preview.md``."""
 
 from apuflow.core import versions
-from apuflow.preview.engine import kernels_frame, run
+from apuflow.preview.evaluate import kernels_frame, run
 
 VERSION = versions.PREVIEW
 

@@ -1,4 +1,4 @@
-"""Counters of modelled launches, under the names that every engine uses (``analysis.counter_table``)."""
+"""Counters of modelled launches, under the names that every engine uses (``analysis.counters.table``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.counter_table import NAMES
+from analysis.counters.table import NAMES
 from apuflow.preview.machine import Machine
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import Times
@@ -37,7 +37,7 @@ def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.nd
 
 
 def counter_frame(profiles: Sequence[Profile], machines: Sequence[Machine], result: Times) -> pd.DataFrame:
-    """One row per launch: all counters of ``analysis.counter_table`` (NaN where the model has none) and
+    """One row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
     ``bound``."""
     n = _columns([p.counts for p in profiles], _COUNTS)
     m = _columns(machines, _MACHINE)

@@ -12,21 +12,21 @@ from __future__ import annotations
 from typing import Literal
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.model import Convolution, Layer, Shape
+from apuflow.dnnmark.layers import Convolution, Layer, Shape
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
-from apuflow.miopen.rocm_4_0_1.columns import (
+from apuflow.miopen.rocm_4_0_1.common import floats, ints
+from apuflow.miopen.rocm_4_0_1.gemm import (
     COL2IM_ARGUMENTS,
     GROUP,
     Plane,
     Transpose,
+    gemm_launch,
     im2col_arguments,
     im2col_grid,
     im2col_plan,
     set_arguments,
     set_items,
 )
-from apuflow.miopen.rocm_4_0_1.common import floats, ints
-from apuflow.miopen.rocm_4_0_1.gemm import gemm_launch
 
 UNIT = Plane(1, 1)
 

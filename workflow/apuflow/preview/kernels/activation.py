@@ -10,9 +10,8 @@ factors 0 that DNNMark passes by default.
 from __future__ import annotations
 
 from apuflow.core.errors import NotModelled
-from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
 
 _FORWARD: dict[tuple[int, int], tuple[str, int]] = {
     (0, 4): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of, span_lines
+from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
 
 @dataclass(frozen=True, slots=True)

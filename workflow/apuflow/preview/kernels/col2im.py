@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
 
 _SAMPLE = 48
 _MOST_WAVES = 8192

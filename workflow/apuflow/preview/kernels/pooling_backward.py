@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apuflow.preview.counts import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, lines_of, pages_of
+from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
 
 
 def pooling_backward(facts: Facts) -> Profile:

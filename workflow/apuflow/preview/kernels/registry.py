@@ -7,19 +7,16 @@ from functools import lru_cache
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.activation import activation
-from apuflow.preview.kernels.batchnorm import per_activation_backward
-from apuflow.preview.kernels.batchnorm_forward import per_activation_forward
+from apuflow.preview.kernels.batchnorm_activation import per_activation_backward, per_activation_forward
 from apuflow.preview.kernels.batchnorm_spatial import spatial
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.kernels.gemm import sgemm
 from apuflow.preview.kernels.im2col import im2col
-from apuflow.preview.kernels.lrn import lrn_forward
-from apuflow.preview.kernels.lrn_windows import across_backward, within_backward, within_forward
-from apuflow.preview.kernels.pooling import pooling_forward
+from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
+from apuflow.preview.kernels.matrix import set_tensor, sgemm, transpose
 from apuflow.preview.kernels.pooling_backward import pooling_backward
+from apuflow.preview.kernels.pooling_forward import pooling_forward
 from apuflow.preview.kernels.softmax import softmax
-from apuflow.preview.kernels.tensor import set_tensor, transpose
 from apuflow.preview.profile import Profile
 
 Model = Callable[[Facts], Profile]

@@ -10,9 +10,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from apuflow.preview.counts import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import LINE, Profile, Stream, lines_of, pages_of, span_lines
+from apuflow.preview.profile import (
+    LINE,
+    NOTHING,
+    Counts,
+    Profile,
+    Stream,
+    block,
+    lines_of,
+    pages_of,
+    span_lines,
+)
 
 WAVES = 4
 GROUP = 256

@@ -1,0 +1,1 @@
+"""From statistics to named counters, the same for every engine."""

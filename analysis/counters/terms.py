@@ -1,0 +1,172 @@
+"""Evaluate the ``stats`` expressions of the counter table over one dump.
+
+Whatever read the dump, it is laid out here as a ``Snapshot``: the rows of every compute unit by their name
+within the unit, and all other rows by their full name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from analysis.counters.table import COUNTERS
+
+NAN = math.nan
+UNIT = "CUs*."
+_WORDS = re.compile(r"\s+([+|-])\s+")
+_MEAN = re.compile(r"samples\*mean\((.*)\)")
+
+ARRAYS: dict[str, str] = {
+    "ruby.tcp_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.tcc_cntrl": ".L2cache.m_demand_accesses",
+    "ruby.sqc_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.scalar_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.dir_cntrl": ".L3CacheMemory.m_demand_accesses",
+    "l1_tlb": ".localNumTLBAccesses",
+    "l3_tlb": ".localNumTLBAccesses",
+    "l1_coalescer": ".coalescedAccesses",
+    "mem_ctrls": ".dram.peakBW",
+}
+"""Arrays of objects, and a statistic that every element prints even when it is zero."""
+
+CHECKED: tuple[str, ...] = ("instCyclesVALU",)
+"""Rows of a compute unit that only identities need."""
+
+Lookup = Callable[[str], float | None]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand: ``sign`` times the sum over the objects that the pattern matches."""
+
+    sign: int
+    pattern: str
+    mean: bool = False
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the counters need of a dump.
+
+    Attributes:
+        shader: name of the GPU, ``system.cpu3``.
+        units: the wanted rows of each compute unit, by name within the unit.
+        row: number of any other row by its full name, ``None`` if it is not there.
+        launched: number of kernels launched, ``None`` if the dispatcher is not there.
+        slots: wavefront slots of a compute unit; NaN if unknown.
+    """
+
+    shader: str
+    units: Sequence[Mapping[str, float]]
+    row: Lookup
+    launched: float | None
+    slots: float
+
+
+@cache
+def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
+    """Alternatives (``|``) of sums of terms."""
+    alternatives: list[list[Term]] = [[]]
+    sign = 1
+    for word in _WORDS.split(expression):
+        if word in ("+", "-"):
+            sign = 1 if word == "+" else -1
+        elif word == "|":
+            alternatives.append([])
+            sign = 1
+        else:
+            mean = _MEAN.fullmatch(word)
+            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None))
+    return tuple(tuple(terms) for terms in alternatives)
+
+
+@cache
+def unit_rows() -> tuple[str, ...]:
+    """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
+    wanted: dict[str, None] = dict.fromkeys(CHECKED)
+    for counter in COUNTERS:
+        for terms in parse(counter.stats) if counter.stats else ():
+            for term in terms:
+                if term.pattern.startswith(UNIT):
+                    name = term.pattern[len(UNIT) :]
+                    wanted |= dict.fromkeys((f"{name}::samples", f"{name}::mean") if term.mean else (name,))
+    return tuple(wanted)
+
+
+def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
+    """The value of an expression; NaN when the dump lacks what it needs.
+
+    Args:
+        expression: see ``analysis.counters.table``.
+        dump: one dump.
+        optional: rows that are absent count as 0 when the dump has a GPU.
+    """
+    for terms in parse(expression):
+        values = [_term(term, dump) for term in terms]
+        if any(value is not None for value in values) and (optional or None not in values):
+            return math.fsum(t.sign * (v or 0.0) for t, v in zip(terms, values, strict=True))
+    return 0.0 if optional else NAN
+
+
+def elements(array: str, row: Lookup) -> list[str]:
+    """The full names of an array's elements (``system.l1_tlb``, or ``system.l1_tlb0`` and so on)."""
+    probe = ARRAYS[array]
+    if row(f"system.{array}{probe}") is not None:
+        return [f"system.{array}"]
+    names: list[str] = []
+    while row(f"system.{array}{len(names)}{probe}") is not None:
+        names.append(f"system.{array}{len(names)}")
+    return names
+
+
+def _term(term: Term, dump: Snapshot) -> float | None:
+    if term.mean:
+        return _samples_times_mean(term.pattern, dump)
+    pattern = term.pattern
+    if pattern.startswith(UNIT):
+        return _sum_units(pattern[len(UNIT) :], dump)
+    if pattern.endswith(".dispatcher.numKernelLaunched"):
+        return dump.launched
+    if pattern.startswith("."):
+        return dump.row(dump.shader + pattern)
+    if "*" in pattern:
+        array, _, rest = pattern.partition("*")
+        found = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
+        present = [value for value in found if value is not None]
+        return math.fsum(present) if present else None
+    return _plain(f"system.{pattern}" if "." in pattern else pattern, dump.row)
+
+
+def _plain(name: str, row: Lookup) -> float | None:
+    """A scalar, or the total of a vector (a vector of one element is printed as a scalar)."""
+    total = row(f"{name}::total") if "::" not in name and "_Controller." in name else None
+    return row(name) if total is None else total
+
+
+def _sum_units(name: str, dump: Snapshot) -> float | None:
+    if name.endswith("*"):
+        found = [
+            math.fsum(value for key, value in unit.items() if key.startswith(name[:-1]))
+            for unit in dump.units
+        ]
+        known = any(key.startswith(name[:-1]) for unit in dump.units[:1] for key in unit)
+        return math.fsum(found) if known else None
+    values = [unit.get(name) for unit in dump.units]
+    present = [value for value in values if value is not None]
+    return math.fsum(present) if present else None
+
+
+def _samples_times_mean(pattern: str, dump: Snapshot) -> float | None:
+    """Sums of samples, exact while samples times the mean's half last digit is below one half."""
+    if pattern.startswith(UNIT):
+        name = pattern[len(UNIT) :]
+        pairs = [(unit.get(f"{name}::samples"), unit.get(f"{name}::mean")) for unit in dump.units]
+    else:
+        name = dump.shader + pattern
+        pairs = [(dump.row(f"{name}::samples"), dump.row(f"{name}::mean"))]
+    if not pairs or any(samples is None for samples, _ in pairs):
+        return None
+    return math.fsum(round(samples * mean) for samples, mean in pairs if samples and mean is not None)

@@ -1,0 +1,1 @@
+"""Metrics: formulas over counters and machine parameters."""

@@ -1,0 +1,1 @@
+"""Reading gem5's ``stats.txt``."""

@@ -1,0 +1,170 @@
+"""Find the rows that counters need in a block of statistics without reading the rest.
+
+Most of a block are the rows of the wavefront slots of each compute unit. All compute units print the same
+rows in the same order, so a row of one unit lies about as far from the row before as it did in the unit
+before: it is looked for there, and where it is not, everywhere. Names are unique within a dump, so a row that
+is found is the right one wherever it stood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.counters.terms import NAN, Snapshot, unit_rows
+from analysis.stats.files import Text
+
+_ACTIVE = b".shaderActiveTicks "
+_LAUNCHED = b".dispatcher.numKernelLaunched"
+_NEARBY = (96, 4096)
+_AROUND_UNIT = 1 << 14
+_ROW = re.compile(rb"\n([^ \n]+) +([^ \n]+)")
+_SLOT = re.compile(rb"wavefronts\d*\.numInstrExecuted")
+
+Place = tuple[str, bytes, int]
+"""A row within a compute unit: its name, how its line goes on after the unit's name, its distance from the
+unit's first row."""
+
+
+def locate(text: Text, start: int, stop: int) -> Snapshot | None:
+    """What counters need of the block ``text[start:stop]``; the values equal those of a full reading.
+
+    Returns:
+        ``None`` when the block has no GPU or its compute units are not laid out alike: read it whole then.
+    """
+    active = text.find(_ACTIVE, start, stop)
+    if active < 0:
+        return None
+    shader = text[text.rfind(b"\n", start, active) + 1 : active]
+    units = _Units(text, start, stop, shader)
+    if not units.alike:
+        return None
+    rows: dict[bytes, bytes] = dict(_ROW.findall(text, start, units.start + 1))
+    rows.update(_ROW.findall(text, units.stop, stop))
+    launched = next((value for name, value in rows.items() if name.endswith(_LAUNCHED)), None)
+
+    def row(name: str) -> float | None:
+        return _number(rows.get(name.encode()))
+
+    return Snapshot(shader.decode(), units.values, row, _number(launched), units.slots or NAN)
+
+
+def _number(text: bytes | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+class _Units:
+    """The wanted rows of all compute units of a block.
+
+    Attributes:
+        values: one mapping per compute unit.
+        slots: wavefront slots of a compute unit.
+        start, stop: where the rows of the first unit begin and of the last end.
+        alike: whether the units were found, are numbered without a gap and (the first and the last, which are
+            looked at in full) have no other rows among theirs.
+    """
+
+    def __init__(self, text: Text, start: int, stop: int, shader: bytes) -> None:
+        self._text = text
+        self._bounds = start, stop
+        self._prefix = b"\n" + shader + b"."
+        self._line = re.compile(re.escape(self._prefix) + rb"(CUs\d*)\.([^ \n]+) ")
+        self.values: list[Mapping[str, float]] = []
+        self.slots = 0
+        self.start = self.stop = text.find(self._prefix + b"CUs", start, stop)
+        first = self._line.match(text, self.start) if self.start >= 0 else None
+        self.alike = first is not None
+        if first is not None:
+            names = list(self._walk(first))
+            self.alike = self.alike and sorted(names) == sorted(_numbered(len(names)))
+
+    def _walk(self, unit: re.Match[bytes]) -> Iterator[bytes]:
+        """Read one unit after the other; give their names."""
+        lead = b"." + unit[2] + b" "
+        places: Sequence[Place] = ()
+        length = 0
+        while True:
+            prefix, at = self._prefix + unit[1] + b".", unit.start()
+            following = self._following(lead, prefix, at, length)
+            self.stop = following.start() if following else self._last_row(prefix, at, length)
+            if not places:
+                places = self._layout(prefix, at)
+            if not self.values or following is None:
+                rows = self._text[at : self.stop]
+                self.alike = self.alike and rows.count(b"\n") == rows.count(prefix)
+            self.values.append(self._read(prefix, at, places))
+            yield unit[1]
+            if following is None:
+                return
+            unit, length = following, self.stop - at
+
+    def _following(self, lead: bytes, prefix: bytes, at: int, length: int) -> re.Match[bytes] | None:
+        """The first row of the next unit: about where this one would end, else anywhere behind it."""
+        stop = self._bounds[1]
+        spans = [(at + len(prefix) + len(lead), stop)]
+        if length:
+            spans.insert(0, (at + length - _AROUND_UNIT, min(at + length + _AROUND_UNIT, stop)))
+        for low, high in spans:
+            found = self._text.find(lead, low, high)
+            while found >= 0:
+                line = self._line.match(self._text, self._text.rfind(b"\n", low, found))
+                if line and self._text[line.start() : line.start() + len(prefix)] != prefix:
+                    return line
+                found = self._text.find(lead, found + 1, high)
+        return None
+
+    def _last_row(self, prefix: bytes, at: int, length: int) -> int:
+        """Where the last row of a unit ends that no other follows."""
+        stop = self._bounds[1]
+        near = at + length
+        last = self._text.rfind(prefix, near - _AROUND_UNIT, near + _AROUND_UNIT) if length else -1
+        if last < 0 or self._text.find(prefix, last + 1, last + 4 * _AROUND_UNIT) >= 0:
+            last = self._text.rfind(prefix, at, stop)
+        return self._text.find(b"\n", last + 1, stop)
+
+    def _layout(self, prefix: bytes, at: int) -> Sequence[Place]:
+        """Where the wanted rows of the first unit lie. Rows that it lacks must be lacking everywhere."""
+        wanted = [name.encode() for name in unit_rows()]
+        exact = {name for name in wanted if not name.endswith(b"*")}
+        open_ended = tuple(name[:-1] for name in wanted if name.endswith(b"*"))
+        places: list[Place] = []
+        for row in re.compile(re.escape(prefix) + rb"([^ \n]+ )").finditer(self._text, at, self.stop):
+            name = row[1][:-1]
+            self.slots += bool(_SLOT.fullmatch(name))
+            if name in exact or name.startswith(open_ended):
+                places.append((name.decode(), row[1], row.start() - at))
+        lacking = exact - {name.encode() for name, _, _ in places}
+        self.alike = self.alike and not any(
+            self._text.find(b"." + name + b" ", *self._bounds) >= 0 for name in lacking
+        )
+        return places
+
+    def _read(self, prefix: bytes, at: int, places: Sequence[Place]) -> dict[str, float]:
+        text, (start, stop) = self._text, self._bounds
+        values: dict[str, float] = {}
+        drift = 0
+        for name, rest, distance in places:
+            line = prefix + rest
+            guess = at + distance + drift
+            for width in _NEARBY:
+                found = text.find(line, max(guess - width, start), min(guess + width + len(line), stop))
+                if found >= 0:
+                    break
+            else:
+                found = text.find(line, start, stop)
+            if found < 0:
+                continue
+            drift = found - at - distance
+            behind = found + len(line)
+            value = _number(text[behind : behind + 64].split(None, 1)[0])
+            if value is not None:
+                values[name] = value
+        return values
+
+
+def _numbered(count: int) -> list[bytes]:
+    """The names of an array of compute units: without a number if there is only one."""
+    return [b"CUs"] if count == 1 else [b"CUs%d" % number for number in range(count)]

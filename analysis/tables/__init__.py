@@ -1,0 +1,1 @@
+"""Tables of a study's points, and what is read from them."""

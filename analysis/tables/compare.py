@@ -1,0 +1,157 @@
+"""Join two tables, or two engines of one table, point by point: ratio and difference of every number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.counters.table import NAMES as COUNTER_NAMES
+from analysis.metrics import compute
+from analysis.tables.columns import MACHINE
+from analysis.tables.records import COMPLETED
+from analysis.tables.tables import columns
+from apuflow.core.errors import AnalysisError
+
+SHOWN: tuple[str, ...] = (
+    "gpu_cycles",
+    "instructions",
+    "ipc",
+    "occupancy",
+    "valu_utilization",
+    "stall_share_memory",
+    "tcp_load_hit_rate",
+    "tcc_hit_rate",
+    "dram_bytes_read",
+    "dram_bytes_written",
+)
+"""What is compared when nothing else is asked for."""
+
+_COMPARED = ("release", "gfx")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two tables side by side.
+
+    Attributes:
+        table: one row per point and column: the keys, ``column``, ``a``, ``b``, ``ratio`` (b / a) and
+            ``difference`` (b - a); a ratio over zero is NaN unless both are zero (then 1).
+        summary: per column: ``points``, geometric mean, smallest and largest ``ratio``, largest absolute
+            ``difference``.
+        keys: columns that identify a point.
+        only_a, only_b: points that only one side has completed.
+    """
+
+    table: pd.DataFrame
+    summary: pd.DataFrame
+    keys: tuple[str, ...]
+    only_a: int
+    only_b: int
+
+
+def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> Comparison:
+    """Join two result tables on workload, direction and everything that varies between points.
+
+    Args:
+        a, b: tables from ``analysis.tables.tables``; only completed rows take part.
+        names: counter and metric columns to compare.
+
+    Raises:
+        AnalysisError: an unknown column, no point in common, or several rows of one point on a side.
+    """
+    for name in names:
+        if name not in COUNTER_NAMES and name not in compute.BY_NAME:
+            raise AnalysisError(
+                "no such counter or metric", key="column", value=name, remedy="docs/metrics.md lists them all"
+            )
+    sides = [side[side["status"] == COMPLETED] for side in (a, b)]
+    keys = _keys(a, b)
+    for label, side in zip("AB", sides, strict=True):
+        doubled = side[side.duplicated(list(keys), keep=False)]
+        if len(doubled):
+            raise AnalysisError(
+                f"table {label} has several rows of one point",
+                key=", ".join(keys),
+                value=tuple(doubled.iloc[0][list(keys)]),
+                remedy="keep one engine and one release per side (--engines, or filter the table)",
+            )
+    left, right = (side.set_index([*keys]) for side in sides)
+    common = left.index.intersection(right.index, sort=False)
+    if len(common) == 0:
+        raise AnalysisError(
+            "the tables have no completed point in common",
+            key=", ".join(keys),
+            remedy="compare tables of the same workloads and axes",
+        )
+    parts = [_column(left.loc[common], right.loc[common], name) for name in names]
+    return Comparison(
+        pd.concat(parts, ignore_index=True),
+        pd.DataFrame([_summary(name, part) for name, part in zip(names, parts, strict=True)]),
+        keys,
+        len(left) - len(common),
+        len(right) - len(common),
+    )
+
+
+def compare_engines(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] = SHOWN) -> Comparison:
+    """Compare two engines' rows of one table (see ``compare``).
+
+    Raises:
+        AnalysisError: the table has no row of one of the engines.
+    """
+    for engine in (a, b):
+        if engine not in set(frame["engine"]):
+            raise AnalysisError(
+                "no row of this engine in the table",
+                key="engine",
+                value=engine,
+                remedy="the table has " + ", ".join(sorted(set(frame["engine"]))),
+            )
+    sides = []
+    for engine in (a, b):
+        side = frame[frame["engine"] == engine]
+        side.attrs = dict(frame.attrs)
+        sides.append(side)
+    return compare(sides[0], sides[1], names)
+
+
+def _keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
+    """Workload, direction, the axes of both, and machine parameters that vary within a side."""
+    keys = ["workload", "direction"]
+    axes = [[column.name for column in columns(side) if column.kind == "axis"] for side in (a, b)]
+    keys += [name for name in axes[0] if name in b.columns]
+    keys += [name for name in axes[1] if name in a.columns and name not in keys]
+    for column in MACHINE:
+        name = column.name
+        if name in keys or name in _COMPARED or name not in a.columns or name not in b.columns:
+            continue
+        if a[name].nunique(dropna=False) > 1 or b[name].nunique(dropna=False) > 1:
+            keys.append(name)
+    return tuple(keys)
+
+
+def _column(left: pd.DataFrame, right: pd.DataFrame, name: str) -> pd.DataFrame:
+    a, b = (
+        side[name].to_numpy(dtype=np.float64) if name in side else np.full(len(side), np.nan)
+        for side in (left, right)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(a == b, 1.0, b / a)
+    ratio[(a == 0) & (b != 0)] = np.nan
+    keys = left.index.to_frame(index=False)
+    return keys.assign(column=name, a=a, b=b, ratio=ratio, difference=b - a)
+
+
+def _summary(name: str, part: pd.DataFrame) -> dict[str, object]:
+    known = part[part["ratio"].notna() & (part["ratio"] > 0)]["ratio"]
+    return {
+        "column": name,
+        "points": int((part["a"].notna() & part["b"].notna()).sum()),
+        "geometric_mean_ratio": float(np.exp(np.log(known).mean())) if len(known) else np.nan,
+        "smallest_ratio": part["ratio"].min(),
+        "largest_ratio": part["ratio"].max(),
+        "largest_difference": part["difference"].abs().max(),
+    }

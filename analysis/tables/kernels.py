@@ -1,0 +1,130 @@
+"""Per-kernel tables: one row per dispatch, its launch joined to its statistics.
+
+gem5 gives them in two ways: v24.0 dumps and resets its statistics after every kernel, so that a file holds a
+dump per kernel (copies and fills that the runtime launches included, and a last one without a kernel); the
+engine that dispatches the kernels of a layer itself has gem5 do so on every release (a first and a last dump
+are without a kernel), or leaves a statistics file per dispatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.counters.counters import Counters, combine, counted, counters, file_counters, since_reset
+from analysis.counters.table import BY_NAME
+from analysis.metrics import compute
+from analysis.tables.records import COMPLETED, run_values
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import LaunchRecord, RunRecord, read_run
+
+LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
+UNNAMED = "(not a kernel of the layers)"
+
+
+def kernel_table(directory: str | Path) -> pd.DataFrame:
+    """One row per dispatch of a run: launch, counters, metrics.
+
+    Args:
+        directory: a run directory with ``run.json``.
+
+    Returns:
+        Columns ``LAUNCH_COLUMNS``, machine parameters, counters, metrics and ``flags``. Where gem5 dumped per
+        kernel, dumps are matched with the launches in order by their number of workgroups; dumps that match
+        none (copies and fills of the runtime) are named ``UNNAMED``.
+
+    Raises:
+        AnalysisError: the run did not complete, its statistics are not per kernel, or launches are missing
+            from them.
+    """
+    file = Path(directory) / "run.json"
+    record = read_run(file)
+    if record.status != COMPLETED:
+        raise AnalysisError("the run did not complete", file=file, key="status", value=record.status.value)
+    named = record.launches
+    files = record.statistics_files(directory)
+    facts = record.release_facts
+    pairs: list[tuple[LaunchRecord | None, Counters]]
+    if len(files) > 1 or len(files) == len(named) == 1:
+        each = [counters(path, facts, kernels_only=True) for path in files]
+        if len(each) != len(named):
+            raise AnalysisError(
+                f"{len(each)} statistics files for {len(named)} launches", file=file, key="launches"
+            )
+        pairs = list(zip(named, each, strict=True))
+    else:
+        dumps = [
+            counted(part, facts) for path in files for part in since_reset(file_counters(path)[0], facts)
+        ]
+        pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
+    machine = run_values(record)
+    rows = [
+        {"dispatch": number, **_cells(launch, record), **machine, **counts}
+        for number, (launch, counts) in enumerate(pairs)
+    ]
+    return compute.compute(pd.DataFrame(rows))
+
+
+def phases(table: pd.DataFrame, by: Sequence[str] = ("direction",)) -> pd.DataFrame:
+    """Add up a kernel table: forward against backward (``direction``), per ``layer_kind``, per ``layer``.
+
+    Returns:
+        One row per group in the order of its first dispatch: the ``by`` columns, ``dispatches``, counters,
+        metrics over the whole group, ``time_share`` (its share of the GPU's active time) and ``flags``.
+
+    Raises:
+        AnalysisError: the table lacks one of the columns.
+    """
+    for name in by:
+        if name not in table.columns:
+            raise AnalysisError("no such column in the kernel table", key=name)
+    rows = []
+    machine = [name for name in compute.machine_columns() if name in table.columns]
+    for key, group in table.groupby(list(by), sort=False, dropna=False):
+        parts = [Counters({name: row[name] for name in BY_NAME}) for row in group.to_dict("records")]
+        rows.append(
+            dict(zip(by, key, strict=True))
+            | {"dispatches": len(group)}
+            | {name: group[name].iloc[0] for name in machine}
+            | dict(combine(parts))
+        )
+    frame = compute.compute(pd.DataFrame(rows))
+    frame.insert(len(by) + 1, "time_share", frame["gpu_active_ticks"] / frame["gpu_active_ticks"].sum())
+    return frame
+
+
+def _cells(launch: LaunchRecord | None, record: RunRecord) -> dict[str, Any]:
+    if launch is None:
+        return dict.fromkeys(LAUNCH_COLUMNS[1:], "") | {"kernel": UNNAMED}
+    return {
+        "layer": launch.layer or "",
+        "layer_kind": launch.layer_kind or "",
+        "direction": launch.direction or record.direction or "",
+        "kernel": launch.kernel,
+        "grid": "x".join(map(str, launch.grid)),
+        "workgroup": "x".join(map(str, launch.workgroup)),
+        "stand_in": launch.stand_in or "",
+    }
+
+
+def _match(
+    named: Sequence[LaunchRecord], dumps: Sequence[Counters], file: Path
+) -> list[tuple[LaunchRecord | None, Counters]]:
+    """Give each dump the next launch with its number of workgroups; all launches must find theirs."""
+    pairs: list[tuple[LaunchRecord | None, Counters]] = []
+    waiting = list(named)
+    for dump in dumps:
+        fits = waiting and waiting[0].workgroups == dump["workgroups"]
+        pairs.append((waiting.pop(0) if fits else None, dump))
+    if waiting:
+        raise AnalysisError(
+            f"{len(waiting)} of {len(named)} launches are not in the statistics ({len(dumps)} kernel dumps); "
+            f"the first is {waiting[0].kernel} with {waiting[0].workgroups} workgroups",
+            file=file,
+            key="launches",
+            remedy="per-kernel statistics need gem5 v24.0, or the engine gem5-kernels",
+        )
+    return pairs

@@ -1,0 +1,184 @@
+"""Read what engines leave of a run: one row of raw values per point."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.counters.counters import CACHES, counters
+from analysis.counters.table import NAMES as COUNTER_NAMES
+from analysis.stats.files import TORN, open_packed
+from analysis.tables.columns import IDENTITY, MACHINE, RUN, axis_column
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
+
+COMPLETED = Status.COMPLETED.value
+_REMEDY = "remove the run's directory and start the workflow again: the run is made anew"
+_PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
+_MACHINE = tuple(column.name for column in MACHINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point as its engine reported it.
+
+    Attributes:
+        values: identity, machine, run and provenance columns.
+        axes: what the sweep varied, by column name, in the sweep's order.
+        counters: counter columns; empty unless the run completed.
+        findings: broken identities of the statistics, with numbers, and what is missing at their end.
+    """
+
+    values: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    counters: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many points at once, as columns.
+
+    Attributes:
+        frame: identity, machine, run and counter columns and the axes; counters are NaN where a point did not
+            complete.
+        axes: names of the axis columns, in the sweep's order.
+    """
+
+    frame: pd.DataFrame
+    axes: tuple[str, ...]
+
+
+def read_record(path: str | Path) -> Row | Batch:
+    """What a run directory, a preview batch's directory, or the ``run.json`` in either holds.
+
+    Raises:
+        AnalysisError: the record, a completed run's statistics or a batch's counters are missing or damaged.
+    """
+    file = Path(path)
+    file = file if file.name.endswith(".json") else file / "run.json"
+    record = read(file)
+    if isinstance(record, BatchRecord):
+        return _batch(record, file.parent / "counters.parquet")
+    return _row(record, file)
+
+
+def run_values(record: RunRecord) -> dict[str, Any]:
+    """The machine columns of a run record."""
+    options = {axis_column(name): value for name, value in record.options.items()}
+    return {name: options.get(name) for name in _MACHINE} | {"release": record.release, "gfx": record.gfx}
+
+
+def _row(record: RunRecord, file: Path) -> Row:
+    values: dict[str, Any] = {column.name: getattr(record, column.name) for column in IDENTITY}
+    values |= {"status": record.status.value, "bound": None}
+    values |= run_values(record)
+    values |= {name: getattr(record, name) for name in ("evidence", "wall_seconds", "peak_memory_bytes")}
+    values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
+    values["max_relative_error"] = record.results.max_relative_error if record.results else None
+    values["stand_in"] = stand_ins(record) or None
+    axes = {axis_column(name): value for name, value in record.axes.items()}
+    if record.status is not Status.COMPLETED:
+        return Row(values, axes)
+    files = record.statistics_files(file.parent)
+    if not files:
+        raise AnalysisError(
+            "a completed run without statistics", file=file, key="statistics", remedy="make the run again"
+        )
+    _check_unchanged(files, record.provenance.statistics_sha256, file)
+    # Its statistics frame its own kernels: the rest is the CPU filling memory.
+    own = record.engine == "gem5-kernels"
+    facts = record.release_facts
+    found = counters(files, facts, kernels_only=own)
+    findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
+    told = [judgement(record), _other_gem5(record, facts), _without_facts(found, facts)]
+    findings = [*filter(None, told), *findings]
+    return Row(values, axes, dict(found), tuple(findings))
+
+
+def judgement(record: RunRecord) -> str:
+    """What a row must say of what the run's kernels computed; "" if it was right, or nobody could tell."""
+    if record.results is None or record.results.agree:
+        return ""
+    kind = "wrong results" if record.results.agree is False else "results not checked"
+    return f"{kind}: {record.results.note}"
+
+
+def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
+    """Says so where the program that ran calls itself another version than the release's file says."""
+    said = record.provenance.gem5_version
+    expected = facts.gem5_version if facts is not None else None
+    if said is None or expected is None or said == expected:
+        return ""
+    return f"another gem5: release {record.release} is {expected}, {said} ran"
+
+
+def _without_facts(found: Mapping[str, float], facts: ReleaseFacts | None) -> str:
+    """Says which counters are unknown only because the record does not say how its gem5 counts."""
+    if facts is not None or not (unknown := [name for name in CACHES if math.isnan(found[name])]):
+        return ""
+    return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
+
+
+def stand_ins(record: RunRecord) -> str:
+    """``kernel: what it stands in for`` of a run's launches, once each."""
+    return "; ".join(
+        dict.fromkeys(f"{one.kernel}: {one.stand_in}" for one in record.launches if one.stand_in)
+    )
+
+
+def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:
+    """The statistics are the very ones that proved the run: not cut, not another run's, not edited.
+
+    Raises:
+        AnalysisError: they are missing or differ from the hash that the run recorded.
+    """
+    for file in files:
+        if not file.is_file():
+            raise AnalysisError("the statistics of a completed run are gone", file=file, remedy=_REMEDY)
+    if sha256 is None or len(files) != 1:
+        return
+    digest = hashlib.sha256()
+    try:
+        with open_packed(files[0]) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        found = digest.hexdigest()
+    except (OSError, *TORN) as error:
+        found = str(error)
+    if found != sha256:
+        raise AnalysisError(
+            "the statistics are not those that the run was proven with",
+            file=files[0],
+            key=f"provenance.statistics_sha256 in {record.name}",
+            value=found,
+            remedy=_REMEDY,
+        )
+
+
+def _batch(record: BatchRecord, file: Path) -> Batch:
+    try:
+        frame = pd.read_parquet(file)
+    except (OSError, ValueError) as error:
+        raise AnalysisError(
+            f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
+        ) from None
+    frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
+    known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
+    axes = tuple(axis_column(name) for name in record.axes)
+    absent = [name for name in ("point", "status", *axes) if name not in frame.columns]
+    if absent:
+        raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
+    shared = [name for name in ("engine", "workload", "direction", "evidence") if name not in frame.columns]
+    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(
+        **{name: getattr(record, name) for name in shared}
+    )
+    counted = [name for name in COUNTER_NAMES if name in frame.columns]
+    frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
+    return Batch(frame, axes)

@@ -1,0 +1,1 @@
+"""A project's sweeps and points as Snakemake asks for them."""

@@ -1,0 +1,302 @@
+"""What the rules ask: which files a target needs. Pure functions of configuration and wildcards."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+
+from apuflow.configure import (
+    EngineName,
+    Site,
+    Sweep,
+    load_release,
+    load_site,
+    load_sweep,
+    load_workload,
+    sweep_names,
+    sweep_workloads,
+)
+from apuflow.configure.catalogue import Value
+from apuflow.configure.combinations import configuration_files, plan, releases
+from apuflow.configure.identity import recorded_digest
+from apuflow.configure.points import Point, point_at, points
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+
+Wildcards = Mapping[str, str]
+
+
+@contextlib.contextmanager
+def message_and_exit() -> Iterator[None]:
+    """End the process with our error's message and status 2, where Snakemake would print our stack."""
+    try:
+        yield
+    except ApuflowError as error:
+        print(f"apuflow: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+_TARGET = re.compile(
+    r"results/(?P<under>(?!figures/)[^/]+/)?"
+    r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
+)
+
+_PARTLY = ("--until", "-U", "--omit-from", "-O", "--batch")
+
+
+class Campaign:
+    """The sweeps of one project directory, as the rules see them.
+
+    Args:
+        root: the project's directory; paths that come back are relative to it.
+    """
+
+    def __init__(self, root: Path = Path()) -> None:
+        self.root = root
+        self.load = cache(lambda name: load_sweep(name, root))
+        self._release = cache(lambda name: load_release(name, root))
+        self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
+        self._by_id: dict[tuple[str, str, str, str], Point] = {}
+        self._sweep_of: dict[tuple[str, str, str], str] = {}
+        self._workloads: dict[str, list[str]] = {}
+
+    @cached_property
+    def _site(self) -> Site:
+        return load_site(self.root)
+
+    # sweeps and points -----------------------------------------------------------------------------------
+    def sweep(self, under: str) -> Sweep:
+        """The sweep whose results stand below ``results/<under>``."""
+        name = under.rstrip("/") or paths.DEFAULT_SWEEP
+        if under and name == paths.DEFAULT_SWEEP:
+            raise ConfigError(
+                "the default sweep's results stand directly in results/",
+                value=f"results/{under}",
+                remedy="leave 'default/' out of the target, as in results/softmax_fwd.csv",
+            )
+        return self.load(name)
+
+    def workloads(self, sweep: Sweep) -> list[str]:
+        if sweep.name not in self._workloads:
+            self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
+        return self._workloads[sweep.name]
+
+    def points(self, sweep: str, workload: str, engine: str | None = None) -> list[Point]:
+        """The points of a sweep's workload, in table order; of one engine when it is named.
+
+        Raises:
+            ConfigError: an unknown name, or a workload that the sweep does not run; the known ones are
+                listed.
+        """
+        loaded = self.load(sweep)
+        known = self.workloads(loaded)
+        if workload not in known:
+            raise ConfigError(
+                f"sweep {sweep} has no workload of this name",
+                file=paths.sweep_file(sweep),
+                key="workloads",
+                value=workload,
+                remedy=f"one of {', '.join(known)}",
+            )
+        seen = tuple(
+            recorded_digest(self._release(name), self._site, self.root)
+            for name in releases(loaded, workload, self.root)
+        )
+        expanded = self._points.get((sweep, workload, seen))
+        if expanded is None:
+            expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
+            for point in expanded:
+                key = (point.engine, workload, point.id)
+                self._sweep_of.setdefault(key, sweep)
+                self._by_id[sweep, *key] = point
+        return [point for point in expanded if engine in (None, point.engine)]
+
+    def simulated_points(self) -> Iterator[Point]:
+        """Points of all sweeps that run on gem5. A sweep with a mistake is passed over."""
+        for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
+            with contextlib.suppress(ApuflowError):
+                for workload in self.workloads(self.load(name)):
+                    with contextlib.suppress(ApuflowError):
+                        yield from (p for p in self.points(name, workload) if p.engine != "preview")
+
+    def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
+        """A sweep that asks for a point; the one whose target was named, if any.
+
+        Raises:
+            ConfigError: no sweep asks for it (any more).
+        """
+        key = (engine, workload, identifier)
+        if key not in self._sweep_of:
+            for _ in self.simulated_points():
+                if key in self._sweep_of:
+                    break
+        if key not in self._sweep_of:
+            raise ConfigError(
+                "no sweep asks for this point",
+                file="configs/sweeps",
+                value=paths.run_dir(engine, workload, identifier),
+                remedy="name a results/ target; apuflow plan SWEEP lists the points",
+            )
+        return self._sweep_of[key]
+
+    def point(self, engine: str, workload: str, identifier: str) -> Point:
+        """The point with this identifier, of the sweep that asks for it (see sweep_of)."""
+        return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
+
+    def point_again(
+        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Value]
+    ) -> Point:
+        """A point that another process has planned, without the work for the rest of its sweep.
+
+        Args:
+            axes: the point's values of what varies.
+
+        Raises:
+            ConfigError: the configuration, and with it the point, is another one by now.
+        """
+        found = point_at(self.load(sweep), workload, engine, axes, self.root)
+        if found.id == identifier:
+            return found
+        raise ConfigError(
+            "the point is not what it was when the workflow started",
+            file=paths.sweep_file(sweep),
+            value=paths.run_dir(engine, workload, identifier),
+            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
+        )
+
+    def check_rows(self, sweep: Sweep, workload: str, rows: Iterable[tuple[str, str]]) -> None:
+        """Refuse a table whose rows are not exactly the sweep's points.
+
+        Args:
+            rows: engine and point of each.
+
+        Raises:
+            ConfigError: a record was put into another point's directory, or a preview batch is of another
+                state of the sweep.
+        """
+        found = set(rows)
+        asked = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
+        for key in (*asked, *found):
+            if key in asked and key in found:
+                continue
+            engine, point = key
+            batch = paths.preview_dir(sweep.name, workload)
+            raise ConfigError(
+                f"the records hold {'no row of this point' if key in asked else 'a point not asked for'}",
+                file=batch if engine == "preview" else paths.run_dir(engine, workload, point),
+                value=point,
+                remedy="remove that directory and start the workflow again: it is made anew",
+            )
+
+    def check_targets(self, arguments: Iterable[str]) -> None:
+        """Refuse a ``results/`` target that no sweep has, before anything is planned.
+
+        Args:
+            arguments: the command line; what is no such target is passed over.
+
+        Raises:
+            ConfigError: unknown sweep, workload or figure (the known ones are listed), or a mistake in
+                their files.
+        """
+        for argument in arguments:
+            match = _TARGET.fullmatch(argument)
+            if match is None:
+                continue
+            sweep = self.sweep(match["under"] or "")
+            if match["figure"]:
+                self.check_figure(match["figure"])
+            for workload in [match["workload"]] if match["workload"] else self.workloads(sweep):
+                self.points(sweep.name, workload)
+
+    def check_made(self, arguments: Iterable[str]) -> None:
+        """At the end: what was named is there, whatever the workflow engine says.
+
+        Args:
+            arguments: the command line; nothing is checked of one that asks for a part of the work.
+
+        Raises:
+            EngineError: a ``results/`` target is missing.
+        """
+        arguments = list(arguments)
+        if any(argument.startswith(_PARTLY) for argument in arguments):
+            return
+        for argument in arguments:
+            if _TARGET.fullmatch(argument) and not (self.root / argument).exists():
+                raise EngineError(
+                    "the workflow ended without this result",
+                    file=argument,
+                    remedy="start it again; should it happen once more, .snakemake/log has what it did",
+                )
+
+    def check_figure(self, name: str) -> None:
+        from analysis.figures import FIGURES
+
+        if name not in FIGURES:
+            raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
+
+    # input functions -------------------------------------------------------------------------------------
+    def records(self, sweep: Sweep, workload: str) -> list[str]:
+        """Run records of a sweep's workload, in the order of its table's rows."""
+        records = [
+            paths.run_record(point.engine, workload, point.id)
+            for point in self.points(sweep.name, workload)
+            if point.engine != "preview"
+        ]
+        if "preview" in sweep.engines:
+            records.append(paths.preview_record(sweep.name, workload))
+        return records
+
+    def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
+        """Configuration files that decide which rows a table has."""
+        files = (configuration_files(sweep, workload, self.root) for workload in workloads)
+        return list(dict.fromkeys(itertools.chain.from_iterable(files)))
+
+    def table_configuration(self, wildcards: Wildcards) -> list[str]:
+        sweep = self.sweep(wildcards["under"])
+        files = self.configuration(sweep, wildcards["workload"])
+        return files if sweep.engines == ("preview",) else files + self._brought(wildcards["workload"])
+
+    def _brought(self, workload: str) -> list[str]:
+        """Programs and checkouts of the user's own. Another program there makes other points."""
+        site, command = self._site, load_workload(workload, self.root).command
+        files = [command.binary] if command is not None else []
+        files += [site.gem5.binary] if site.gem5.binary is not None else []
+        files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
+        checkouts = (site.gem5.source, site.dnnmark.source)
+        files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
+        return [file for file in files if (self.root / file).is_file()]
+
+    def preview_configuration(self, wildcards: Wildcards) -> list[str]:
+        return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
+
+    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
+        sweep = self.sweep(wildcards["under"])
+        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.workloads(sweep)]
+
+    def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
+        sweep = self.sweep(wildcards["under"])
+        return self.configuration(sweep, *self.workloads(sweep))
+
+    def sweep_figures(self, wildcards: Wildcards) -> list[str]:
+        """The figures that the sweep's axes and engines allow."""
+        from analysis.figures import planned
+
+        sweep = self.sweep(wildcards["under"])
+        axes = {
+            name
+            for workload in self.workloads(sweep)
+            for dimension in plan(sweep, workload, self.root).dimensions
+            for name in dict(dimension[0])
+            if len(dimension) > 1
+        }
+        return [paths.figure(wildcards["under"], name) for name in planned(axes, sweep.engines)]
+
+    def sources(self, sweep: Sweep) -> dict[str, str]:
+        """The configuration files behind a sweep, as they are: path to text."""
+        files = self.configuration(sweep, *self.workloads(sweep))
+        return {file: (self.root / file).read_text(encoding="utf-8") for file in files}

@@ -1,0 +1,179 @@
+"""Files from the future, after a clock that jumped back: Snakemake would call every job after them failed.
+
+Snakemake's lock after a SIGKILL or a power cut: removed when whoever held it is provably gone.
+
+The lock names files, not processes, so it outlives its workflow and a plain rerun would be refused. Every
+workflow therefore registers beside it; the next one removes the lock only when each registered workflow is
+certainly dead and none of its jobs runs any more. Whatever is less certain (another host, a cluster's jobs,
+a file system without locks) stays, with Snakemake's own message that names ``--unlock``.
+
+Keeps Snakemake's scheduler idle while local runs go on.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from apuflow.core import proc
+from apuflow.core.files import file_lock, write_text
+from apuflow.core.owner import Owner
+
+TOLERANCE_SECONDS = 60.0
+"""Clocks of a file server may differ by this much; that is Snakemake's to judge."""
+
+_KEPT = (
+    "configs/**/*",
+    "build/toolchain/*/*.json",
+    "build/inputs/*",
+    "build/launcher/*",
+    "cachefiles/**/*",
+    "runs/gem5*/*/*/run.json",
+)
+_MADE_AGAIN = ("results/**/*", "runs/preview/*/*/*")
+
+
+def mend_times(root: Path = Path()) -> int:
+    """Give files from the future another time; how many there were.
+
+    What is expensive or the user's own counts as made now. Tables, figures and preview batches count as old,
+    so that they are made again: whether they or a later edit came first cannot be told any more.
+    """
+    now = time.time()
+    mended = 0
+    for patterns, new in ((_KEPT, now), (_MADE_AGAIN, 1.0)):
+        for path in _files(root, patterns):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime > now + TOLERANCE_SECONDS:
+                    os.utime(path, (new, new))
+                    mended += 1
+    if mended:
+        print(
+            f"apuflow: the clock has gone back: {mended} files from the future got another time",
+            file=sys.stderr,
+        )
+    return mended
+
+
+def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from (path for path in root.glob(pattern) if path.is_file())
+
+
+WAIT_SECONDS = 60.0
+"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
+_RUN_RECORD = re.compile(r"runs/gem5(-kernels)?/[^/]+/[^/]+/run\.json")
+_ELSEWHERE = "jobs elsewhere"
+
+
+class Registration:
+    """This workflow's entry; removed when the process ends in an orderly way."""
+
+    def __init__(self, entry: Path) -> None:
+        self._entry = entry
+        self._pid = os.getpid()
+        atexit.register(self.end)
+
+    def jobs_elsewhere(self) -> None:
+        """Jobs run on other machines: they may live on without this process, so its death proves nothing."""
+        write_text(self._entry, f"{Owner.current()}\n{_ELSEWHERE}\n")
+
+    def end(self) -> None:
+        if os.getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                self._entry.unlink(missing_ok=True)
+
+
+def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | None:
+    """Register this process as a workflow of the project, and remove the lock of dead ones.
+
+    Args:
+        wait: seconds for the dead ones' jobs to end; after that the lock stays.
+
+    Returns:
+        The registration; None where nothing can be written (Snakemake says so itself).
+    """
+    state = root / ".snakemake/apuflow"
+    try:
+        me = Owner.current()
+        entry = state / "workflows" / f"{me.pid}-{me.started}"
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with file_lock(state / "lock") as sure:
+            others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
+            write_text(entry, f"{me}\n")
+            if sure and all(_is_dead(path) for path in others):
+                locks = list((root / ".snakemake/locks").glob("*.lock"))
+                if not locks or (others and _without_jobs(root, wait)):
+                    for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
+                        path.unlink(missing_ok=True)
+                    if locks:
+                        print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
+    except OSError:
+        return None
+    return Registration(entry)
+
+
+def _marks_of_run_records(root: Path) -> Iterator[Path]:
+    """Snakemake's marks that a job was cut short, of run records that are there: they appear whole or not at
+    all, and Snakemake would delete them to make them again.
+    """
+    marks = root / ".snakemake/incomplete"
+    for mark in marks.rglob("*"):
+        with contextlib.suppress(ValueError):
+            name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
+            record = base64.urlsafe_b64decode(name).decode()
+            if _RUN_RECORD.fullmatch(record) and mark.is_file() and (root / record).is_file():
+                yield mark
+
+
+def _is_dead(entry: Path) -> bool:
+    """True only when it is certain that this workflow and its jobs are gone."""
+    with contextlib.suppress(OSError):
+        lines = entry.read_text(encoding="utf-8", errors="replace").splitlines()
+        owner = Owner.parse(lines[0]) if lines else None
+        return owner is not None and _ELSEWHERE not in lines and owner.is_dead()
+    return False
+
+
+def _without_jobs(root: Path, wait: float) -> bool:
+    """Wait for the jobs of this project that still run; whether none is left."""
+    deadline = time.monotonic() + wait
+    told = False
+    while left := list(_jobs(root)):
+        if time.monotonic() > deadline:
+            numbers = ", ".join(map(str, left))
+            print(f"apuflow: a killed workflow's jobs still run: process {numbers}", file=sys.stderr)
+            return False
+        if not told:
+            print("apuflow: waiting for the jobs of a killed workflow to end", file=sys.stderr)
+            told = True
+        time.sleep(0.1)
+    return True
+
+
+def _jobs(root: Path) -> Iterator[int]:
+    """Processes that run a rule's script of this project: Snakemake puts it below ``.snakemake/scripts``."""
+    mark = os.fsencode(f"{root.resolve()}/.snakemake/scripts/")
+    for pid in proc.pids():
+        with contextlib.suppress(OSError):
+            if any(mark in word for word in proc.command_line(pid)):
+                yield pid
+
+
+def without_rate_limit(scheduler: Any) -> None:
+    """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
+
+    With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
+    and each job that ends adds one more such chain: after some dozens of jobs one core does nothing but look
+    as long as jobs wait (snakemake 9.27, ``JobScheduler.schedule``). The number of cores limits local jobs
+    anyway; on a cluster, where the limit protects the queue, it stays.
+    """
+    scheduler.job_rate_limiter = None

@@ -1,0 +1,254 @@
+"""What every configuration model shares: strict, closed, immutable; errors name file, line and key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails
+
+from apuflow.configure import yaml_source
+from apuflow.core.errors import ConfigError
+from apuflow.core.units import size_bytes
+
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+"""Names become file names: letters, digits, dot, dash and underscore."""
+
+COMMIT = r"^[0-9a-f]{40}$"
+DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
+WORD = r"^[^\s\x00]+$"
+"""apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
+
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_length=80)]
+Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]
+
+
+class Wrong(ValueError):
+    """What a validator of ours found wrong; becomes a ConfigError with file and line.
+
+    ``value=...`` may be given: the offending value.
+    """
+
+    def __init__(self, message: str, *, key: str | None = None, remedy: str, **value: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.key = key
+        self.value = value
+        self.remedy = remedy
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Item = TypeVar("Item")
+ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
+"""A YAML list, kept as a tuple."""
+
+
+def _size(value: str) -> str:
+    if not size_bytes(value):
+        remedy = "a whole number and B, kB, MB, GB or TB: 512MB, 16GB"
+        raise Wrong("a size is expected", value=value, remedy=remedy)
+    return value
+
+
+Size: TypeAlias = Annotated[str, AfterValidator(_size)]
+"""A size as gem5 writes it."""
+
+
+class Model(BaseModel):
+    """A configuration model: unknown keys and wrong types are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+M = TypeVar("M", bound=Model)
+
+
+def read(source: Path | yaml_source.Document, model: type[M], **known: Any) -> M:
+    """One YAML file as ``model``; ConfigError names every mistake in it.
+
+    Args:
+        known: fields that do not stand in the file (its name).
+    """
+    document = source if isinstance(source, yaml_source.Document) else yaml_source.load(source)
+    for key in known:
+        if key in document.data:
+            remedy = "leave it out: the file's own name counts"
+            raise ConfigError("unknown key", file=document.where((key,)), key=key, remedy=remedy)
+    return validate(yaml_source.Document(document.path, {**document.data, **known}, document.lines), model)
+
+
+def validate(document: yaml_source.Document, model: type[M]) -> M:
+    """A document as ``model``; ConfigError names every mistake in it."""
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        raise together([_problem(document, model, item) for item in error.errors()]) from None
+
+
+def together(problems: Sequence[ConfigError]) -> ConfigError:
+    """One error that lists all of them; a single one stays as it is."""
+    if len(problems) == 1:
+        return problems[0]
+    listed = "\n".join(f"{number}. {problem}" for number, problem in enumerate(problems, 1))
+    return ConfigError(f"{len(problems)} mistakes:\n{listed}")
+
+
+def check_name(name: str, what: str, known: Iterable[str]) -> None:
+    """Refuse a name that no file can have, and one that is not there, with the known ones."""
+    names = sorted(known)
+    if not names:
+        raise ConfigError(
+            f"there is no {what} here",
+            value=name,
+            remedy="run it in the project's directory, beside configs/",
+        )
+    if not NAME.match(name) or ".." in name:
+        raise ConfigError(
+            f"not the name of a {what}",
+            value=name,
+            remedy=f"letters, digits, dot, dash and underscore; known: {listing(names)}",
+        )
+    if name not in names:
+        raise ConfigError(
+            f"unknown {what}", value=name, remedy=f"{did_you_mean(name, names)}known: {listing(names)}"
+        )
+
+
+def listing(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``did you mean x? `` (with the space), or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}? " if close else ""
+
+
+def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDetails) -> ConfigError:
+    location = tuple(part for part in item["loc"] if not _internal(part))
+    file = document.where(location)
+    key = dotted(location) or None
+    kind = item["type"]
+    context = item.get("ctx") or {}
+    inner = context.get("error")
+    if isinstance(inner, Wrong):
+        if inner.key:
+            file = document.where((*location, *inner.key.split(".")))
+        key = ".".join(part for part in (key, inner.key) if part) or None
+        return ConfigError(inner.message, file=file, key=key, remedy=inner.remedy, **inner.value)
+    if kind == "extra_forbidden":
+        names = _fields_at(model, location[:-1])
+        hint = did_you_mean(str(location[-1]), names)
+        return ConfigError("unknown key", file=file, key=key, remedy=f"{hint}known keys: {listing(names)}")
+    if kind == "missing":
+        return ConfigError("a key is missing", file=file, key=key, remedy=f"add {location[-1]}")
+    if kind == "string_pattern_mismatch":
+        message, remedy = _PATTERNS[context["pattern"]]
+        return ConfigError(message, file=file, key=key, value=item["input"], remedy=remedy)
+    return ConfigError(
+        _MESSAGES.get(kind, _message(item["msg"])),
+        file=file,
+        key=key,
+        value=_short(item["input"]),
+        remedy=_remedy(kind, context),
+    )
+
+
+def dotted(location: Iterable[str | int]) -> str:
+    """``axes.num-tccs[2]`` of a location."""
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _internal(part: str | int) -> bool:
+    """Whether pydantic added this part itself (the member of a union)."""
+    return isinstance(part, str) and (
+        part == "[key]"
+        or part in ("str", "int", "bool", "float")
+        or part.startswith(("list[", "dict[", "function-", "constrained-", "tagged-"))
+    )
+
+
+def _fields_at(model: type[Model], location: Sequence[str | int]) -> list[str]:
+    """Keys that the model takes at a location, followed through nested models where that is possible."""
+    current: Any = model
+    for part in location:
+        field = current.model_fields.get(str(part)) if hasattr(current, "model_fields") else None
+        if field is None:
+            continue
+        current = next((kind for kind in _models_in(field.annotation)), current)
+    names = [field.alias or name for name, field in cast(type[Model], current).model_fields.items()]
+    return sorted(name for name in names if name != "name")
+
+
+def _models_in(annotation: Any) -> Iterable[type[Model]]:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _models_in(argument)
+
+
+def _message(text: str) -> str:
+    text = text.removeprefix("Value error, ").removeprefix("Input ")
+    return text[:1].lower() + text[1:]
+
+
+def _remedy(kind: str, context: dict[str, Any]) -> str:
+    if kind in ("literal_error", "enum"):
+        return f"one of {context['expected']}"
+    if kind in ("greater_than_equal", "too_short"):
+        return f"at least {context.get('ge', context.get('min_length'))}"
+    if kind.endswith("_type") or kind.endswith("_parsing"):
+        return f"write {_WANTED.get(kind, 'what the message says')}"
+    return "see docs/configuration.md"
+
+
+_PATTERNS = {
+    NAME.pattern: ("not a usable name", "letters, digits, dot, dash and underscore"),
+    COMMIT: ("a full commit hash is expected", "40 hex digits"),
+    DURATION: ("a duration is expected", "a number and s, m, h or d: 90s, 30m, 12h, 7d"),
+    WORD: ("an argument cannot hold white space", "apu_se.py splits arguments there: write two arguments"),
+}
+
+_MESSAGES = {
+    "literal_error": "not one of the values that are known here",
+    "tuple_type": "a list is expected",
+    "dict_type": "a mapping is expected",
+    "model_type": "a mapping is expected",
+    "int_type": "a whole number is expected",
+    "bool_type": "true or false is expected",
+    "string_type": "text is expected",
+}
+
+_WANTED = {
+    "int_type": "a whole number, without quotes",
+    "float_type": "a number, without quotes",
+    "bool_type": "true or false",
+    "string_type": "text (in quotes where it looks like a number)",
+    "list_type": "a list: [1, 2]",
+    "tuple_type": "a list: [1, 2]",
+    "dict_type": "a mapping: key: value",
+    "model_type": "a mapping: key: value",
+}
+
+
+def _short(value: object) -> object:
+    text = repr(value)
+    return value if len(text) <= 120 else f"{text[:117]}..."

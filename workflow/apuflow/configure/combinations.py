@@ -1,0 +1,217 @@
+"""What a sweep asks for: its combinations of values, before they are resolved into points.
+
+Which configuration files a workload's points of a sweep are made from.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from apuflow.configure import yaml_source
+from apuflow.configure.base import did_you_mean, listing
+from apuflow.configure.catalogue import Value, catalogue
+from apuflow.configure.loading import load_workload
+from apuflow.configure.option_rules import canonical
+from apuflow.configure.sweep import Sweep, Variation
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+
+Assignment: TypeAlias = tuple[tuple[str, Value], ...]
+"""Values of some axes, by option name or ``layer.<key>``."""
+
+PLACES = ("release", "machine")
+"""Axes that choose a file instead of an option: ``release: [v22.1, v23.0]``."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep's values for one workload: what is fixed and what varies.
+
+    Attributes:
+        options, layer: fixed values.
+        dimensions: per axis (or zip group) its assignments in the order of the file; the last varies fastest.
+        exclude: combinations that are left out, all conditions of an entry holding.
+    """
+
+    options: Mapping[str, Value]
+    layer: Mapping[str, Value]
+    dimensions: tuple[tuple[Assignment, ...], ...]
+    exclude: tuple[Mapping[str, tuple[Value, ...]], ...]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of what varies."""
+        return tuple(name for dimension in self.dimensions for name, _ in dimension[0])
+
+    @property
+    def size(self) -> int:
+        """Combinations before exclusion."""
+        return math.prod(len(dimension) for dimension in self.dimensions)
+
+    def combinations(self) -> Iterator[Assignment]:
+        """Every combination that is not excluded."""
+        for parts in itertools.product(*self.dimensions):
+            assignment = tuple(itertools.chain.from_iterable(parts))
+            if not self.exclude or not self._excluded(dict(assignment)):
+                yield assignment
+
+    def _excluded(self, values: Mapping[str, Value]) -> bool:
+        return any(
+            all(_among(values[name], wanted) for name, wanted in entry.items()) for entry in self.exclude
+        )
+
+
+def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
+    """The sweep's values for one workload, its ``per_workload`` additions laid over the general ones.
+
+    Raises:
+        ConfigError: a pattern of ``per_workload`` that matches nothing in the sweep is not seen here; an
+            exclusion of something that does not vary is, and a sweep past ``limits.max_points``.
+    """
+    parts: list[Variation] = [sweep]
+    parts += [part for pattern, part in sweep.per_workload.items() if fnmatch.fnmatchcase(workload, pattern)]
+    options: dict[str, Value] = {}
+    layer: dict[str, Value] = {}
+    dimensions: list[tuple[Assignment, ...]] = []
+    exclude: list[Mapping[str, tuple[Value, ...]]] = []
+    for part in parts:
+        new = {*part.options, *part.axes, *(name for group in part.zip for name in group)}
+        new |= {f"layer.{name}" for name in part.layer}
+        options = {name: value for name, value in options.items() if name not in new}
+        layer = {name: value for name, value in layer.items() if f"layer.{name}" not in new}
+        dimensions = [kept for dimension in dimensions if (kept := _without(dimension, new))]
+        options |= part.options
+        layer |= part.layer
+        dimensions += [tuple(((name, value),) for value in values) for name, values in part.axes.items()]
+        dimensions += [_together(group) for group in part.zip if group]
+        exclude += part.exclude
+    result = Plan(options, layer, tuple(dimensions), tuple(exclude))
+    _check_exclusions(sweep, result, root)
+    _check_spellings(sweep, result, root)
+    if result.size * len(sweep.engines) > sweep.limits.max_points:
+        raise ConfigError(
+            f"the sweep has {result.size * len(sweep.engines):,} points for {workload}, more than its limit",
+            file=root / paths.sweep_file(sweep.name),
+            key="limits.max_points",
+            value=sweep.limits.max_points,
+            remedy="shorten an axis, or raise limits.max_points in the sweep",
+        )
+    if result.exclude and next(result.combinations(), None) is None:
+        raise ConfigError(
+            f"the exclusions leave no point for {workload}",
+            file=line_of(sweep, root, ["exclude"]),
+            key="exclude",
+            remedy="leave fewer combinations out, or the workload",
+        )
+    return result
+
+
+def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
+    """Names of the gem5 releases that a sweep's workload runs on."""
+    asked = plan(sweep, workload, root)
+    varied = [dict(row)["release"] for rows in asked.dimensions for row in rows if "release" in dict(row)]
+    return tuple(dict.fromkeys(map(str, varied))) or (sweep.release,)
+
+
+def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str:
+    """``file:line`` of the first of these dotted keys that the sweep's file has."""
+    path = root / paths.sweep_file(sweep.name)
+    try:
+        document = yaml_source.load(path)
+    except ConfigError:
+        return str(path)
+    wanted = [tuple(key.split("/")) for key in keys]
+    for location, line in document.lines.items():
+        names = tuple(part for part in location if isinstance(part, str))
+        if any(names[-len(want) :] == want for want in wanted):
+            return f"{path}:{line}"
+    return str(path)
+
+
+def _together(group: Mapping[str, tuple[Value, ...]]) -> tuple[Assignment, ...]:
+    rows = zip(*group.values(), strict=True)
+    return tuple(tuple(zip(group, row, strict=True)) for row in rows)
+
+
+def _without(dimension: tuple[Assignment, ...], names: set[str]) -> tuple[Assignment, ...]:
+    """A dimension without some of its names; its rows stay, for what else advances with them."""
+    rows = [tuple(pair for pair in row if pair[0] not in names) for row in dimension]
+    return tuple(dict.fromkeys(rows)) if rows[0] else ()
+
+
+def _among(value: Value, wanted: tuple[Value, ...]) -> bool:
+    return any(value == item and isinstance(value, bool) == isinstance(item, bool) for item in wanted)
+
+
+def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
+    values: dict[str, list[Value]] = {}
+    for dimension in plan.dimensions:
+        for row in dimension:
+            for name, value in row:
+                values.setdefault(name, []).append(value)
+    for entry in plan.exclude:
+        for name, wanted in entry.items():
+            if name not in values:
+                raise ConfigError(
+                    "an exclusion names what does not vary",
+                    file=line_of(sweep, root, ["exclude"]),
+                    key=f"exclude: {name}",
+                    remedy=f"{did_you_mean(name, values)}axes: {listing(list(values))}",
+                )
+            for item in wanted:
+                if not _among(item, tuple(values[name])):
+                    raise ConfigError(
+                        "an exclusion names a value that the axis does not have",
+                        file=line_of(sweep, root, ["exclude"]),
+                        key=f"exclude: {name}",
+                        value=item,
+                        remedy=f"values: {', '.join(map(str, values[name]))}",
+                    )
+
+
+def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
+    """Two spellings of one value (1024kB, 1MB) would be the same point twice."""
+    for dimension in plan.dimensions:
+        if len(dimension[0]) != 1:
+            continue
+        seen: dict[Value, Value] = {}
+        for ((name, value),) in dimension:
+            plain = canonical(name, value) if name in catalogue() else value
+            if plain in seen and type(seen[plain]) is type(value):
+                raise ConfigError(
+                    f"the axis has this value twice: {seen[plain]} is the same",
+                    file=line_of(sweep, root, [name.removeprefix("layer.")]),
+                    key=f"axes.{name}",
+                    value=value,
+                    remedy="keep one of them",
+                )
+            seen[plain] = value
+
+
+SITE = "configs/site.yaml"
+
+
+def configuration_files(sweep: Sweep, workload: str, root: Path = Path()) -> list[str]:
+    """Every file, relative to ``root``, that decides these points: a change of one may change a row."""
+    files = [paths.sweep_file(sweep.name), paths.workload_file(workload)]
+    network = load_workload(workload, root).config_file
+    if network is not None:
+        files.append(network.relative_to(root).as_posix())
+    machines = dict.fromkeys(
+        str(value)
+        for dimension in plan(sweep, workload, root).dimensions
+        for row in dimension
+        for name, value in row
+        if name == "machine"
+    )
+    files += [paths.machine_file(name) for name in machines or (sweep.machine,)]
+    files += [paths.release_file(name) for name in releases(sweep, workload, root)]
+    if (root / SITE).exists():
+        files.append(SITE)
+    return files

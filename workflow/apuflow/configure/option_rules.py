@@ -1,0 +1,218 @@
+"""Is a set of option values one that this gem5 release can run? Says everything that is wrong, not the first.
+
+Source of the rules: gem5 v23.0.1.0 ``apu_se.py`` (lines 397-413, 645-649, 937-964), ``GPU_VIPER.py``
+(276-294, 494-560), ``GPUTLBConfig.py``, ``src/gpu-compute/{shader,compute_unit,lds_state,register_file}.cc``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from apuflow.configure.catalogue import RELEASES, Option, Value, catalogue, short_names
+from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
+
+APU_GFX = ("gfx801", "gfx902")
+DGPU_GFX = ("gfx803", "gfx900")
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+MAX_INT = 2**31 - 1
+"""gem5's parameters are C ints."""
+
+
+@dataclass(frozen=True)
+class OptionProblem:
+    """One thing that is wrong with an option's value."""
+
+    option: str
+    value: Value
+    message: str
+    remedy: str
+
+
+def check_one(name: str, value: object, release: str) -> OptionProblem | None:
+    """What is wrong with one option at one value, taken alone."""
+    option = catalogue().get(name)
+    shown: Value = value if isinstance(value, (bool, int, float, str)) else str(value)
+    if option is None:
+        return OptionProblem(name, shown, "apu_se.py has no such option", _did_you_mean(name))
+    problem = _role_problem(option, release) or _value_problem(option, value, release)
+    return None if problem is None else OptionProblem(name, shown, *problem)
+
+
+def check(options: Mapping[str, Value], release: str) -> tuple[OptionProblem, ...]:
+    """What is wrong with these options together: each alone, then the rules between them.
+
+    Args:
+        options: values by name; those left out have the release's default.
+        release: gem5 release, v21.1 to v24.0.
+    """
+    alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
+    if alone:
+        return alone
+    return tuple(_together({**_defaults(release), **options}, release))
+
+
+def defaults(release: str) -> dict[str, Value]:
+    """Every option that this workflow passes to ``apu_se.py``, at its default.
+
+    Options without a default (thresholds, prefetchers) are absent; ``mem-size`` has gem5's 512 MB here, which
+    ``apuflow.configure.points`` replaces by what the workload needs.
+    """
+    return dict(_defaults(release))
+
+
+@lru_cache(maxsize=len(RELEASES))
+def _defaults(release: str) -> Mapping[str, Value]:
+    result: dict[str, Value] = {}
+    for name, option in catalogue().items():
+        if option.role == "machine" and option.known_to(release):
+            value = option.workflow_default
+            if value is None:
+                value = option.default_at(release)
+            if value is not None:
+                result[name] = value
+    return result
+
+
+@lru_cache(maxsize=1)
+def _garnet_options() -> tuple[str, ...]:
+    """Options that only the garnet network reads."""
+    return tuple(name for name, option in catalogue().items() if option.needs_garnet)
+
+
+def canonical(name: str, value: Value) -> Value:
+    """The one spelling of a value: ``0x10``-like, ``1024kB`` and ``1MB`` must not be different machines."""
+    option = catalogue()[name]
+    if option.type == "size":
+        size = value if isinstance(value, int) else size_bytes(str(value))
+        return value if size is None else format_size(size)
+    if option.type == "clock":
+        hertz = clock_hertz(str(value))
+        return value if hertz is None else format_clock(hertz)
+    return value
+
+
+def resolve(given: Mapping[str, Value], release: str) -> dict[str, Value]:
+    """All options: the given ones over the release's defaults."""
+    return {**_defaults(release), **{name: canonical(name, value) for name, value in given.items()}}
+
+
+def _role_problem(option: Option, release: str) -> tuple[str, str] | None:
+    if not option.known_to(release):
+        first = RELEASES[0] if option.since is None else option.since
+        last = RELEASES[-1] if option.until is None else option.until
+        return f"gem5 {release} has no such option", f"releases {first} to {last} have it; leave it out"
+    instead = f"use {option.instead}" if option.instead else "leave it out"
+    if option.needless:
+        instead = f"leave it out ({option.needless})"
+    if option.role == "ignored":
+        return "apu_se.py accepts this option and ignores it", instead
+    if option.role == "refused":
+        return f"apu_se.py accepts this option, but it {_starts_with_verb(option)}", instead
+    if option.role == "workflow":
+        return f"this workflow sets it ({option.meaning})", f"leave it out: {option.instead}"
+    return None
+
+
+def _starts_with_verb(option: Option) -> str:
+    text = option.meaning
+    return f"does not work here: {text}" if text else "does not work here"
+
+
+def _value_problem(option: Option, value: object, release: str) -> tuple[str, str] | None:
+    wrong = _type_problem(option, value)
+    if wrong is not None:
+        return wrong
+    choices = option.choices_at(release)
+    if choices and value not in choices:
+        return f"gem5 {release} cannot run this value", f"one of {', '.join(map(str, choices))}"
+    if isinstance(value, bool) or not isinstance(value, int) or option.type != "int":
+        return None
+    maximum = MAX_INT if option.maximum is None else option.maximum
+    if (option.minimum is not None and value < option.minimum) or value > maximum:
+        return "out of range", f"{option.minimum} to {maximum}"
+    if option.power_of_two and value & (value - 1):
+        below = 1 << (value.bit_length() - 1)
+        return (
+            "must be a power of two: gem5 takes the logarithm and addresses fewer of them",
+            f"{below} or {below * 2}",
+        )
+    if option.multiple_of and value % option.multiple_of:
+        return f"must be a multiple of {option.multiple_of}", f"{value - value % option.multiple_of}"
+    return None
+
+
+def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
+    kind = option.type
+    if kind == "flag":
+        return None if isinstance(value, bool) else ("true or false is expected", "true gives the flag")
+    if kind == "int":
+        if isinstance(value, int) and not isinstance(value, bool):
+            return None
+        return "a whole number is expected", f"for example {option.default or option.minimum or 1}"
+    if kind == "size":
+        size = size_bytes(value) if isinstance(value, str) else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            size = value
+        return None if size else ("a size above zero is expected", "for example 16kB, 4MB, 2GB")
+    if not isinstance(value, str):
+        return "text is expected", "quote it"
+    if kind == "clock" and clock_hertz(value) is None:
+        return "a clock is expected", "for example 1GHz or 800MHz"
+    if kind == "voltage" and not is_voltage(value):
+        return "a voltage is expected", "for example 1.0V"
+    if kind == "text" and not _NAME.fullmatch(value):
+        return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"
+    return None
+
+
+def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProblem]:
+    def problem(name: str, message: str, remedy: str) -> OptionProblem:
+        return OptionProblem(name, options[name], message, remedy)
+
+    def number(name: str) -> int:
+        return int(options[name])
+
+    gfx, dgpu = options["gfx-version"], bool(options["dgpu"])
+    if dgpu and gfx not in DGPU_GFX:
+        yield problem("gfx-version", "is an APU, but dgpu is true", "gfx803 or gfx900, or leave dgpu out")
+    if not dgpu and gfx not in APU_GFX:
+        yield problem("gfx-version", "is a discrete GPU and needs dgpu", "set dgpu: true, or take gfx801")
+    if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
+        yield problem("TLB-config", "2CU needs an even number of CUs", "perCU, or an even num-compute-units")
+    granule = number("vreg-min-alloc")
+    for name in ("vreg-file-size", "sreg-file-size"):
+        if number(name) % granule:
+            yield problem(
+                name,
+                f"must be a multiple of vreg-min-alloc ({granule}), which both register files use",
+                f"{number(name) // granule * granule or granule}",
+            )
+    if number("bw-scalor") > 0 and options.get("tcc-size") != "256kB":
+        yield problem(
+            "tcc-size",
+            "has no effect when bw-scalor is above 0: gem5 then makes the TCC 128 kB times the number of CUs",
+            "leave tcc-size out, or set bw-scalor to 0",
+        )
+    if dgpu and options["m-type"] not in (5, 6):
+        yield problem("m-type", "dgpu always sets it to 6", "leave m-type out")
+    if "pf-type" in options and "TLB-prefetch" not in options:
+        yield problem("pf-type", "has no effect without TLB-prefetch", "set TLB-prefetch too")
+    if options["network"] == "simple":
+        for name in _garnet_options():
+            if name in options and options[name] != _defaults(release)[name]:
+                yield problem(name, "has an effect in garnet only", "set network: garnet, or leave it out")
+
+
+def _did_you_mean(name: str) -> str:
+    if name in short_names():
+        return f"write the long name: {short_names()[name]}"
+    squeezed = {n.lower().replace("_", "").replace("-", ""): n for n in catalogue()}
+    exact = squeezed.get(name.lower().replace("_", "").replace("-", ""))
+    close = [exact] if exact else difflib.get_close_matches(name, catalogue(), n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return "docs/configuration.md lists the options; names are those of the command line, without dashes"

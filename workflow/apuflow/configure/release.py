@@ -1,0 +1,159 @@
+"""A gem5 release: sources, image, build target, and how its runs behave (``configs/gem5/<name>.yaml``)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from analysis.counters.table import NAMES as COUNTER_NAMES
+from apuflow.configure.base import Commit, ListOf, Model, Name, Text, Wrong, did_you_mean
+from apuflow.configure.catalogue import RELEASES
+from apuflow.configure.site import ImageMode
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import ReleaseFacts
+from apuflow.launcher.defects import DefectName
+
+Gfx: TypeAlias = Literal["gfx801", "gfx803", "gfx900", "gfx902"]
+BuildTarget: TypeAlias = Literal["GCN3_X86", "VEGA_X86"]
+
+
+def _counter(value: str) -> str:
+    if value not in COUNTER_NAMES:
+        remedy = f"{did_you_mean(value, COUNTER_NAMES)}docs/metrics.md lists the counters"
+        raise Wrong("there is no such counter", value=value, remedy=remedy)
+    return value
+
+
+CounterName: TypeAlias = Annotated[str, AfterValidator(_counter)]
+"""A counter of the tables."""
+
+
+class Source(Model):
+    """A pinned git repository."""
+
+    url: Text
+    commit: Commit
+    tag: Text | None = Field(None, description="for people; the commit decides")
+
+
+class ReleaseImage(Model):
+    """The gcn-gpu image of a release, by mode."""
+
+    mode: ImageMode = Field("pull", description="what is used when neither sweep nor site says")
+    pull: Text = Field(description="name in the upstream registry")
+    build: Text = Field(description="directory of gem5's Dockerfile, in the gem5 checkout")
+    debian: Text = Field("docker/gcn-gpu-debian", description="directory of this project's Dockerfile")
+
+
+class Miopen(Model):
+    """MIOpen in the image: where it looks for its kernel database, and which formulas its keys follow."""
+
+    version: Text = Field(description="MIOpen tag, rocm-4.0.1")
+    version_directory: Text = Field(description="subdirectory of the cache that holds the database")
+    cache_directory: Text = Field(".cache/miopen", description="cache, below the guest's HOME")
+    formulas: Literal["rocm-4.0.1"] = Field(description="which derivation of kernel arguments applies")
+    source: Source = Field(description="MIOpen's sources, for compiling the kernels")
+
+
+class Capabilities(Model):
+    """What this release does differently from others; nothing else, least of all its name, says so.
+
+    Source: gem5 at the commits of ``configs/gem5``, in the files that the keys name.
+    """
+
+    gem5_version: Text | None = Field(
+        None,
+        description="what it prints after `gem5 version` (`src/base/version.cc`); tables flag runs of "
+        "another one; left out: not compared",
+    )
+    per_kernel_statistics: bool = Field(
+        description="apu_se.py dumps and resets statistics after each kernel (`configs/example/apu_se.py`)"
+    )
+    stdout_file: Text = Field(description="name of redirected standard output: simout or simout.txt")
+    stderr_file: Text = Field(description="name of redirected standard error: simerr or simerr.txt")
+    barrier_slots: int = Field(
+        ge=1,
+        description="workgroups of several wavefronts that a CU holds at a time (`num_barrier_slots` in "
+        "`src/gpu-compute/GPU.py`, no option sets it)",
+    )
+    keeps_cache_statistics: bool = Field(
+        description="a reset leaves the statistics of TCP, TCC, SQC, scalar cache and L3 as they are: every "
+        "block counts from the start of the run (`AbstractController::resetStats` calls no parent)"
+    )
+    never_counted: ListOf[CounterName] = Field(
+        description="counters (docs/metrics.md) that gem5 prints and never counts: unknown in tables, not 0"
+    )
+    instruction_defects: dict[BuildTarget, ListOf[DefectName]] = Field(
+        description="by gem5 build: instructions that it executes wrongly (docs/gem5-kernels.md), named "
+        "where a kernel computed something wrong"
+    )
+
+
+class Release(Model):
+    """One ``configs/gem5/<name>.yaml``."""
+
+    name: Name = Field(description="the file's name; not written in the file")
+    description: Text
+    options_of: Text = Field(description="release whose apu_se.py options hold, v21.1 to v24.0")
+    gem5: Source
+    resources: Source = Field(description="gem5-resources, for DNNMark")
+    build_targets: dict[BuildTarget, ListOf[Gfx]] = Field(
+        min_length=1, description="by gem5 build: the GPU architectures that it runs"
+    )
+    image: ReleaseImage
+    miopen: Miopen
+    capabilities: Capabilities
+
+    @field_validator("options_of")
+    @classmethod
+    def _described(cls, value: str) -> str:
+        if value not in RELEASES:
+            raise Wrong(
+                "the option catalogue does not describe this release",
+                value=value,
+                remedy=f"one of {', '.join(RELEASES)}",
+            )
+        return value
+
+    @field_validator("capabilities")
+    @classmethod
+    def _defects_of_every_build(cls, value: Capabilities, info: ValidationInfo) -> Capabilities:
+        built = set(info.data.get("build_targets", value.instruction_defects))
+        if set(value.instruction_defects) != built:
+            raise Wrong(
+                "must name the builds of build_targets",
+                key="instruction_defects",
+                value=", ".join(value.instruction_defects) or "none",
+                remedy=f"a list, maybe empty, for {' and '.join(sorted(built))}",
+            )
+        return value
+
+    @property
+    def facts(self) -> ReleaseFacts:
+        """What the record of a run on this release says of it."""
+        known = self.capabilities
+        return ReleaseFacts(
+            known.barrier_slots, known.keeps_cache_statistics, known.never_counted, known.gem5_version
+        )
+
+    def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
+        """Instructions that the build for a GPU architecture executes wrongly."""
+        return self.capabilities.instruction_defects.get(self.build_target(gfx), ())
+
+    @property
+    def gfx(self) -> tuple[Gfx, ...]:
+        """Every GPU architecture that some build of this release runs."""
+        return tuple(gfx for supported in self.build_targets.values() for gfx in supported)
+
+    def build_target(self, gfx: str) -> BuildTarget:
+        """The gem5 build for a GPU architecture; ConfigError when the release has none."""
+        for target, supported in self.build_targets.items():
+            if gfx in supported:
+                return target
+        raise ConfigError(
+            f"gem5 {self.name} cannot run this GPU architecture",
+            key="gfx-version",
+            value=gfx,
+            remedy=f"one of {', '.join(self.gfx)}, or another release",
+        )

@@ -1,0 +1,283 @@
+"""From a combination of axis values to what really runs: options, network, memory, label, identity content.
+
+Each distinct set of options and each distinct network is resolved and checked once, so that a sweep of
+10,000 points costs little more than its distinct parts.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apuflow.configure import catalogue, identity, option_rules, yaml_source
+from apuflow.configure.base import together
+from apuflow.configure.catalogue import Options, Value
+from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
+from apuflow.configure.fit import Room, misfits
+from apuflow.configure.identity import engine_content
+from apuflow.configure.loading import Workload, load_machine, load_release
+from apuflow.configure.networks import Network, Networks
+from apuflow.configure.release import Release
+from apuflow.configure.site import load_site
+from apuflow.configure.sweep import Sweep
+from apuflow.configure.workload import EngineName
+from apuflow.core import paths, units
+from apuflow.core.errors import ConfigError
+
+RUNTIME_BYTES = 512 * 1024**2
+"""Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
+softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
+
+SYSTEM_ONLY = frozenset({"mem-size"})
+"""Options besides group ``system`` that the preview does not read."""
+
+VEGA_UNITS = 64
+"""CUs in the topology that ``createVegaTopology`` writes (simd_count 256), v21.1 to v24.0."""
+
+MAX_PROBLEMS = 20
+"""Problems that one message lists in full."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A machine on a release: what a point's own options are laid over."""
+
+    release: str
+    release_file: Release
+    defaults: Mapping[str, Value]
+    given: Mapping[str, Value]
+    defaults_hash: str
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One point's parts."""
+
+    machine: Base
+    network: Network
+    options: Mapping[str, Value]
+    label: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Machine:
+    base: Base
+    changed: Mapping[str, Value]
+    cus: int
+    room: Room
+    memory: str | None
+    label: tuple[str, ...]
+
+
+class Resolver:
+    """Resolves the combinations of one sweep for one workload, and collects what is wrong with them."""
+
+    def __init__(self, sweep: Sweep, workload: Workload, plan: Plan, root: Path) -> None:
+        self._sweep = sweep
+        self._workload = workload
+        self._plan = plan
+        self._root = root
+        self._site = load_site(root)
+        self._problems: dict[tuple[str, str, str], ConfigError] = {}
+        self._bases: dict[tuple[str, str], Base | None] = {}
+        self._machines: dict[Assignment, _Machine | None] = {}
+        self._networks = Networks(workload, plan.layer, self._note_network)
+        self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
+
+    def check_engine(self, engine: EngineName) -> None:
+        """Note when the engine cannot run the workload at all."""
+        runs = self._workload.runs_on(engine)
+        if runs.state == "no":
+            self._note(
+                f"{engine} cannot run {self._workload.name}: {runs.reason}",
+                "workloads",
+                self._workload.name,
+                "leave it out of the sweep",
+            )
+
+    def raise_problems(self) -> None:
+        """Raise one ConfigError that lists everything found, if anything was."""
+        problems = list(self._problems.values())
+        if len(problems) > MAX_PROBLEMS:
+            more = len(problems) - MAX_PROBLEMS
+            problems = [*problems[:MAX_PROBLEMS], ConfigError(f"... and {more} more of this sweep")]
+        if problems:
+            raise together(problems)
+
+    def resolve(self, engine: EngineName, assignment: Assignment) -> Resolved | None:
+        """One point; None when something is wrong with it (noted)."""
+        machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
+        network = self._networks.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        if machine is None or network is None:
+            return None
+        if engine == "gem5" and not self._sees_its_units(machine):
+            return None
+        changed = dict(machine.changed)
+        memory = self._memory(machine, network, changed)
+        if memory is None or not self._places(machine, network):
+            return None
+        label = identity.join(*machine.label, *network.label, memory)
+        content = self._content(engine, machine.base, network, changed)
+        return Resolved(machine.base, network, changed, label, content)
+
+    # options -------------------------------------------------------------------------------------------
+
+    def _machine(self, assignment: Assignment) -> _Machine | None:
+        if assignment not in self._machines:
+            self._machines[assignment] = self._resolve_machine(dict(assignment))
+        return self._machines[assignment]
+
+    def _resolve_machine(self, values: dict[str, Value]) -> _Machine | None:
+        places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
+        base = self._base(places["release"], places["machine"])
+        if base is None:
+            return None
+        given = {**base.given, **self._plan.options, **values}
+        described = base.release_file.options_of
+        problems = option_rules.check(given, described)
+        for problem in problems:
+            machine = places["machine"] if problem.option in base.given else None
+            self._note(problem.message, problem.option, problem.value, problem.remedy, machine)
+        if problems:
+            return None
+        full = option_rules.resolve(given, described)
+        cus = int(full["num-compute-units"])
+        if "cu-per-sa" not in given and "sa-per-complex" not in given:
+            full["cu-per-sa"] = cus
+        gfx = str(full["gfx-version"])
+        if gfx not in base.release_file.gfx:
+            self._note(
+                f"gem5 {base.release} cannot run this GPU architecture",
+                "gfx-version",
+                gfx,
+                f"one of {', '.join(base.release_file.gfx)}, or another release",
+            )
+            return None
+        names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
+        changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
+        memory = str(full["mem-size"]) if "mem-size" in given else None
+        room = Room(
+            simds=int(full["simds-per-cu"]),
+            slots_per_simd=int(full["wfs-per-simd"]),
+            registers_per_simd=int(full["vreg-file-size"]),
+            scalars_per_simd=int(full["sreg-file-size"]),
+            register_block=int(full["vreg-min-alloc"]),
+            lds_bytes=int(full["lds-size"]),
+        )
+        return _Machine(base, changed, cus, room, memory, identity.option_parts(base.release, changed, cus))
+
+    def _base(self, release: str, machine: str) -> Base | None:
+        key = (release, machine)
+        if key not in self._bases:
+            self._bases[key] = self._load_base(release, machine)
+        return self._bases[key]
+
+    def _load_base(self, release: str, machine: str) -> Base | None:
+        try:
+            release_file = load_release(release, self._root)
+            given = load_machine(machine, self._root).options
+        except ConfigError as error:
+            self._keep(error)
+            return None
+        defaults = option_rules.defaults(release_file.options_of)
+        text = json.dumps(defaults, sort_keys=True)
+        return Base(release, release_file, defaults, given, hashlib.sha256(text.encode()).hexdigest()[:8])
+
+    # both ----------------------------------------------------------------------------------------------
+
+    def _memory(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> str | None:
+        """Give the point the memory it needs; the label's part, if it was given another size.
+
+        None: noted that what it was given is too small.
+        """
+        need = network.device_bytes + network.mmap_bytes + (RUNTIME_BYTES if network.parsed else 0)
+        derived = units.format_size(1 << max(29, (need - 1).bit_length()))
+        if machine.memory is None:
+            changed["mem-size"] = derived
+            return ""
+        changed["mem-size"] = machine.memory
+        if (units.size_bytes(machine.memory) or 0) < network.device_bytes:
+            self._note(
+                f"the workload allocates {network.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
+                "mem-size",
+                machine.memory,
+                f"leave it out, or {derived}",
+            )
+            return None
+        return "" if machine.memory == derived else identity.value_part("mem-size", machine.memory)
+
+    def _sees_its_units(self, machine: _Machine) -> bool:
+        """Whether ROCm is told the machine's number of CUs (hsaTopology.py: not on gfx900)."""
+        gfx = Options(machine.base.defaults, machine.changed)["gfx-version"]
+        if gfx != "gfx900" or machine.cus == VEGA_UNITS:
+            return True
+        self._note(
+            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs, whatever num-compute-units says: MIOpen "
+            "would launch for another machine",
+            "num-compute-units",
+            machine.cus,
+            f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
+        )
+        return False
+
+    def _places(self, machine: _Machine, network: Network) -> bool:
+        """Whether every workgroup fits into a compute unit."""
+        direction = self._workload.direction
+        if machine.room.ample or network.text is None or direction is None:
+            return True
+        problems = misfits(network.text, direction, machine.cus, machine.room)
+        for problem in problems:
+            value = Options(machine.base.defaults, machine.changed)[problem.option]
+            self._note(problem.message, problem.option, value, f"at least {problem.needed}")
+        return not problems
+
+    def _content(
+        self, engine: EngineName, base: Base, network: Network, changed: Mapping[str, Value]
+    ) -> Mapping[str, Any]:
+        key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
+        if key not in self._contents:
+            self._contents[key] = engine_content(
+                engine, base.release_file, key[2], self._workload, self._site, self._root
+            )
+        known = catalogue.catalogue()
+        if engine == "preview":
+            changed = {
+                n: v for n, v in changed.items() if known[n].group != "system" and n not in SYSTEM_ONLY
+            }
+        return {
+            **self._contents[key],
+            "options_of": base.release_file.options_of,
+            "defaults": base.defaults_hash,
+            "options": changed,
+            "config": network.text,
+        }
+
+    def _note(
+        self, message: str, option: str, value: object, remedy: str, machine: str | None = None
+    ) -> None:
+        """Keep a problem; ``machine``: the option may stand in that machine's file instead of the sweep's."""
+        file = line_of(self._sweep, self._root, [option.removeprefix("layer."), option])
+        if machine is not None and option not in self._plan.options and option not in self._plan.axes:
+            document = yaml_source.load(self._root / paths.machine_file(machine))
+            file = document.where(("options", option))
+        self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
+
+    def _note_network(self, error: ConfigError) -> None:
+        if error.file is None:
+            error.file = line_of(self._sweep, self._root, [(error.key or "").removeprefix("layer."), "layer"])
+        self._keep(error)
+
+    def _keep(self, error: ConfigError) -> None:
+        self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+@functools.cache
+def _order() -> Mapping[str, int]:
+    """Place of each option in the catalogue: labels do not follow the order of a sweep file."""
+    return {name: number for number, name in enumerate(catalogue.catalogue())}

@@ -1,0 +1,112 @@
+"""What belongs to a machine or a user, not to an experiment: ``configs/site.yaml`` (optional, not committed).
+
+Mirrors, the container engine, programs and sources brought along. Only what can change a result (a gem5 or
+DNNMark of one's own, the image) enters the identity of a point.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from apuflow.configure.base import ListOf, Model, Size, Text, Wrong, read
+
+_OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
+
+ImageMode = Literal["build", "pull", "debian", "local"]
+
+
+class Gem5Build(Model):
+    """A gem5 of one's own instead of the release's: it is used as it is."""
+
+    binary: Text | None = Field(None, description="path of a gem5.opt; skips the build")
+    source: Text | None = Field(None, description="path of a gem5 checkout; with binary: where configs/ is")
+    allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
+    scons: ListOf[Text] = Field(
+        (),
+        description="more arguments for scons, such as `CCFLAGS_EXTRA=-O1 -g0` or `--linker=gold`; "
+        "part of the identity of results",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        for argument in self.scons:
+            if not re.match(r"--[a-z]|[A-Z][A-Z0-9_]*=", argument) or argument.startswith(_OWN_SCONS):
+                raise Wrong(
+                    f"not for you to give to scons: {argument}",
+                    key="scons",
+                    remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
+                    "the goal, the jobs and the directory are the workflow's",
+                )
+        if self.binary is not None and self.scons:
+            raise Wrong(
+                "a gem5 that is there is not built", key="scons", remedy="leave out either scons or binary"
+            )
+        if self.binary is not None and self.source is None:
+            raise Wrong(
+                "a gem5 binary needs its source for configs/example/apu_se.py",
+                key="source",
+                remedy="add source: the checkout that the binary was built from",
+            )
+        return self
+
+
+class Dnnmark(Model):
+    """A DNNMark of one's own."""
+
+    build: Text | None = Field(None, description="path of a finished build directory (the one make ran in)")
+    source: Text | None = Field(None, description="path of a gem5-resources checkout")
+    allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
+
+
+class Image(Model):
+    """Which container image the GPU programs and gem5 run in."""
+
+    mode: ImageMode | None = Field(
+        None,
+        description="build: gem5's own Dockerfile; pull: from the registry; debian: this project's; "
+        "local: an image that is already there (needs name)",
+    )
+    name: Text | None = Field(None, description="image name, or path of an Apptainer file")
+    digest: Text | None = Field(None, description="pin, sha256:...; recorded by itself when left out")
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.mode == "local" and self.name is None:
+            raise Wrong("mode local needs a name", key="name", remedy="name: the image you have")
+        return self
+
+
+class Mirrors(Model):
+    """Where to clone from instead of the release file's addresses: URLs or local directories."""
+
+    gem5: Text | None = None
+    gem5_resources: Text | None = None
+    miopen: Text | None = Field(None, description="MIOpen at the release's tag; local checkout or URL")
+
+
+class Site(Model):
+    """The whole of ``configs/site.yaml``."""
+
+    engine: Literal["docker", "podman", "apptainer", "host"] = Field(
+        "docker", description="what runs containers; host: none, the tools are on this machine"
+    )
+    socket: Text | None = Field(None, description="address of the Docker or Podman socket")
+    image: Image = Image()
+    gem5: Gem5Build = Gem5Build()
+    dnnmark: Dnnmark = Dnnmark()
+    mirrors: Mirrors = Mirrors()
+    miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
+    memory: Size | None = Field(None, description="most memory that one run may use, for example 16GB")
+    compress: Literal["none", "gz", "zst"] = Field(
+        "none", description="compress the statistics of a run once they are proven; every reader takes both"
+    )
+
+
+def load_site(root: Path) -> Site:
+    """``configs/site.yaml``, or the defaults when there is none."""
+    path = root / "configs/site.yaml"
+    return read(path, Site) if path.exists() else Site()

@@ -1,0 +1,66 @@
+"""A workload: a DNNMark benchmark, or any GPU program (``configs/workloads/<name>.yaml``)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text
+from apuflow.dnnmark import Direction
+
+Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
+
+Need = Literal["miopen", "rocblas"]
+EngineName = Literal["gem5", "gem5-kernels", "preview"]
+ENGINES: tuple[EngineName, ...] = ("gem5", "gem5-kernels", "preview")
+
+
+def _state(value: object) -> object:
+    """YAML reads a bare yes or no as true or false."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+class Runs(Model):
+    """Whether an engine can run a workload."""
+
+    state: Annotated[Literal["yes", "unproven", "no"], BeforeValidator(_state)] = Field(
+        description="yes: seen or tested upstream; unproven: nothing known against it; no: it fails"
+    )
+    reason: Text = Field(description="where that is known from, or why not")
+
+
+class DnnmarkFile(Model):
+    """``kind: dnnmark``: a benchmark program and its network."""
+
+    kind: Literal["dnnmark"]
+    description: Text
+    benchmark: Name = Field(description="directory below build/benchmarks, such as test_fwd_softmax")
+    direction: Direction = Field(description="fwd, bwd, or both: which passes the program runs")
+    config: Name = Field(description="the network: a .dnnmark file beside this one")
+    handles: int = Field(ge=1, description="MIOpen handles that the program makes (most layers it can run)")
+    needs: ListOf[Need] = Field(description="libraries whose kernels it launches")
+    runs_on: dict[EngineName, Runs] = Field(default_factory=dict, description="by engine; left out: yes")
+    notes: Text | None = None
+
+
+class CommandFile(Model):
+    """``kind: command``: any GPU program that apu_se.py can start."""
+
+    kind: Literal["command"]
+    description: Text
+    binary: Text = Field(description="path of the program, from the project's directory or absolute")
+    arguments: ListOf[Word] = Field((), description="no argument can hold white space")
+    environment: dict[Name, str] = Field(
+        default_factory=dict, description="added to the guest's environment (LD_LIBRARY_PATH, HOME ...)"
+    )
+    memory: Size = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
+    end_marker: Text | None = Field(None, description="text that it prints only when it ended well")
+    error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
+    runs_on: dict[EngineName, Runs] = Field(
+        default_factory=dict, description="by engine; left out: yes on gem5"
+    )
+    notes: Text | None = None
+
+
+WorkloadFile: TypeAlias = DnnmarkFile | CommandFile

@@ -1,0 +1,105 @@
+"""Who owns a job: labels that survive the owner, and whether that owner still lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow.core import proc
+
+PROJECT = "org.apuflow.project"
+POINT = "org.apuflow.point"
+OWNER = "org.apuflow.owner"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, named so that a later process with the same number is not taken for it."""
+
+    host: str
+    boot: str
+    pid: int
+    started: int
+
+    @classmethod
+    def current(cls) -> Owner:
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Owner:
+        """The process ``pid`` of this machine. ProcessLookupError when there is none."""
+        started = proc.start_time(pid)
+        if started is None:
+            raise ProcessLookupError(pid)
+        return cls(socket.gethostname(), proc.boot_id(), pid, started)
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.boot}/{self.pid}/{self.started}"
+
+    @classmethod
+    def parse(cls, text: str) -> Owner | None:
+        parts = text.rsplit("/", 3)
+        if len(parts) != 4 or not (parts[2].isdigit() and parts[3].isdigit()):
+            return None
+        return cls(parts[0], parts[1], int(parts[2]), int(parts[3]))
+
+    def is_dead(self) -> bool:
+        """True only when it is certain: this machine, and rebooted since or the process gone."""
+        if self.host != socket.gethostname():
+            return False
+        return self.boot != proc.boot_id() or proc.start_time(self.pid) != self.started
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a container or process group carries."""
+
+    project: Path
+    point: str
+    owner: Owner
+
+    @classmethod
+    def here(cls, project: Path, point: str) -> Labels:
+        """Labels for a job of this process."""
+        return cls(project.resolve(), point, Owner.current())
+
+    def as_dict(self) -> dict[str, str]:
+        return {PROJECT: str(self.project), POINT: self.point, OWNER: str(self.owner)}
+
+    def as_environment(self) -> dict[str, str]:
+        """The same as variables, for engines without labels: readable in /proc/PID/environ."""
+        return {variable(key): value for key, value in self.as_dict().items()}
+
+
+def variable(label: str) -> str:
+    """Environment variable that carries a label."""
+    return label.upper().replace(".", "_")
+
+
+def is_leftover(labels: Mapping[str, str], project: Path) -> bool:
+    """A job of this project directory whose owner is certainly dead."""
+    if labels.get(PROJECT) != str(project.resolve()):
+        return False
+    owner = Owner.parse(labels.get(OWNER, ""))
+    return owner is not None and owner.is_dead()
+
+
+def _is_snakemake(word: bytes) -> bool:
+    """A word of ``snakemake``, ``python -m snakemake`` or ``python .../snakemake/__main__.py``."""
+    return word.rpartition(b"/")[2] == b"snakemake" or word.endswith(b"/snakemake/__main__.py")
+
+
+def workflow_owner() -> Owner | None:
+    """The nearest ancestor that runs Snakemake; None when nothing of the kind started us."""
+    pid = os.getppid()
+    while pid > 1:
+        try:
+            if any(map(_is_snakemake, proc.command_line(pid)[:4])):
+                return Owner.of(pid)
+            pid = proc.parent(pid)
+        except OSError:
+            return None
+    return None

@@ -1,0 +1,1 @@
+"""The engines: gem5, gem5-kernels and preview."""

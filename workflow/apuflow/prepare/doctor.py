@@ -1,0 +1,258 @@
+"""What this machine has and lacks for each use, with the fix; and the check before an expensive stage."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from apuflow.configure import Release, Site
+from apuflow.containers import get_engine
+from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.prepare.dnnmark import existing_dnnmark
+from apuflow.prepare.gem5 import existing_gem5, starts
+from apuflow.prepare.sources import use_checkout
+
+GB = 1 << 30
+IMAGE_BYTES = 25 * GB
+"""The gcn-gpu image as pulled and unpacked, or as built."""
+BUILD_BYTES = 12 * GB
+"""Sources and objects of gem5 and DNNMark."""
+RUN_BYTES = 3 * GB
+"""The data file and the statistics of some runs."""
+BUILD_MEMORY = 8 * GB
+USES = ("preview", "gem5-kernels", "gem5", "command")
+"""The engines; gem5 by what it runs: DNNMark (``gem5``), or a GPU program of one's own (``command``)."""
+_SIMULATING = USES[1:]
+_NETWORK_SECONDS = 15.0
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a use of this machine needs.
+
+    Attributes:
+        uses: which of USES need it.
+        fix: what to do when it is not ok.
+    """
+
+    name: str
+    state: State
+    detail: str
+    uses: tuple[str, ...]
+    fix: str | None = None
+
+
+def examine(site: Site, release: Release, project: Path, *, network: bool = True) -> list[Check]:
+    """Everything that can be checked without starting anything expensive.
+
+    Args:
+        network: also ask the source repositories whether they answer.
+    """
+    checks = [
+        _try("Python packages", USES, lambda: "installed"),
+        _container(site),
+        *_gem5(site, release, network),
+        *_dnnmark(site, release, network),
+        _kernel_compiler(),
+        _try("C compiler for the launcher", ("gem5-kernels",), _c_compiler),
+        *_room(site, project),
+    ]
+    return [
+        check for number, check in enumerate(checks) if check.name not in {c.name for c in checks[:number]}
+    ]
+
+
+def ready(checks: Sequence[Check], use: str) -> bool:
+    """Nothing that this use needs is missing."""
+    return not any(check.state is State.MISSING and use in check.uses for check in checks)
+
+
+def check_gem5_ready(
+    site: Site, release: Release, project: Path, *, use: str = "gem5", target: str = "softmax_fwd.csv"
+) -> None:
+    """Stop before an expensive stage on a machine where it cannot work.
+
+    Args:
+        target: what was asked for, without its sweep; named in the preview command that works everywhere.
+
+    Raises:
+        EngineError: ONE message with everything that is missing, how to get it, and what runs here instead.
+    """
+    checks = examine(site, release, project, network=False)
+    missing = [check for check in checks if check.state is State.MISSING and use in check.uses]
+    if not missing:
+        return
+    lines = [f"{'gem5' if use == 'command' else use} cannot run on this machine:"]
+    for number, check in enumerate(missing, 1):
+        lines.append(f"  {number}. {check.name}: {check.detail}")
+        if check.fix:
+            lines.append(f"     fix: {check.fix}")
+    raise EngineError(
+        "\n".join(lines),
+        remedy=f"`apuflow doctor` checks again. Without any of it, the preview engine runs here now: "
+        f"snakemake --cores {os.cpu_count() or 1} results/quickstart/{target}",
+    )
+
+
+def _try(name: str, uses: tuple[str, ...], check: Callable[[], str]) -> Check:
+    """Run a check that returns what it found or raises ApuflowError."""
+    try:
+        return Check(name, State.OK, check(), uses)
+    except ApuflowError as error:
+        detail = error.message if error.file is None else f"{error.message} ({error.file})"
+        return Check(name, State.MISSING, detail, uses, error.remedy)
+
+
+def _container(site: Site) -> Check:
+    def check() -> str:
+        engine = get_engine(site.engine, site.socket)
+        engine.check()
+        if site.engine == "host":
+            return "none asked for: tools are taken from this machine"
+        return f"{site.engine} answers"
+
+    return _try("container engine", _SIMULATING, check)
+
+
+def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
+    if site.gem5.binary is not None:
+        yield _try("gem5 (yours)", _SIMULATING, lambda: _own_gem5(site))
+        return
+    yield from _source(
+        "gem5 sources", _SIMULATING, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network
+    )
+    if site.engine == "host":
+        yield _program(
+            "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
+        )
+        yield _program("g++", _SIMULATING, "apt install g++")
+
+
+def _own_gem5(site: Site) -> str:
+    source = use_checkout(Path(site.gem5.source or ""), allow_dirty=site.gem5.allow_dirty)
+    record = existing_gem5(Path(site.gem5.binary or ""), source)
+    if site.engine == "host" and (problem := starts(Path(record.binary))) is not None:
+        raise EngineError(
+            f"gem5 does not start on this machine: {problem}",
+            file=record.binary,
+            remedy="install the libraries that it names (`ldd` lists them), or run it in its container image",
+        )
+    return f"{record.binary}, sha256 {record.sha256[:12]}"
+
+
+def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
+    if site.dnnmark.build is not None:
+        build = Path(site.dnnmark.build)
+        yield _try(
+            "DNNMark (yours)", ("gem5",), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
+        )
+        return
+    address = site.mirrors.gem5_resources or release.resources.url
+    yield from _source("DNNMark sources", ("gem5",), site.dnnmark.source, address, network)
+    if site.engine == "host":
+        hipcc = Path("/opt/rocm/bin/hipcc")
+        fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
+        if hipcc.exists():
+            yield Check("hipcc", State.OK, str(hipcc), ("gem5",))
+        else:
+            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", ("gem5",), fix)
+
+
+def _source(
+    name: str, uses: tuple[str, ...], directory: str | None, address: str, network: bool
+) -> Iterator[Check]:
+    if directory is not None:
+        found = Path(directory).is_dir()
+        fix = None if found else "correct the path in configs/site.yaml"
+        yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
+        return
+    git = _program("git", ("gem5", "gem5-kernels"), "apt install git")
+    yield git
+    if git.state is not State.OK:
+        return
+    if Path(address).is_dir() or not network:
+        yield Check(name, State.OK, f"from {address}", uses)
+        return
+    problem = _unreachable(address)
+    yield Check(
+        name,
+        State.OK if problem is None else State.MISSING,
+        f"{address} answers" if problem is None else f"{address} does not answer: {problem}",
+        uses,
+        None
+        if problem is None
+        else "check the network, or name a local mirror under mirrors in configs/site.yaml",
+    )
+
+
+def _unreachable(address: str) -> str | None:
+    command = ["git", "ls-remote", "--exit-code", "--", address, "HEAD"]
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=_NETWORK_SECONDS, env=environment, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return (
+            f"no answer in {_NETWORK_SECONDS:g} s"
+            if isinstance(error, subprocess.TimeoutExpired)
+            else str(error)
+        )
+    lines = result.stderr.strip().splitlines() or [f"status {result.returncode}"]
+    return None if result.returncode == 0 else lines[-1]
+
+
+def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
+    path = shutil.which(name)
+    return Check(name, State.OK if path else State.MISSING, path or "not found", uses, None if path else fix)
+
+
+def _kernel_compiler() -> Check:
+    from apuflow.miopen.compiler import host_compiler
+
+    uses = ("gem5", "gem5-kernels")
+    return _try("compiler for GPU kernels", uses, lambda: host_compiler().identity.splitlines()[0])
+
+
+def _c_compiler() -> str:
+    path = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if path is None:
+        raise EngineError("no C compiler", remedy="apt install gcc")
+    return path
+
+
+def _room(site: Site, project: Path) -> Iterator[Check]:
+    builds = 0 if site.gem5.binary is not None else BUILD_BYTES
+    images = 0 if site.engine == "host" or site.image.mode == "local" else IMAGE_BYTES
+    wanted = RUN_BYTES + builds + images
+    free = shutil.disk_usage(project).free
+    state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING
+    detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB wanted for builds, images and runs"
+    fix = (
+        None
+        if state is State.OK
+        else "free some, or make build and runs links to directories on another disk"
+    )
+    yield Check("disk", state, detail, _SIMULATING, fix)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    enough = memory >= BUILD_MEMORY or not builds
+    yield Check(
+        "memory",
+        State.OK if enough else State.WARNING,
+        f"{memory / GB:.0f} GB",
+        _SIMULATING,
+        None if enough else "building gem5 wants 2 GB per job: use fewer --cores",
+    )
+    cores = len(os.sched_getaffinity(0))
+    yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", _SIMULATING)

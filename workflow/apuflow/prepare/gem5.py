@@ -1,0 +1,113 @@
+"""Build gem5 with scons, or take a gem5 that is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from apuflow.containers import Engine, Limits
+from apuflow.core.errors import EngineError
+from apuflow.core.files import sha256_file
+from apuflow.prepare.records import ToolRecord, run_step
+from apuflow.prepare.sources import SourceRecord
+
+SCRIPT = Path("configs/example/apu_se.py")
+
+
+class Gem5Record(ToolRecord):
+    """A usable gem5.
+
+    Attributes:
+        binary: absolute path of gem5.opt; ``sha256`` is of its bytes.
+        script: absolute path of apu_se.py of the same sources.
+        source: checkout that binary and script are from.
+        target: build target (GCN3_X86, VEGA_X86); None for a binary brought along.
+        arguments: what scons was given besides the target.
+    """
+
+    binary: str
+    sha256: str
+    script: str
+    source: SourceRecord
+    target: str | None
+    arguments: tuple[str, ...] = ()
+
+
+def build_gem5(
+    source: SourceRecord,
+    target: str,
+    *,
+    jobs: int,
+    container: Engine,
+    image: str | None,
+    project: Path,
+    log: Path,
+    arguments: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> Gem5Record:
+    """``scons build/<target>/gem5.opt`` in the source tree. About 90 minutes on two cores; needs 2 GB per
+    job.
+
+    Args:
+        arguments: more for scons, such as ``--linker=gold``.
+
+    Raises:
+        EngineError: the build failed (the message ends with its last lines) or left no program.
+    """
+    directory = Path(source.path)
+    goal = f"build/{target}/gem5.opt"
+    # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.
+    command = ("scons", goal, f"-j{jobs}", "--ignore-style", *arguments)
+    run_step(
+        container,
+        command,
+        what=f"building gem5 {target}",
+        cwd=directory,
+        image=image,
+        project=project,
+        log=log,
+        limits=limits,
+    )
+    return _record(directory / goal, source, target, arguments)
+
+
+def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
+    """A gem5 brought along, as it is. EngineError when the program or its script is missing."""
+    return _record(binary, source, None)
+
+
+def _record(
+    binary: Path, source: SourceRecord, target: str | None, arguments: tuple[str, ...] = ()
+) -> Gem5Record:
+    binary = binary.resolve()
+    if not (binary.is_file() and os.access(binary, os.X_OK)):
+        raise EngineError("there is no gem5 program", file=binary, remedy="build it, or correct gem5.binary")
+    script = (Path(source.path) / SCRIPT).resolve()
+    if not script.is_file():
+        raise EngineError(
+            "the gem5 sources have no apu_se.py",
+            file=script,
+            remedy="gem5.source is the checkout that the binary was built from",
+        )
+    return Gem5Record(
+        binary=str(binary),
+        sha256=sha256_file(binary),
+        script=str(script),
+        source=source,
+        target=target,
+        arguments=arguments,
+    )
+
+
+def starts(binary: Path, seconds: float = 60.0) -> str | None:
+    """Why a gem5 program does not start on this machine, or None when it does."""
+    try:
+        result = subprocess.run(
+            [str(binary), "--help"], capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if result.returncode != 0:
+        return (result.stderr.strip().splitlines() or [f"status {result.returncode}"])[-1]
+    return None

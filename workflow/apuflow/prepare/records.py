@@ -1,0 +1,93 @@
+"""Records of what was made: small JSON files that change only when what they describe changes.
+
+Run one step of a build in a container and turn its failure into a message.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from apuflow.containers import Engine, Job, Labels, Limits, Mount
+from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.files import write_text
+from apuflow.run.progress import tail
+
+
+class ToolRecord(BaseModel):
+    """A record holds no times: the same content made again leaves the same bytes, so nothing reruns."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+R = TypeVar("R", bound=ToolRecord)
+
+
+def write_record(path: Path, record: ToolRecord) -> None:
+    """Write a record; a file that already says the same keeps its time stamp."""
+    text = record.model_dump_json(indent=1) + "\n"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+
+
+def read_record(path: Path, kind: type[R]) -> R:
+    """Read a record of a kind. ApuflowError when it is missing or unreadable."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ApuflowError(
+            f"not a readable {kind.__name__}: {str(error).splitlines()[0]}",
+            file=path,
+            remedy="delete it; the workflow makes it again",
+        ) from error
+
+
+def run_step(
+    engine: Engine,
+    command: tuple[str, ...],
+    *,
+    what: str,
+    cwd: Path,
+    image: str | None,
+    project: Path,
+    log: Path,
+    mounts: tuple[Mount, ...] = (),
+    env: dict[str, str] | None = None,
+    limits: Limits | None = None,
+    network: bool = False,
+) -> None:
+    """Run a build step to its end; its working directory is mounted writable and holds its HOME.
+
+    Raises:
+        EngineError: it failed; the message ends with the last lines that it printed.
+    """
+    engine.remove_leftovers(project)
+    exit_ = engine.run(
+        Job(
+            command=command,
+            image=image,
+            cwd=cwd,
+            home=cwd / ".apuflow-home",
+            log=log,
+            mounts=(*mounts, Mount(cwd, writable=True)),
+            env=env or {},
+            limits=limits or Limits(grace_seconds=5.0),
+            labels=Labels.here(project, what),
+            network=network,
+        )
+    )
+    if exit_.code == 0 and exit_.stopped is None:
+        return
+    lines = [line for line in tail(log, 8192).decode(errors="replace").splitlines() if line.strip()][-12:]
+    said = "".join(f"\n    {line[:300]}" for line in lines)
+    if exit_.stopped is not None:
+        raise EngineError(f"{what} was stopped ({exit_.stopped})", file=log, remedy="run the workflow again")
+    if exit_.oom_killed:
+        raise EngineError(
+            f"{what} ran out of memory", file=log, remedy="use fewer jobs, or allow more memory"
+        )
+    raise EngineError(
+        f"{what} failed with status {exit_.code}:{said}", file=log, remedy="the log has all of it"
+    )

@@ -1,0 +1,182 @@
+"""The tiled SGEMM that stands in for rocBLAS (``apuflow/launcher/gemm.cl``): 16 x 16 outputs a workgroup.
+
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801, for each pair of transposes.
+
+MIOpenSubTensorOpWithScalarKernel.cl (set a tensor) and MIOpenUtilKernels4.cl (transposes of 1x1
+convolutions).
+
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import PAGE, Profile, Stream, block, lines_of, pages_of, span_lines
+
+TILE = 16
+_SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
+_STEP = {(0, 0): "v21", (1, 0): "v20", (0, 1): "v22", (1, 1): "v21"}
+
+
+def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[float, float]:
+    """Loads and lines of one operand for one row of tiles of the other: ``outer`` x k elements, in memory
+    along k or along ``outer``."""
+    if along_k:
+        return float(ceil(outer / 4) * steps), outer * steps * span_lines(min(64, 4 * k), 4 * k)
+    return float(tiles * ceil(k / 4)), k * tiles * span_lines(min(64, 4 * outer), 4 * outer)
+
+
+def _walks(leading: int, along_k: bool, steps: int) -> float:
+    """Page walks that a workgroup waits for in one operand: with memory along k its rows stay in their pages
+    from step to step, else a step goes on by 16 rows."""
+    return 1.0 if along_k else max(1.0, steps * min(1.0, TILE * leading * 4 / PAGE))
+
+
+def _sharing(outer: int, k: int, along_k: bool, others: int) -> float:
+    """Workgroups that touch a page of an operand: the ``others`` tiles along the other operand, for each of
+    the tiles whose rows lie in the page."""
+    tiles = ceil(outer / TILE)
+    rows = PAGE / 4 / k / TILE if along_k else PAGE / 4 / TILE
+    return others * max(1.0, min(float(tiles), rows))
+
+
+def sgemm(facts: Facts) -> Profile:
+    """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
+    m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
+    batch, added = facts.integer("batch"), facts.number("beta") != 0.0
+    form = facts.integer("transpose_a"), facts.integer("transpose_b")
+    steps = ceil(k / TILE)
+    groups, waves = facts.workgroups, facts.waves_per_group
+    one = block(_SETUP[form] + " sm8 wt2 br2")
+    one += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
+    one += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
+    one += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (block("v5 ld1 wt1 br1") if added else block("v1"))
+    tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
+    # A wavefront has four rows of a tile; it skips those outside the matrix.
+    loads_a, lines_a = _reads(m, k, form[0] == 1, tiles_m, steps)
+    loads_b, lines_b = _reads(n, k, form[1] == 0, tiles_n, steps)
+    loads_a, lines_a, loads_b, lines_b = (
+        number * batch
+        for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
+    )
+    stores = float(ceil(n / 4) * tiles_m * batch)
+    written = n * tiles_m * batch * span_lines(min(64, 4 * m), 4 * m)
+    counts = one * (groups * waves)
+    counts += block("v3 s3 br2 ld1") * (loads_a + loads_b - 2.0 * steps * groups * waves)
+    skipped = stores - groups * waves
+    counts += block("v11 st1 ld1" if added else "v11 st1") * skipped
+    a, b, c = m * k, n * k, m * n
+    # A wavefront writes 16 rows of four columns: those with a column in the same page.
+    columns = PAGE / 4 / m
+    page_group = min(4.0, max(1.0, columns / 4))
+    sharing = min(float(groups), min(tiles_m, PAGE / 4 / TILE) * max(1.0, columns / TILE))
+    streams: tuple[Stream, ...] = (
+        Stream(
+            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
+            _sharing(m, k, form[0] == 1, tiles_n), 0.5, line_sharing=float(tiles_n),
+        ),
+        Stream(
+            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
+            _sharing(n, k, form[1] == 0, tiles_m), 0.5, line_sharing=float(tiles_m),
+        ),
+        Stream(
+            "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
+            sharing=sharing, lockstep=0.5, resident=False,
+        ),
+    )  # fmt: skip
+    if added:
+        streams += (
+            Stream("load", stores, written, batch * lines_of(c), 0.0, page_group=page_group, sharing=sharing),
+        )
+    return Profile(
+        workgroups=groups,
+        waves_per_group=waves,
+        counts=counts,
+        streams=streams,
+        code_bytes=1000.0,
+        rounds=2.0 * steps + added,
+        walk_rounds=_walks(facts.integer("lda"), form[0] == 1, steps)
+        + _walks(facts.integer("ldb"), form[1] == 0, steps),
+        lds_bytes=2 * TILE * (TILE + 1) * 4,
+        vgprs=32,
+        sgprs=40,
+        lds_conflicts=2.3,
+        flops=2.0 * m * n * k * batch,
+    )
+
+
+def set_tensor(facts: Facts) -> Profile:
+    """Each work-item writes every ``WORK_LENGTH_0``-th element."""
+    elements, items = facts.integer("elements"), facts.grid[0]
+    waves = facts.workgroups * facts.waves_per_group
+    counts = block("sm3 wt1 s3 v3 br1 en1") * waves
+    full, rest = divmod(elements, items)
+    busy = min(items, elements)
+    entered = -(-busy // 64)
+    counts += block("v3 sm1 s2", busy / entered) * entered
+    trips = full * -(-items // 64) + -(-rest // 64)
+    counts += block("v8 wt1 s2 st1 br1", elements / trips) * trips
+    lines, pages = lines_of(elements), pages_of(elements)
+    stream = Stream("store", float(trips), lines, lines, pages, page_group=4.0, sharing=4.0, resident=False)
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=(stream,),
+        code_bytes=168.0,
+        early_branch=True,
+        rounds=0.0,
+        walk_rounds=0.0,
+        store_rounds=max(0.0, trips / waves - 1.0),
+        vgprs=8,
+        sgprs=16,
+    )
+
+
+_TRANSPOSES = {
+    "transpose_NCHW2CNHW": "sm3 wt2 s6 v32 ld1 st1 en1",
+    "transpose_CNHW2NCHW": "sm3 wt2 s7 v33 ld1 st1 en1",
+    "transpose_NCHW2CNHW_opt": "sm3 wt2 s5 v30 ld1 st1 en1",
+    "transpose_CNHW2NCHW_opt": "sm3 wt2 s6 v31 ld1 st1 en1",
+}
+
+
+def transpose(facts: Facts) -> Profile:
+    """One work-item a read unit of an image; strided ones touch a line for each taken pixel pair."""
+    opt = facts.kernel.endswith("_opt")
+    unit = facts.define("RD_BLCK") if opt else 1
+    images = facts.define("N") if facts.grid[1] == 1 else 1
+    items = facts.grid[0] * facts.grid[1]
+    waves = -(-facts.grid[0] // 64) * facts.grid[1]  # the last workgroup of a row has only what it needs
+    trips = waves * images
+    counts = block(_TRANSPOSES[facts.kernel], items * images / max(1, trips)) * waves
+    if images > 1:
+        counts += block("v24 ld1 st1 wt2 s3 br1") * (waves * (images - 1))
+    elements = items * images * unit
+    step = 1 if opt else facts.define("W_STRIDE")
+    packed, spread = lines_of(elements), lines_of(elements * step)
+    image = elements if opt else elements * step * facts.define("H_STRIDE")
+    sides = (
+        (packed, pages_of(elements), 4.0 / unit),
+        (spread, pages_of(image), max(1.0, 4.0 / (unit * image / elements))),
+    )
+    (written, filled, writers), (read, wanted, readers) = (
+        sides if facts.kernel.startswith("transpose_NCHW") else reversed(sides)
+    )
+    streams = (
+        Stream("load", float(trips), read, read, wanted, sharing=readers),
+        Stream("store", float(trips), written, written, filled, sharing=writers, resident=False),
+    )
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=streams,
+        waves=waves,
+        code_bytes=240.0,
+        rounds=float(images),
+        vgprs=16,
+        sgprs=24,
+    )

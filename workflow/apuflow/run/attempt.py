@@ -1,0 +1,273 @@
+"""Run one point on gem5 and publish its record only when the run is proven."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from apuflow.containers import Exit, Job, Labels, Mount, Sample
+from apuflow.core.errors import EngineError
+from apuflow.core.files import file_lock, write_text
+from apuflow.core.owner import Owner
+from apuflow.core.record import Results, RunRecord, Status, now, read_run
+from apuflow.run import publish
+from apuflow.run.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
+from apuflow.run.guest_errors import last_words
+from apuflow.run.outcome import ExitFacts, Outcome, classify
+from apuflow.run.process import Process, RunFailed, Simulation
+from apuflow.run.progress import Progress, guest_ticks, tail
+
+_TEXT_LIMIT = 32 << 20
+_PROGRESS_SECONDS = 5.0
+_GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a run: ``<run_dir>/attempts/<number>``."""
+
+    number: int
+    directory: Path
+    started: str
+
+    def process_dir(self, process: Process) -> Path:
+        return self.directory / process.name if process.name else self.directory
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended, with what it proved."""
+
+    process: Process
+    directory: Path
+    command: tuple[str, ...]
+    exit: Exit
+    outcome: Outcome
+    gem5_version: str | None
+    results: Results | None = None
+
+
+def simulate(simulation: Simulation) -> RunRecord:
+    """Run all processes of one point; write ``run.json`` (strict: only for a proven run) and return it.
+
+    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
+    ``failure.json``.
+    A completed record that is already there is returned as it is; a run that was proven before, but whose
+    record was not published (or was removed), is published now.
+
+    Raises:
+        RunFailed: the run is not proven; always for an interrupted one, else only when ``on_failure`` is
+        strict.
+        EngineError: it could not be started, or another process is running this very point.
+    """
+    run_dir = simulation.run_dir
+    with _written_somewhere(run_dir):
+        run_dir.mkdir(parents=True, exist_ok=True)
+    with _written_somewhere(run_dir), _alone(run_dir):
+        published = run_dir / "run.json"
+        if published.exists():
+            with contextlib.suppress(Exception):
+                record = read_run(published)
+                if record.status is Status.COMPLETED:
+                    return record
+        if (finished := publish.recovered(run_dir)) is not None:
+            return finished
+        simulation.container.remove_leftovers(simulation.project)
+        attempt = _new_attempt(run_dir)
+        started = time.monotonic()
+        try:
+            ended = _run_all(simulation, attempt)
+        finally:
+            (run_dir / "progress.json").unlink(missing_ok=True)
+        record = publish.record(
+            simulation, attempt.number, attempt.started, ended, time.monotonic() - started
+        )
+        if record.status is Status.COMPLETED:
+            return publish.completed(simulation, attempt.directory, ended, record)
+        if record.status is Status.INTERRUPTED:
+            # Half-written statistics are no evidence, and on a full disk they are in the way.
+            (ended[-1].directory / "m5out" / STATISTICS).unlink(missing_ok=True)
+        record.write(attempt.directory / "failure.json")
+        if simulation.on_failure == "strict" or not record.status.recordable:
+            raise RunFailed(record, attempt.directory)
+        record.write(published)
+        return record
+
+
+def _run_all(simulation: Simulation, attempt: Attempt) -> list[Ended]:
+    ended: list[Ended] = []
+    limits, left = simulation.limits, simulation.limits.wall_seconds
+    for process in simulation.processes:
+        one = replace(simulation, limits=replace(limits, wall_seconds=left))
+        ended.append(_run(one, attempt, process))
+        if not ended[-1].outcome.completed:
+            break
+        left = None if left is None else max(1.0, left - ended[-1].exit.seconds)
+    return ended
+
+
+def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
+    """One gem5 process, from an empty directory to its outcome."""
+    directory = attempt.process_dir(process)
+    command = prepare(simulation, process, directory)
+    outdir = directory / "m5out"
+    stdout, stderr = outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
+    report = _Reporter(simulation, attempt, process, (stderr, stdout))
+    report(Sample(0.0, None))
+    job = Job(
+        command=command,
+        image=simulation.image,
+        mounts=(*simulation.mounts, Mount(directory, writable=True)),
+        env={"PYTHONDONTWRITEBYTECODE": "1", "M5_OVERRIDE_PY_SOURCE": "false"},
+        cwd=directory,
+        home=directory / process.home,
+        log=directory / "log",
+        labels=Labels.here(simulation.project, simulation.asked.point),
+        limits=simulation.limits,
+        on_sample=report,
+        sample_seconds=_PROGRESS_SECONDS,
+    )
+    exit_ = simulation.container.run(job)
+    facts = ExitFacts(
+        exit_.code,
+        exit_.oom_killed,
+        exit_.stopped,
+        simulation.limits.memory_bytes,
+        simulation.limits.wall_seconds,
+    )
+    simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
+    outcome = _disk_full(directory, classify(facts, simout, simerr, outdir / STATISTICS, process.expectation))
+    results = None
+    if process.judge is not None and outcome.completed:
+        results = process.judge.results(directory)
+    elif process.judge is not None and outcome.status in _GEM5_FAILED:
+        outcome = replace(outcome, evidence=process.judge.explained(outcome.evidence))
+    return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout), results)
+
+
+def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:
+    """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / process.home).mkdir(parents=True, exist_ok=True)
+    environment = directory / "guest.env"
+    variables = process.guest.environment
+    if process.rocm:
+        variables = rocm_environment(directory / process.home, variables)
+    for name, text in {**process.files, environment.name: environment_file(variables)}.items():
+        target = _inside(directory, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    for name, source in process.copies.items():
+        target = _inside(directory, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    for name, source in process.links.items():
+        _inside(directory, name).symlink_to(source.resolve())
+    command = gem5_command(simulation.gem5, process.options, process.guest, directory / "m5out", environment)
+    asked = simulation.asked
+    note = f"{asked.engine} {asked.workload} {asked.point}; image: {simulation.image or 'none'}"
+    script = directory / "command.sh"
+    write_text(script, command_script(command, directory, note))
+    script.chmod(0o755)
+    return command
+
+
+def _inside(directory: Path, name: str) -> Path:
+    target = directory / name
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise EngineError("a run's file must lie in the run's directory", value=name)
+    return target
+
+
+class _Reporter:
+    """Writes the run's progress file at each sample."""
+
+    def __init__(
+        self, simulation: Simulation, attempt: Attempt, process: Process, texts: tuple[Path, ...]
+    ) -> None:
+        self.path = simulation.run_dir / "progress.json"
+        self.texts = texts
+        self.base = Progress(
+            point=simulation.asked.point,
+            attempt=attempt.number,
+            owner=str(Owner.current()),
+            started=attempt.started,
+            seconds=0.0,
+            process=process.name,
+            log=str(texts[0]),
+        )
+
+    def __call__(self, sample: Sample) -> None:
+        ends = [tail(path) for path in self.texts]
+        line = last_words(*(end.decode(errors="replace") for end in reversed(ends))) or ""
+        update = {
+            "seconds": round(sample.seconds, 1),
+            "memory_bytes": sample.memory_bytes,
+            "ticks": guest_ticks(ends[0]),
+            "line": line[:200],
+        }
+        with contextlib.suppress(OSError):  # progress must never end a run
+            self.base.model_copy(update=update).write(self.path)
+
+
+@contextlib.contextmanager
+def _written_somewhere(run_dir: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into a message; nothing is published then, a rerun does the work."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"cannot write the run: {error.strerror or error}",
+            file=error.filename or run_dir,
+            remedy="make room there (or make it writable) and run again",
+        ) from error
+
+
+@contextlib.contextmanager
+def _alone(run_dir: Path) -> Iterator[None]:
+    """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(file_lock(run_dir / ".lock", wait=False))
+        except BlockingIOError:
+            raise EngineError(
+                "another process is running this point",
+                file=run_dir,
+                remedy="wait for it (`apuflow status`), or end it; two workflows must not share a directory",
+            ) from None
+        yield
+
+
+def _new_attempt(run_dir: Path) -> Attempt:
+    attempts = run_dir / "attempts"
+    attempts.mkdir(exist_ok=True)
+    numbers = [int(entry.name) for entry in attempts.iterdir() if entry.name.isdigit()]
+    number = max(numbers, default=0) + 1
+    directory = (attempts / str(number)).resolve()
+    directory.mkdir()
+    return Attempt(number, directory, now())
+
+
+def _text(path: Path) -> str:
+    """A log's text; of a very long one the beginning and the end."""
+    try:
+        if path.stat().st_size <= _TEXT_LIMIT:
+            return path.read_text(encoding="utf-8", errors="replace")
+        with path.open("rb") as stream:
+            head = stream.read(_TEXT_LIMIT // 4)
+        return (head + b"\n[...]\n" + tail(path, _TEXT_LIMIT // 4 * 3)).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
+    """A failure on a full disk says nothing about the point, not even its logs are whole: run it again."""
+    if outcome.completed or shutil.disk_usage(directory).free > 1 << 20:
+        return outcome
+    evidence = f"the disk is full ({outcome.evidence})"
+    remedy = "free some space and run again"
+    return replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)

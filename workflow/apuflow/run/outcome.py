@@ -1,0 +1,278 @@
+"""How a gem5 run ended, and whether it proved that it finished. A pure function of what the run left.
+
+gem5's exit status alone proves nothing: reaching the maximum tick, SIGINT and (from v23.1) a guest's
+abort() all
+end with 0, and a guest that fails leaves complete, plausible statistics. The texts below are gem5's,
+DNNMark's and
+MIOpen's own (src/base/logging.cc, src/sim/simulate.cc, configs/example/apu_se.py; core/include/common.h;
+src/include/miopen/errors.hpp).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow.core.record import Status
+from apuflow.run import guest_errors
+from apuflow.run.proof import StatisticsProof, scan
+
+NORMAL_CAUSE = "exiting with last active thread context"
+LIMIT_CAUSE = "simulate() limit reached"
+INTERRUPT_CAUSE = "user interrupt received"
+
+_CAUSE = re.compile(r"^Exiting because  (.+)$", re.M)
+_TICKS = re.compile(r"Ticks: (\d+)$", re.M)  # the guest's last line may have had no end
+_UNSEEN = StatisticsProof("not looked at")
+_STARTED = "Entering event queue @"
+_MESSAGE = re.compile(r"^(?:.*?[\w./-]+:\d+: )?(?P<kind>panic|fatal): (?P<text>.+)$", re.M)
+_ASSERTION = re.compile(r"^.*Assertion [`'].*' failed\.?.*$", re.M)
+_DEADLOCK = re.compile(
+    r"^.*(?:Possible [Dd]eadlock detected|Possible network deadlock|Aborting due to deadlock!).*$", re.M
+)
+_GUEST_MEMORY = "Out of memory, please increase size of physical memory"
+_HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
+_SEGMENTATION = "gem5 has encountered a segmentation fault!"
+_ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
+_TRACEBACK = "Traceback (most recent call last):"
+_PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
+_PYTHON_ERROR = re.compile(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*$", re.M)
+
+
+@dataclass(frozen=True)
+class ExitFacts:
+    """How the process ended, from outside.
+
+    Attributes:
+        code: exit status as a shell shows it.
+        oom_killed: the host or container ran out of memory.
+        stopped: why we asked it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
+        memory_bytes, wall_seconds: the limits, for the evidence.
+    """
+
+    code: int
+    oom_killed: bool = False
+    stopped: str | None = None
+    memory_bytes: int | None = None
+    wall_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a run has to show to count as finished.
+
+    Attributes:
+        end_marker: text that the guest prints only when it ended well; None: it prints none.
+        error_texts: texts of the guest that mean failure wherever they stand, besides the known ones.
+        blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
+            and no fewer than kernels (releases that dump after every kernel).
+        kernels: at least this many kernels must have been launched.
+    """
+
+    end_marker: str | None = None
+    error_texts: tuple[str, ...] = ()
+    blocks: int | None = 1
+    kernels: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Attributes:
+        status: the named outcome.
+        evidence: the line (or fact) that led to it.
+        remedy: what to do about it, where something is known.
+        ticks: ``Ticks:`` that gem5 printed.
+        statistics: what the statistics show (of a completed run: the proof).
+    """
+
+    status: Status
+    evidence: str
+    remedy: str | None = None
+    ticks: int | None = None
+    statistics: StatisticsProof = _UNSEEN
+
+    @property
+    def completed(self) -> bool:
+        return self.status is Status.COMPLETED
+
+
+def classify(
+    exit_facts: ExitFacts, simout: str, simerr: str, statistics: Path | None, expectation: Expectation
+) -> Outcome:
+    """The outcome of one gem5 process.
+
+    Args:
+        simout: gem5's standard output, with the guest's mixed in.
+        simerr: gem5's standard error, with the guest's mixed in.
+        statistics: the statistics file, or None when there is none.
+
+    A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
+    launched
+    kernels, completed wavefronts and the guest's end marker all say so, and no known error text stands
+    against it.
+    """
+    ticks = _last_number(_TICKS, simout)
+    causes = _CAUSE.findall(simout)
+    if not causes:
+        status, evidence, remedy = _without_cause(exit_facts, simout, simerr)
+        return Outcome(status, evidence, remedy, ticks)
+    cause = causes[-1].strip()
+    if cause == INTERRUPT_CAUSE:
+        status, evidence = _stopped(exit_facts) or (Status.INTERRUPTED, f"Exiting because {cause}")
+        return Outcome(status, evidence, None, ticks)
+    if cause != NORMAL_CAUSE:
+        remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
+        return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
+    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks)
+
+
+def _after_normal_cause(
+    exit_facts: ExitFacts,
+    simout: str,
+    simerr: str,
+    statistics: Path | None,
+    expectation: Expectation,
+    ticks: int | None,
+) -> Outcome:
+    text = f"{simout}\n{simerr}"
+    missing = guest_errors.missing_kernel(text)
+    if missing is not None:
+        return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
+    error = guest_errors.first_error(text, expectation.error_texts)
+    if exit_facts.code >= 128 and (fault := _fault(simerr)) is not None:
+        return Outcome(fault[0], fault[1], None, ticks)
+    if exit_facts.code != 0:
+        line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
+        return Outcome(
+            Status.GUEST_FAILURE, f"the program ended with status {exit_facts.code}: {line}", None, ticks
+        )
+    if error is not None:
+        return Outcome(Status.GUEST_FAILURE, error, None, ticks)
+    if expectation.end_marker is not None and expectation.end_marker not in text:
+        return Outcome(
+            Status.GUEST_FAILURE,
+            f"the program ended without its last line ({expectation.end_marker!r}): "
+            f"{guest_errors.last_words(simout, simerr) or 'it printed nothing'}",
+            "a guest that aborts can end gem5 with status 0; see simerr",
+            ticks,
+        )
+    proof = scan(statistics)
+    problem = _statistics_problem(proof, ticks, expectation)
+    if problem is not None:
+        return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)
+    if proof.kernels < expectation.kernels or proof.wavefronts == 0:
+        return Outcome(
+            Status.GUEST_FAILURE,
+            f"the program ended well but {proof.kernels} kernels were launched "
+            f"(expected at least {expectation.kernels}) and {proof.wavefronts} wavefronts completed",
+            "the program did not use the simulated GPU",
+            ticks,
+            proof,
+        )
+    return Outcome(Status.COMPLETED, f"Exiting because {NORMAL_CAUSE}", None, ticks, proof)
+
+
+def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: Expectation) -> str | None:
+    if proof.problem is not None:
+        return proof.problem
+    if expectation.blocks is not None and proof.blocks != expectation.blocks:
+        return f"{proof.blocks} statistics blocks where this release writes {expectation.blocks}"
+    if expectation.blocks is None and proof.blocks < expectation.kernels:
+        return (
+            f"{proof.blocks} statistics blocks for {expectation.kernels} kernels: not one after each of them"
+        )
+    if ticks is None:
+        return "gem5 printed no Ticks line to compare the statistics with"
+    if proof.final_tick != ticks:
+        return f"the statistics end at tick {proof.final_tick}, gem5 at {ticks}: they are from another run"
+    return None
+
+
+def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Status, str, str | None]:
+    """No ``Exiting because``: gem5 did not get to its end."""
+    started = _STARTED in simerr or _STARTED in simout
+    if exit_facts.oom_killed:
+        limit = f" of {exit_facts.memory_bytes:,} bytes" if exit_facts.memory_bytes else ""
+        return Status.HOST_OUT_OF_MEMORY, f"killed at its memory limit{limit}", "give the run more memory"
+    if (stop := _stopped(exit_facts)) is not None:
+        return *stop, None
+    text = f"{simerr}\n{simout}"
+    if (line := _line(_HOST_MEMORY, text)) is not None:
+        return Status.HOST_OUT_OF_MEMORY, line, "give the run more memory"
+    if _GUEST_MEMORY in text:
+        return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
+    if (fault := _fault(text)) is not None:
+        return *fault, None
+    if (line := _line(_ARGUMENTS, text)) is not None:
+        return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
+    message = _message("fatal", text)
+    if message is not None:
+        return (Status.GEM5_FATAL if started else Status.CONFIG_ERROR), message, None
+    if (line := _python_error(text)) is not None:
+        return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
+    if exit_facts.code in (130, 137, 143):
+        number = exit_facts.code - 128
+        return Status.INTERRUPTED, f"killed from outside by signal {number}", "run again"
+    if not started and exit_facts.code not in (0, 139):
+        words = guest_errors.last_words(simout, simerr) or "it printed nothing"
+        return Status.CONFIG_ERROR, f"gem5 did not start (status {exit_facts.code}): {words}", None
+    return Status.GEM5_CRASH, f"gem5 ended with status {exit_facts.code} and without an exit cause", None
+
+
+def _python_error(text: str) -> str | None:
+    """What a script of gem5 ended with: as Python prints it, or as pybind11 does in gem5's main()."""
+    if _TRACEBACK in text:
+        lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
+        return lines[-1] if lines else _TRACEBACK
+    found = _PYBIND_ERROR.search(text)
+    return found[1] if found else None
+
+
+def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
+    if exit_facts.stopped == "wall":
+        limit = f" of {exit_facts.wall_seconds:g} s" if exit_facts.wall_seconds is not None else ""
+        return Status.TIMEOUT, f"stopped at its wall limit{limit}"
+    reasons = {
+        "interrupt": "stopped by a signal to the workflow",
+        "abandoned": "stopped because the workflow that started it is gone",
+        "engine": "the container engine went away while it ran",
+    }
+    if exit_facts.stopped is not None:
+        return Status.INTERRUPTED, reasons.get(exit_facts.stopped, exit_facts.stopped)
+    return None
+
+
+def _fault(text: str) -> tuple[Status, str] | None:
+    """A panic, assertion, deadlock or segmentation fault of gem5."""
+    if (line := _line(_DEADLOCK, text)) is not None:
+        return Status.DEADLOCK, line
+    if (line := _message("panic", text) or _line(_ASSERTION, text)) is not None:
+        return Status.GEM5_PANIC, line
+    if _SEGMENTATION in text:
+        return Status.GEM5_CRASH, _SEGMENTATION
+    return None
+
+
+def _message(kind: str, text: str) -> str | None:
+    """The first ``panic:`` or ``fatal:`` of gem5, without its source position's path."""
+    for match in _MESSAGE.finditer(text):
+        if match["kind"] == kind:
+            return match[0].strip()
+    return None
+
+
+def _line(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return match[0].strip() if match else None
+
+
+def _line_with(piece: str, text: str) -> str:
+    return next(line.strip() for line in text.splitlines() if piece in line)
+
+
+def _last_number(pattern: re.Pattern[str], text: str) -> int | None:
+    found = pattern.findall(text)
+    return int(found[-1]) if found else None

@@ -1,0 +1,115 @@
+"""What one run consists of: the point that was asked for, its gem5 processes, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from apuflow.containers import Engine, Limits, Mount
+from apuflow.core.errors import EngineError
+from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
+from apuflow.run.command import Gem5, Guest, OptionValue
+from apuflow.run.outcome import Expectation
+
+Compression = Literal["none", "gz", "zst"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The point, as plain values: what goes into the record unchanged."""
+
+    engine: str
+    workload: str
+    direction: str | None
+    point: str
+    identity: Mapping[str, Any]
+    axes: Mapping[str, Scalar]
+    options: Mapping[str, Scalar]
+    gfx: str | None
+    release: str | None
+    release_facts: ReleaseFacts | None = None
+
+
+class Judge(Protocol):
+    """Knows what a process's program should have computed."""
+
+    def results(self, directory: Path) -> Results:
+        """Whether what a finished process left in its directory is right."""
+
+    def explained(self, text: str) -> str:
+        """``text``, with what in its program may have made gem5 fail."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """One gem5 process of a run. *What* is run; how, and what proves it, is the same for all of them.
+
+    Attributes:
+        guest: the program inside gem5; its working directory is the process's own directory.
+        options: apu_se.py's options, all explicit.
+        expectation: what proves that it finished.
+        name: tells the processes of one run apart; "" for the only one. Becomes a file name.
+        files: texts to write into the working directory before the start, by relative path.
+        copies: files to copy there; the guest may write to them (MIOpen opens its database for writing).
+        links: files to show there without copying (the mmap file).
+        home: HOME of the guest, relative to the working directory.
+        judge: looks at what it computed; None: nobody can tell.
+        rocm: the guest needs ROCm: it gets apu_se.py's own default environment (HOME as above) under the
+            program's. False: the program's environment is all it gets.
+    """
+
+    guest: Guest
+    options: Mapping[str, OptionValue]
+    expectation: Expectation = field(default_factory=Expectation)
+    name: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    links: Mapping[str, Path] = field(default_factory=dict)
+    home: str = "home"
+    judge: Judge | None = None
+    rocm: bool = False
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """One run of one point.
+
+    Attributes:
+        project: the project's directory; containers of it are found again by it.
+        run_dir: ``runs/<engine>/<workload>/<point>``.
+        processes: run one after the other; the first failure ends the run.
+        container, image: how processes are started; image None for the host engine.
+        mounts: what they need to see besides their own directory (gem5, DNNMark, inputs), read-only.
+        on_failure: strict: a failed run leaves no run.json and raises; record: it leaves one with its status.
+        launches: the GPU kernels, parallel to the statistics where there is a file for each.
+    """
+
+    project: Path
+    run_dir: Path
+    asked: Asked
+    gem5: Gem5
+    processes: tuple[Process, ...]
+    container: Engine
+    image: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    compress: Compression = "none"
+    on_failure: Literal["strict", "record"] = "strict"
+    provenance: Provenance = field(default_factory=Provenance)
+    launches: tuple[LaunchRecord, ...] = ()
+
+
+class RunFailed(EngineError):
+    """A run that did not prove that it finished; ``record`` says how it ended."""
+
+    def __init__(self, record: RunRecord, directory: Path) -> None:
+        super().__init__(
+            f"{record.engine} run of {record.workload} at {record.point} failed: {record.status}\n"
+            f"  evidence: {record.evidence}",
+            file=directory,
+            remedy=record.remedy
+            or "see m5out/, log and command.sh there; `on_failure: record` shows failed points in tables",
+        )
+        self.record = record

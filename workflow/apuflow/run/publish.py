@@ -1,0 +1,183 @@
+"""From ended processes to the published record and statistics."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.metadata
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import zstandard
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from apuflow.core.errors import EngineError
+from apuflow.core.files import atomic_write, write_text
+from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
+from apuflow.run.command import STATISTICS
+from apuflow.run.process import Compression, Simulation
+from apuflow.run.proof import scan
+
+if TYPE_CHECKING:
+    from apuflow.run.attempt import Ended
+
+_VERSION = re.compile(r"^gem5 version (\S+)", re.M)
+PROVEN = "proven.json"
+_SUFFIX: dict[Compression, str] = {"none": "", "gz": ".gz", "zst": ".zst"}
+
+
+def gem5_version(simout: str) -> str | None:
+    """The version that gem5 prints about itself."""
+    match = _VERSION.search(simout)
+    return match[1] if match else None
+
+
+def record(
+    simulation: Simulation, attempt: int, started: str, ended: Sequence[Ended], seconds: float
+) -> RunRecord:
+    """The record of a run whose last process decided how it ended."""
+    asked, last = simulation.asked, ended[-1]
+    ticks = [process.outcome.ticks for process in ended]
+    shas = [process.outcome.statistics.sha256 for process in ended]
+    provenance = simulation.provenance.model_copy(
+        update={
+            "apuflow_version": importlib.metadata.version("apuflow"),
+            "gem5_version": last.gem5_version,
+            "container_engine": simulation.container.name,
+            "image": simulation.image,
+            "statistics_sha256": shas[0] if len(shas) == 1 else None,
+        }
+    )
+    where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
+    return RunRecord(
+        engine=asked.engine,
+        workload=asked.workload,
+        direction=asked.direction,
+        point=asked.point,
+        identity=dict(asked.identity),
+        axes=scalars(asked.axes),
+        options=scalars(asked.options),
+        gfx=asked.gfx,
+        release=asked.release,
+        release_facts=asked.release_facts,
+        status=last.outcome.status,
+        evidence=last.outcome.evidence + where,
+        remedy=last.outcome.remedy,
+        exit_code=last.exit.code,
+        attempt=attempt,
+        started=started,
+        ended=now(),
+        wall_seconds=round(seconds, 3),
+        peak_memory_bytes=max((process.exit.peak_memory_bytes or 0 for process in ended), default=0) or None,
+        host=host_facts(),
+        command=list(last.command),
+        statistics=None,
+        ticks=sum(tick or 0 for tick in ticks) if any(ticks) else None,
+        provenance=provenance,
+        launches=list(simulation.launches),
+        results=_worst([process.results for process in ended if process.results is not None]),
+    )
+
+
+def _worst(results: Sequence[Results]) -> Results | None:
+    """The results of a run from those of its processes: one that is wrong or not known decides."""
+    order = {False: 0, None: 1, True: 2}
+    return min(results, key=lambda one: (order[one.agree], -(one.max_relative_error or 0.0)), default=None)
+
+
+class ProvenFile(BaseModel):
+    """Statistics of a proven run: where gem5 left them, their published name, the hash of their text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    name: str
+    sha256: str | None
+
+
+class Proven(BaseModel):
+    """``proven.json`` of a try: everything that publishing it takes, should publishing not get to its end."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record: RunRecord
+    files: tuple[ProvenFile, ...]
+
+
+def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], draft: RunRecord) -> RunRecord:
+    """Move a proven run's statistics to the run directory, then write ``run.json``: the record comes last.
+
+    What was proven is noted first: a run that ended is never repeated because publishing was cut short.
+    """
+    files = []
+    for process in ended:
+        stem = f"stats-{process.process.name}.txt" if process.process.name else STATISTICS
+        files.append(
+            ProvenFile(
+                source=str((process.directory / "m5out" / STATISTICS).relative_to(attempt)),
+                name=stem + _SUFFIX[simulation.compress],
+                sha256=process.outcome.statistics.sha256,
+            )
+        )
+    names = [file.name for file in files]
+    final = draft.model_copy(update={"statistics": names[0] if not ended[0].process.name else names})
+    proven = Proven(record=final, files=tuple(files))
+    write_text(attempt / PROVEN, proven.model_dump_json(indent=1) + "\n")
+    _publish(simulation.run_dir, attempt, proven)
+    for process in ended:
+        shutil.rmtree(process.directory / process.process.home, ignore_errors=True)
+        shutil.rmtree(process.directory / "m5out" / "fs", ignore_errors=True)
+        (process.directory / "m5out" / STATISTICS).unlink(missing_ok=True)
+    return final
+
+
+def recovered(run_dir: Path) -> RunRecord | None:
+    """Publish what an earlier try proved, if its statistics are still what they were; else None."""
+    attempts = sorted(run_dir.glob(f"attempts/*/{PROVEN}"), key=lambda file: file.stat().st_mtime_ns)
+    for file in reversed(attempts):
+        try:
+            proven = Proven.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        if all(
+            _holds(run_dir / item.name, item.sha256) or _holds(file.parent / item.source, item.sha256)
+            for item in proven.files
+        ):
+            _publish(run_dir, file.parent, proven)
+            return proven.record
+    return None
+
+
+def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
+    for item in proven.files:
+        if (attempt / item.source).exists() and not _holds(run_dir / item.name, item.sha256):
+            _place(attempt / item.source, run_dir / item.name, item.sha256)
+    proven.record.write(run_dir / "run.json")
+
+
+def _holds(file: Path, sha256: str | None) -> bool:
+    found = scan(file)
+    return found.problem is None and found.sha256 == sha256
+
+
+def _place(source: Path, target: Path, sha256: str | None) -> None:
+    """Compress statistics, read the result back, and only then let it have its name. Plain ones just move."""
+    if target.suffix not in (".gz", ".zst"):
+        source.replace(target)
+        return
+    with atomic_write(target) as part:
+        with source.open("rb") as plain:
+            if target.suffix == ".gz":
+                with gzip.open(part, "wb", compresslevel=6) as packed:
+                    shutil.copyfileobj(plain, packed, 1 << 20)
+            else:
+                with part.open("wb") as stream:
+                    zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
+        if scan(part, target.suffix).sha256 != sha256:
+            raise EngineError(
+                "the statistics changed while they were put away",
+                file=target,
+                remedy="check the disk, then run again",
+            )

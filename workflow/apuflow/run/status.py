@@ -1,0 +1,126 @@
+"""Where all runs of a project stand: read from their directories alone, while they run and after."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from apuflow.core.errors import AnalysisError
+from apuflow.core.owner import Owner
+from apuflow.core.record import RunRecord, Status, read_run
+from apuflow.run.progress import Progress, read_progress
+
+ENGINES = ("gem5", "gem5-kernels")
+
+
+class RunState(StrEnum):
+    COMPLETED = "completed"
+    RUNNING = "running"
+    FAILED = "failed"
+    LOST = "lost"
+    """Its process is gone and left no result: killed, or the machine went down. A rerun repeats it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run directory.
+
+    Attributes:
+        detail: evidence of a failed run, the guest's last line of a running one.
+        ticks: simulated ticks (of a running one: at least).
+        ticks_per_second: of host time; the host rate.
+        log: where to read on.
+    """
+
+    engine: str
+    workload: str
+    point: str
+    state: RunState
+    outcome: str
+    started: str
+    seconds: float
+    ticks: int | None
+    ticks_per_second: float | None
+    memory_bytes: int | None
+    detail: str
+    log: Path
+
+
+def runs(project: Path) -> Iterator[Run]:
+    """Every run below ``runs/``, sorted by engine, workload and point."""
+    for engine in ENGINES:
+        for directory in sorted((project / "runs" / engine).glob("*/*")):
+            if directory.is_dir():
+                run = _run(engine, directory)
+                if run is not None:
+                    yield run
+
+
+def all_well(found: Iterable[Run]) -> bool:
+    """No run failed or was lost."""
+    return all(run.state in (RunState.COMPLETED, RunState.RUNNING) for run in found)
+
+
+def _run(engine: str, directory: Path) -> Run | None:
+    progress = read_progress(directory / "progress.json")
+    if progress is not None and _lives(progress):
+        return _live(engine, directory, progress, RunState.RUNNING)
+    published = directory / "run.json"
+    if published.exists():
+        return _recorded(engine, directory, published)
+    failures = sorted(directory.glob("attempts/*/failure.json"), key=lambda path: int(path.parent.name))
+    if progress is not None and not (failures and failures[-1].parent.name == str(progress.attempt)):
+        return _live(engine, directory, progress, RunState.LOST)
+    return _recorded(engine, directory, failures[-1]) if failures else None
+
+
+def _lives(progress: Progress) -> bool:
+    owner = Owner.parse(progress.owner)
+    return owner is not None and not owner.is_dead()
+
+
+def _live(engine: str, directory: Path, progress: Progress, state: RunState) -> Run:
+    return Run(
+        engine=engine,
+        workload=directory.parent.name,
+        point=directory.name,
+        state=state,
+        outcome="",
+        started=progress.started,
+        seconds=progress.seconds,
+        ticks=progress.ticks,
+        ticks_per_second=progress.ticks_per_second,
+        memory_bytes=progress.memory_bytes,
+        detail=progress.line,
+        log=Path(progress.log),
+    )
+
+
+def _recorded(engine: str, directory: Path, file: Path) -> Run:
+    record: RunRecord | None = None
+    problem = ""
+    try:
+        record = read_run(file)
+    except AnalysisError as error:
+        problem = error.message
+    well = record is not None and record.status is Status.COMPLETED
+    rate = None
+    with contextlib.suppress(TypeError, ZeroDivisionError):
+        rate = record.ticks / record.wall_seconds if record and record.ticks is not None else None
+    return Run(
+        engine=engine,
+        workload=directory.parent.name,
+        point=directory.name,
+        state=RunState.COMPLETED if well else RunState.FAILED,
+        outcome=record.status if record else "unreadable record",
+        started=record.started if record else "",
+        seconds=record.wall_seconds if record else 0.0,
+        ticks=record.ticks if record else None,
+        ticks_per_second=rate,
+        memory_bytes=record.peak_memory_bytes if record else None,
+        detail="" if well else (record.evidence if record else problem),
+        log=directory / "attempts" / str(record.attempt) if record else file,
+    )

@@ -1,0 +1,159 @@
+"""Which files make a study that another machine can evaluate again without a simulation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from apuflow.campaign.campaign import Campaign
+from apuflow.configure import Sweep, load_site, load_workload
+from apuflow.configure.combinations import releases
+from apuflow.configure.identity import brought
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.prepare.tools import Toolset
+
+PROJECT = (
+    "Snakefile",
+    "Makefile",
+    "README.md",
+    "LICENSE",
+    "pyproject.toml",
+    "requirements.lock",
+    "requirements-dev.lock",
+    "analysis",
+    "configs",
+    "docs",
+    "profiles",
+    "workflow",
+)
+"""The project's own files that evaluation needs: workflow, configuration, what it is installed from."""
+
+LARGEST = 64 << 20
+"""Bytes above which a file of a run is left out unless its record names it."""
+
+_NOT_OURS = {"__pycache__", ".snakemake", "node_modules"}
+_NOT_OF_A_RUN = {"home", "fs", ".lock", "progress.json"}
+
+README = """\
+{name}: an archive of a study made with apuflow {version}
+
+It holds the workflow's sources, the configuration, every run's record and statistics, the tables, the figures
+and the report, with checksums (MANIFEST.json; `sha256sum -c SHA256SUMS`).
+
+Make every table and figure again from the runs, without a simulation:
+
+    make env
+    rm -r {results}
+    .venv/bin/snakemake --cores all {report}
+
+The tables come out byte for byte as they were; compare them with those of the archive FILE:
+
+    .venv/bin/apuflow archive --verify FILE --against .
+"""
+
+
+def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
+    """The files of a sweep's archive: path inside it, and where each is.
+
+    Raises:
+        ConfigError: a run, table or the report of the sweep is not there yet; it says what is missing and
+            which command makes it.
+    """
+    root, under = campaign.root, paths.under(sweep.name)
+    report = paths.report(under)
+    workloads = campaign.workloads(sweep)
+    wanted = [
+        paths.table(under, workload, extension)
+        for workload in workloads
+        for extension in ("csv", "parquet", "columns.json")
+    ]
+    wanted.append(report)
+    records = [record for workload in workloads for record in campaign.records(sweep, workload)]
+    missing = [path for path in (*records, *wanted) if not (root / path).is_file()]
+    if missing:
+        raise ConfigError(
+            f"the study is not complete: {len(missing)} of its files are missing",
+            file=missing[0],
+            remedy=f"snakemake --cores all {report}",
+        )
+    files: dict[str, Path | bytes] = {path: root / path for path in wanted}
+    files |= {
+        file.relative_to(root).as_posix(): file
+        for file in sorted((root / paths.figure(under, "x")).parent.glob("*"))
+        if file.is_file()
+    }
+    for record in records:
+        files |= {path.relative_to(root).as_posix(): path for path in _run_files((root / record).parent)}
+    for name in PROJECT:
+        files |= {path.relative_to(root).as_posix(): path for path in _own_files(root / name)}
+    for release in {name for workload in workloads for name in releases(sweep, workload, root)}:
+        image = Toolset(release, root).record("image")
+        if (root / image).is_file():
+            files[image] = root / image
+        for tool in sorted((root / image).parent.glob("*.json")):
+            files[f"provenance/{release}/{tool.name}"] = tool
+    loaded = [load_workload(workload, root) for workload in workloads]
+    given = brought(load_site(root), loaded, root)
+    if given:
+        files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
+    results = f"results/{under}" if under else " ".join(path for path in wanted) + " results/figures"
+    text = README.format(name=sweep.name, version=_version(), results=results, report=report)
+    files["ARCHIVE.md"] = text.encode()
+    return files
+
+
+def about(campaign: Campaign, sweep: Sweep) -> Mapping[str, Any]:
+    """Facts about a study for its archive's manifest."""
+    workloads = campaign.workloads(sweep)
+    return {
+        "apuflow": _version(),
+        "commit": _git(campaign.root, "rev-parse", "HEAD"),
+        "changed": bool(_git(campaign.root, "status", "--porcelain", "--untracked-files=no")),
+        "sweep": sweep.name,
+        "description": sweep.description,
+        "engines": list(sweep.engines),
+        "workloads": workloads,
+        "points": sum(len(campaign.points(sweep.name, workload)) for workload in workloads),
+    }
+
+
+def _version() -> str:
+    try:
+        return metadata.version("apuflow")
+    except metadata.PackageNotFoundError:
+        return "of these sources"
+
+
+def _own_files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    for path in sorted(place.rglob("*")):
+        parts = set(path.relative_to(place).parts)
+        if path.is_file() and not path.is_symlink() and not parts & _NOT_OURS and path.suffix != ".pyc":
+            yield path
+
+
+def _run_files(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.rglob("*")):
+        inside = path.relative_to(directory).parts
+        if path.is_symlink() or not path.is_file() or set(inside) & _NOT_OF_A_RUN:
+            continue
+        if len(inside) == 1 or path.stat().st_size <= LARGEST:
+            yield path
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git says of the project; empty where it is no checkout."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()

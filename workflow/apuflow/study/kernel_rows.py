@@ -1,0 +1,77 @@
+"""A sweep's points kernel by kernel: what the figure of kernel times is drawn from."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.columns import axis_column
+from analysis.tables.kernels import kernel_table
+from analysis.tables.records import COMPLETED, judgement
+from apuflow.campaign.campaign import Campaign
+from apuflow.configure import Sweep
+from apuflow.configure.points import Point
+from apuflow.core import paths
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import read_run
+from apuflow.launcher import gemm
+
+_STAND_IN = " (stand-in for rocBLAS)"
+
+
+def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
+    """One row per kernel launch of every point of a sweep.
+
+    Returns:
+        ``engine workload direction point status flags kernel gpu_cycles release gfx``, the options, and the
+        axes (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
+    """
+    points = [
+        point for workload in campaign.workloads(sweep) for point in campaign.points(sweep.name, workload)
+    ]
+    rows: list[dict[str, Any]] = []
+    axes: dict[str, None] = {}
+    modelled = [point for point in points if point.engine == "preview"]
+    if modelled:
+        from apuflow.preview import kernels_frame
+
+        launches = kernels_frame(modelled)
+        by_id = {point.id: point for point in modelled}
+        cycles = launches["gpu_cycles"] * launches["count"]
+        for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
+            name = f"{kernel}{_STAND_IN if kernel == gemm.KERNEL else ''}"
+            rows.append({**_about(by_id[str(identifier)]), "kernel": name, "gpu_cycles": float(value)})
+    for point in points:
+        axes |= dict.fromkeys(axis_column(name) for name in point.axes)
+        if point.engine == "preview":
+            continue
+        directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
+        with contextlib.suppress(AnalysisError):
+            table = kernel_table(directory)
+            flags = judgement(read_run(directory / "run.json"))
+            for kernel, ours, value in zip(
+                table["kernel"], table["stand_in"], table["gpu_cycles"], strict=True
+            ):
+                name = f"{kernel}{_STAND_IN if ours else ''}"
+                about = {**_about(point), "flags": flags}
+                rows.append({**about, "kernel": name, "gpu_cycles": float(value)})
+    frame = pd.DataFrame(rows)
+    frame.attrs["axes"] = tuple(axes)
+    return frame
+
+
+def _about(point: Point) -> dict[str, Any]:
+    return {
+        "engine": point.engine,
+        "workload": point.workload,
+        "direction": point.direction,
+        "point": point.id,
+        "status": COMPLETED,
+        "release": point.release,
+        "gfx": point.gfx,
+        "gpu_clock": point.options.get("gpu-clock"),
+        "num_compute_units": point.options.get("num-compute-units"),
+        **{axis_column(name): value for name, value in point.axes.items()},
+    }

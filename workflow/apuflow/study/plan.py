@@ -1,0 +1,182 @@
+"""What a sweep will do: its points, which runs are already there, time and memory for the rest, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from apuflow import dnnmark
+from apuflow.configure import load_sweep, load_workload, sweep_workloads
+from apuflow.configure.base import did_you_mean
+from apuflow.configure.points import Point, points
+from apuflow.core import paths
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
+from apuflow.core.record import read_run
+from apuflow.engines import estimate
+
+ESTIMATED_POINTS = 2000
+"""Points per workload and engine whose cost the preview is asked for; larger sweeps are sampled evenly."""
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """One point and what is known of its run: ``status`` is empty while there is none."""
+
+    id: str
+    engine: str
+    axes: dict[str, Any]
+    status: str
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class PlannedWorkload:
+    """One workload on one engine.
+
+    Attributes:
+        seconds: host time of one point, smallest and largest estimate; None when nothing is known.
+        total_seconds: host time of all points that have no completed run.
+        basis: where the estimate comes from.
+        at_least: the estimate leaves the simulated CPUs out.
+    """
+
+    workload: str
+    engine: str
+    points: tuple[PlannedPoint, ...]
+    seconds: tuple[float, float] | None
+    total_seconds: float | None
+    basis: str
+    at_least: bool
+    warnings: tuple[str, ...]
+
+    @property
+    def done(self) -> int:
+        return sum(point.status == "completed" for point in self.points)
+
+    @property
+    def failed(self) -> int:
+        return sum(point.status not in ("", "completed") for point in self.points)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Host memory of the largest point."""
+        return max((point.memory_bytes for point in self.points), default=0)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    sweep: str
+    description: str
+    machine: str
+    release: str
+    workloads: tuple[PlannedWorkload, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> SweepPlan:
+    """Plan a sweep, or one of its workloads.
+
+    Raises:
+        ConfigError: unknown names, or points that cannot run.
+    """
+    sweep = load_sweep(name, root)
+    names = sweep_workloads(sweep, root)
+    if workload is not None:
+        if workload not in names:
+            raise ConfigError(
+                f"sweep {name} has no workload of this name",
+                value=workload,
+                remedy=f"{did_you_mean(workload, names)}one of {', '.join(names)}",
+            )
+        names = [workload]
+    planned = []
+    for each in names:
+        found = points(sweep, each, root)
+        for engine in sweep.engines:
+            planned.append(_workload(name, each, engine, [p for p in found if p.engine == engine], root))
+    return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned))
+
+
+def _workload(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> PlannedWorkload:
+    statuses = _statuses(sweep, workload, engine, found, root)
+    planned = tuple(
+        PlannedPoint(point.id, engine, dict(point.axes), status, estimate.host_memory(point))
+        for point, status in zip(found, statuses, strict=True)
+    )
+    left = [point for point, status in zip(found, statuses, strict=True) if status != "completed"]
+    seconds, total, basis = _cost(workload, engine, left, root)
+    at_least = engine == "gem5" and basis == estimate.BASIS["gem5"]
+    warnings = _warnings(workload, found, root)
+    return PlannedWorkload(workload, engine, planned, seconds, total, basis, at_least, warnings)
+
+
+def _statuses(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> list[str]:
+    if engine == "preview":
+        known = _previewed(root / paths.preview_counters(sweep, workload))
+        return ["completed" if point.id in known else "" for point in found]
+    return [_status(root / paths.run_record(engine, workload, point.id)) for point in found]
+
+
+def _previewed(counters: Path) -> set[str]:
+    """Points in a preview batch; none when there is no batch (or it cannot be read)."""
+    if not counters.is_file():
+        return set()
+    import pyarrow.lib
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(counters, columns=["point"])
+    except (OSError, ValueError, pyarrow.lib.ArrowException):
+        return set()
+    return set(table.column("point").to_pylist())
+
+
+def _status(record: Path) -> str:
+    """What a run record says; empty when there is none (or it cannot be read)."""
+    try:
+        return read_run(record).status.value
+    except AnalysisError:
+        return ""
+
+
+def _cost(
+    workload: str, engine: str, left: Sequence[Point], root: Path
+) -> tuple[tuple[float, float] | None, float | None, str]:
+    if engine == "preview":
+        return None, None, "a batch of milliseconds"
+    if not left:
+        return None, 0.0, "nothing is left to run"
+    known = estimate.from_records(engine, workload, root)
+    if known is not None:
+        return (known.seconds, known.seconds), known.seconds * len(left), known.basis
+    step = -(-len(left) // ESTIMATED_POINTS)
+    try:
+        costs = estimate.from_preview(left[::step])
+    except ApuflowError as error:
+        return None, None, f"not known: {error.message}"
+    seconds = [cost.seconds for cost in costs]
+    return (min(seconds), max(seconds)), sum(seconds) * len(left) / len(seconds), costs[0].basis
+
+
+def _warnings(workload: str, found: Sequence[Point], root: Path) -> tuple[str, ...]:
+    """Warnings of the workload's networks, each once, and doubts about the engine."""
+    result: dict[str, None] = {}
+    loaded = load_workload(workload, root)
+    for engine in dict.fromkeys(point.engine for point in found):
+        runs = loaded.runs_on(engine)
+        if runs.state == "unproven":
+            result[f"unproven on {engine}: {runs.reason}"] = None
+    for text, gfx in dict.fromkeys((point.config_text, point.gfx) for point in found):
+        if text is None or loaded.direction is None:
+            continue
+        layers: dict[tuple[str, str], list[str]] = {}
+        for problem in dnnmark.check(dnnmark.parse(text), loaded.direction, loaded.handles, gfx):
+            layers.setdefault((problem.message, problem.remedy), []).append(problem.layer)
+        for (message, remedy), names in layers.items():
+            shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+            result[f"{shown}: {message}; {remedy}"] = None
+    return tuple(result)

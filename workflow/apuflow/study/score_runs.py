@@ -1,0 +1,283 @@
+"""Rows of a table of runs (``runs.csv``) as launches and machines, for scoring.
+
+Columns: ``primitive kernel n c h w grid_* workgroup_*``, keys of the layer's DNNMark section
+(``kernel_size``, ``num_output``, ...), optionally ``direction`` and ``launch`` (number of the launch in the
+layer's direction, which tells the matrix products of a layer apart), option columns (underscored
+``apu_se.py`` names) and ``barrier_slots`` of the gem5 release. Empty cells mean the default, of options and
+barrier slots that of v23.0.1.0. Compile and kernel arguments are those that MIOpen derives for the layer. A
+column ``config`` with the network as text takes the place of shape and keys.
+
+Runs as the engines record them, one row per kernel, for scoring.
+
+A result table (``results/<sweep>/<workload>.csv``) has a row per point. The run's own record beside it
+(``runs/<engine>/<workload>/<point>/run.json``) says network and options, its statistics the cycles of each
+dispatch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.columns import axis_column
+from analysis.tables.kernels import UNNAMED, kernel_table
+from analysis.tables.records import COMPLETED
+from apuflow.core import paths
+from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
+from apuflow.core.record import read_run
+from apuflow.dnnmark import LAYER_KEYS, Direction, parse
+from apuflow.miopen import Launch, expand, launches
+from apuflow.preview.kernels.facts import Facts, facts_of
+from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine
+
+KEYS = {key.replace("-", "_"): key for key in (*DEFAULTS, *FIXED)}
+"""Columns of options that the model reads, or refuses for some values."""
+MODES = ("sigmoid", "tanh", "relu", "soft_relu")
+CONVOLUTION = ("Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d")
+SHAPE_KEYS = ("name", "n", "c", "h", "w", "previous_layer")
+
+
+def text(row: Mapping[str, Any], key: str) -> str:
+    """A cell as text, empty for NaN and absent columns; whole floats without their point."""
+    value = row.get(key)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    found = str(value).strip()
+    return found[:-2] if found.endswith(".0") else found
+
+
+def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
+    cell = text(row, key)
+    if not cell:
+        if default is None:
+            raise NotModelled("a run has no value in a column", key=key, value="")
+        return default
+    try:
+        return int(float(cell))
+    except ValueError:
+        raise NotModelled("a run's cell is not a number", key=key, value=cell) from None
+
+
+def row_machine(row: Mapping[str, Any]) -> Machine:
+    """Machine of a run from its option columns."""
+    options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
+    return machine(options, barrier_slots=_int(row, "barrier_slots", 4))
+
+
+def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
+    """DNNMark section of the layer that launches ``kernel``, and the mode that its names tell."""
+    name = text(row, "primitive").rsplit("_", 1)[0]
+    if kernel.startswith("Softmax"):
+        return "Softmax", {}
+    if kernel.startswith("MIOpenActive"):
+        mode = {"softrelu": "soft_relu"}.get(name, name)
+        return (
+            ("Bypass", {})
+            if name == "bypass"
+            else ("Activation", {"activation_mode": mode if mode in MODES else "relu"})
+        )
+    if kernel.startswith("MIOpenBatchNorm"):
+        return "BatchNorm", {"batchnorm_mode": "spatial" if "Spatial" in kernel else "per_activation"}
+    if kernel.startswith("mloPooling"):
+        average = "Ave" in kernel or "avg" in name or "ave" in name
+        return "Pooling", {"pool_mode": "avg" if average else "max"}
+    if kernel.startswith("MIOpenLRN"):
+        return "LRN", {"lrn_mode": "within_channel" if "Within" in kernel else "cross_channel_dim1"}
+    if kernel == "sgemm" and name.startswith(("fc", "fully")):
+        return "FullyConnected", {}
+    if kernel in (*CONVOLUTION, "sgemm") or kernel.startswith("transpose_"):
+        return "Convolution", {"conv_mode": "cross_correlation"}
+    raise NotModelled("the preview does not model this kernel", key="kernel", value=kernel)
+
+
+@lru_cache(maxsize=16384)
+def _of_layer(config: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
+    return launches(parse(config), direction, cus)
+
+
+def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
+    """The pass that launched the kernel; both where neither ``direction`` nor the primitive says."""
+    said = text(row, "direction") or text(row, "primitive").rsplit("_", 1)[-1]
+    if said == "fwd":
+        return ("fwd",)
+    return ("bwd",) if said == "bwd" else ("fwd", "bwd")
+
+
+def _config(row: Mapping[str, Any], kernel: str) -> str:
+    """The layer of a row as a DNNMark network."""
+    if text(row, "config"):
+        return str(row["config"])
+    section, keys = _section(row, kernel)
+    if kernel == "sgemm" and not text(row, "num_output"):
+        raise NotModelled(
+            "a matrix product needs the layer's number of outputs",
+            key="num_output",
+            value="",
+            remedy="add a column num_output to the table",
+        )
+    shape = {key: str(_int(row, key)) for key in "nchw"}
+    given = {key: text(row, key) for key in LAYER_KEYS[section] if key not in SHAPE_KEYS and text(row, key)}
+    lines = ["[DNNMark]", "run_mode=standalone", "", f"[{section}]", "name=layer"]
+    lines += [f"{key}={value}" for key, value in {**shape, **keys, **given}.items()]
+    return "\n".join([*lines, "previous_layer=null", ""])
+
+
+def row_facts(row: Mapping[str, Any]) -> Facts:
+    """Launch of a run: the one that ``launch`` names, else the layer's launch of that kernel and geometry,
+    else the first of that kernel with the row's geometry (a table may have launched it by itself).
+
+    Raises:
+        NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.
+    """
+    kernel = text(row, "kernel")
+    if kernel == "sgemm" and text(row, "engine") == "gem5":
+        raise NotModelled("rocBLAS's kernels are not those of the preview", key="kernel", value=kernel)
+    config = _config(row, kernel)
+    grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
+    group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))
+    cus, number = _int(row, "num_compute_units", 4), text(row, "launch")
+    found: list[Launch] = []
+    try:
+        for direction in _directions(row):
+            layer = _of_layer(config, direction, cus)
+            chosen = layer[_int(row, "launch") :][:1] if number else layer
+            found += [launch for launch in chosen if launch.kernel == kernel]
+    except ApuflowError as error:
+        raise NotModelled(error.message, key=error.key, value=kernel) from error
+    if not found:
+        raise NotModelled("no layer of this shape launches the kernel", key="kernel", value=kernel)
+    exact = [launch for launch in found if (launch.grid, launch.workgroup) == (grid, group)]
+    if kernel == "sgemm" and not exact:
+        raise NotModelled("no matrix product of the layer has this grid", key="grid_x", value=grid[0])
+    facts = facts_of((exact or found)[0])
+    return facts if exact else Facts(kernel, grid, group, facts.arguments, facts.values)
+
+
+POINT = ("engine", "workload", "point", "status")
+ENGINES = ("gem5", "gem5-kernels")
+"""Engines whose kernels are measured."""
+
+
+def is_result_table(frame: pd.DataFrame) -> bool:
+    """Whether a table has points of engines, not kernels."""
+    return set(POINT) <= set(frame.columns) and "kernel" not in frame.columns
+
+
+def project_of(table: Path, run: str) -> Path | None:
+    """The directory above ``table`` that holds the run directory ``run``."""
+    for parent in table.resolve().parents:
+        if (parent / run / "run.json").is_file():
+            return parent
+    return None
+
+
+def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """The kernels of a result table's completed gem5 runs.
+
+    Returns:
+        one row per launch, with the columns of a table of runs (``preview.rows``) and ``config``, the
+        network; ``gpu_cycles`` is the mean of a launch's dispatches. Runs that cannot be taken apart have one
+        row with ``refusal``, the reason.
+
+    Raises:
+        ConfigError: the table has no completed run of gem5, or none of its runs is there.
+    """
+    chosen = frame[frame["engine"].isin(ENGINES) & (frame["status"] == COMPLETED)]
+    if chosen.empty:
+        raise ConfigError(
+            "the table has no completed run of gem5",
+            file=file,
+            key="engine",
+            value=", ".join(sorted(set(frame["engine"].astype(str)))),
+            remedy="score tables of engine gem5-kernels or gem5",
+        )
+    rows: list[dict[str, Any]] = []
+    missing = 0
+    for point in chosen.to_dict("records"):
+        cells = {str(key): value for key, value in point.items()}
+        who = str(cells["engine"]), str(cells["workload"]), str(cells["point"])
+        run = paths.run_dir(*who)
+        root = project_of(file, run)
+        missing += root is None
+        rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
+    if missing == len(chosen):
+        raise ConfigError(
+            "no run of the table is there",
+            file=file,
+            key="point",
+            value=str(chosen["point"].iloc[0]),
+            remedy="score the table inside its project, with runs/ beside results/",
+        )
+    return pd.DataFrame(rows)
+
+
+def _refused(engine: str, workload: str, point: str, reason: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": point,
+            "primitive": workload,
+            "engine": engine,
+            "gpu_cycles": float("nan"),
+            "refusal": reason,
+        }
+    ]
+
+
+def _run(directory: Path) -> list[dict[str, Any]]:
+    """Rows of one run."""
+    record = read_run(directory / "run.json")
+    who = record.engine, record.workload, record.point
+    config, direction = record.identity.get("config"), record.direction
+    if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
+        return _refused(*who, "not a DNNMark network")
+    facts = record.release_facts
+    if facts is None:
+        return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")
+    options = record.options
+    try:
+        table = kernel_table(directory)
+        layer = launches(parse(config), direction, int(options.get("num-compute-units") or 0))
+    except (AnalysisError, ApuflowError) as error:
+        return _refused(*who, str(error).splitlines()[0])
+    named = table[table["kernel"] != UNNAMED]
+    order = list(expand(layer))
+    if list(named["kernel"]) != [launch.kernel for launch in order]:
+        return _refused(*who, "the run's launches are not those that the network has now")
+    machine = {axis_column(name): value for name, value in options.items()}
+    first = {
+        **machine,
+        "primitive": record.workload,
+        "engine": record.engine,
+        "barrier_slots": facts.barrier_slots,
+        "direction": direction,
+        "config": config,
+        "status": COMPLETED,
+    }
+    cycles: dict[object, list[float]] = {}
+    for launch, value in zip(order, named["gpu_cycles"].astype(float), strict=True):
+        cycles.setdefault(_same(launch), []).append(value)
+    return [
+        {**first, **_launch(number, launch, cycles[_same(launch)]), "id": f"{record.point}.{number}"}
+        for number, launch in enumerate(layer)
+    ]
+
+
+def _same(launch: Launch) -> object:
+    """What the passes of a loop have in common."""
+    product = launch.gemm and launch.gemm[:6]
+    return launch.layer, launch.direction, launch.kernel, launch.grid, launch.arguments, product
+
+
+def _launch(number: int, launch: Launch, measured: Sequence[float]) -> dict[str, Any]:
+    return {
+        "launch": number,
+        "kernel": launch.kernel,
+        **dict(zip(("grid_x", "grid_y", "grid_z"), launch.grid, strict=True)),
+        **dict(zip(("workgroup_x", "workgroup_y", "workgroup_z"), launch.workgroup, strict=True)),
+        "gpu_cycles": sum(measured) / len(measured),
+    }
