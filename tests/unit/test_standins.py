@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 from standins import repositories
 
-<<<<<<< HEAD
+from apuflow.core.errors import EngineError
 from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
-=======
-from apuflow.errors import EngineError
-from apuflow.miopen.codeobject import read_code_object
-from apuflow.miopen.compiler import Compiler, host_compiler
->>>>>>> fresh
 
 KERNELS = repositories.HERE / "miopen/src/kernels"
 SOFTMAX = ("-DNUM_BATCH=1", "-DRUN_FORWARD=1")
