@@ -93,7 +93,7 @@ def _row(record: RunRecord, file: Path) -> Row:
         )
     _check_unchanged(files, record.provenance.statistics_sha256, file)
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
-    own = record.engine == "gem5-kernels"
+    own = record.own_kernels_only
     facts = record.release_facts
     found = counters(files, facts, kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])

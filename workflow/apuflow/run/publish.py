@@ -38,7 +38,7 @@ def record(
     simulation: Simulation, attempt: int, started: str, ended: Sequence[Ended], seconds: float
 ) -> RunRecord:
     """The record of a run whose last process decided how it ended."""
-    asked, last = simulation.asked, ended[-1]
+    point, last = simulation.point, ended[-1]
     ticks = [process.outcome.ticks for process in ended]
     shas = [process.outcome.statistics.sha256 for process in ended]
     provenance = simulation.provenance.model_copy(
@@ -52,16 +52,16 @@ def record(
     )
     where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
     return RunRecord(
-        engine=asked.engine,
-        workload=asked.workload,
-        direction=asked.direction,
-        point=asked.point,
-        identity=dict(asked.identity),
-        axes=scalars(asked.axes),
-        options=scalars(asked.options),
-        gfx=asked.gfx,
-        release=asked.release,
-        release_facts=asked.release_facts,
+        engine=point.engine,
+        workload=point.workload,
+        direction=point.direction,
+        point=point.point,
+        identity=dict(point.identity),
+        axes=scalars(point.axes),
+        options=scalars(point.options),
+        gfx=point.gfx,
+        release=point.release,
+        release_facts=point.release_facts,
         status=last.outcome.status,
         evidence=last.outcome.evidence + where,
         remedy=last.outcome.remedy,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import Machine
@@ -86,7 +87,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
             remedy=f"it needs {', '.join(REQUIRED)}",
         )
     if "engine" in frame.columns:
-        frame = frame[frame["engine"] != "preview"]
+        frame = frame[~frame["engine"].map(is_batch)]
     cycles = pd.to_numeric(frame["gpu_cycles"], errors="coerce")
     return frame[cycles > 0].reset_index(drop=True)
 
