@@ -96,6 +96,21 @@ def unit_rows() -> tuple[str, ...]:
     return tuple(wanted)
 
 
+def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The rows that counters are read from: their names in different releases, and whether they may be
+    absent, which means 0."""
+    rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
+    for counter in COUNTERS:
+        alternatives = parse(counter.stats) if counter.stats else ()
+        for terms in zip(*alternatives, strict=True):
+            names = tuple(term.pattern for term in terms)
+            ends = ("::samples", "::mean") if terms[0].mean else ("",)
+            for end in ends:
+                row = tuple(name + end for name in names)
+                rows[row] = rows.get(row, True) and counter.optional
+    return tuple(rows.items())
+
+
 def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
     """The value of an expression; NaN when the dump lacks what it needs.
 

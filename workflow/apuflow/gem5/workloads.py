@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from analysis.gem5_terms import relied_on
+from analysis.identities import OF_EACH_UNIT
 from apuflow import dnnmark, miopen
 from apuflow.config import CommandFile, Release
 from apuflow.containers import Mount
@@ -13,6 +15,7 @@ from apuflow.errors import ApuflowError, ConfigError
 from apuflow.files import sha256_file
 from apuflow.gem5.command import Gem5, Guest, refuse_redirected
 from apuflow.gem5.outcome import Expectation
+from apuflow.gem5.proof_needs import Equal, Need, Needs
 from apuflow.gem5.simulation import Asked, Process
 from apuflow.miopen.location import DatabaseLocation
 from apuflow.points import Point
@@ -99,7 +102,7 @@ def dnnmark_process(
             end_marker=END_MARKER,
         ),
         options=dict(point.options),
-        expectation=Expectation(end_marker=END_MARKER, blocks=blocks),
+        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, needs=statistics_needs()),
         files={CONFIG: point.config_text},
         copies=copies,
         links={DATA: data},
@@ -136,10 +139,17 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             end_marker=command.end_marker,
             error_texts=command.error_texts,
             blocks=None if release.capabilities.per_kernel_statistics else 1,
+            needs=statistics_needs(),
         ),
         home=HOME,
         rocm=True,
     )
+
+
+def statistics_needs() -> Needs:
+    """What the tables rely on in the statistics of a run."""
+    rows = tuple(Need(names, optional) for names, optional in relied_on())
+    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT))
 
 
 def kernel_launches(point: Point) -> tuple[Launch, ...]:

@@ -11,7 +11,7 @@ from apuflow.errors import ConfigError
 from apuflow.gem5.command import Guest, OptionValue
 from apuflow.gem5.outcome import Expectation
 from apuflow.gem5.simulation import Process
-from apuflow.gem5.workloads import launch_records
+from apuflow.gem5.workloads import launch_records, statistics_needs
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import guest_runs, kernel_source
 from apuflow.launcher.verdict import LARGEST, KernelJudge
@@ -177,6 +177,7 @@ def kernel_run(
             error_texts=("apuflow-launcher: error:",),
             blocks=None if release_dumps else count + 2,
             kernels=count,
+            needs=statistics_needs(),
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,
