@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from analysis.columns import IDENTITY, MACHINE, RUN, axis_column
 from analysis.counter_table import NAMES as COUNTER_NAMES
@@ -243,7 +244,10 @@ def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> Non
 
 
 def _batch(record: Mapping[str, Any], file: Path) -> Batch:
-    frame = pd.read_parquet(file)
+    try:
+        frame = pd.read_parquet(file, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise AnalysisError(f"cannot read this batch: {error}", file=file, remedy=_REMEDY) from None
     frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
     known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
     axes = tuple(axis_column(name) for name in record.get("axes") or ())
