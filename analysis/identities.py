@@ -31,6 +31,15 @@ OF_EACH_UNIT: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 """What the rows of a compute unit on two sides add up to; a ``*`` stands for a number."""
 
 
+AS_MANY: tuple[tuple[str, str], ...] = (
+    ("ScheduleStage.rdyListNotEmpty", "ScheduleStage.rdyListEmpty"),
+    ("ExecStage.numCyclesWithInstrTypeIssued", "ExecStage.numCyclesWithNoInstrTypeIssued"),
+)
+"""Vectors of a compute unit that have the same elements."""
+
+_ARRAY_ACCESSES = (("m_demand_hits", "numDataArrayReads"), ("m_demand_accesses", "numDataArrayWrites"))
+
+
 @dataclass(frozen=True)
 class Broken:
     """An identity that does not hold.
@@ -98,6 +107,10 @@ def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, 
         bus = dump.row(f"{name}.dram.bytesRead") or dump.row(f"{name}.dram.dramBytesRead") or 0.0
         requested = dump.row(f"{name}.dram.bytesRead::total") or 0.0
         yield "bytes read over the DRAM bus were asked for", bus, requested
+    for name in elements("ruby.tcp_cntrl", dump.row):
+        for event, access in _ARRAY_ACCESSES:
+            used, array = (dump.row(f"{name}.L1cache.{row}") or 0.0 for row in (event, access))
+            yield f"TCPs with {event} have {access}", used, array
 
 
 def _of_all_units(patterns: Sequence[str], dump: Snapshot) -> float:

@@ -45,10 +45,17 @@ class Equal:
 
 @dataclass(frozen=True)
 class Needs:
-    """What whoever reads statistics relies on."""
+    """What whoever reads statistics relies on.
+
+    Attributes:
+        rows: what must be there.
+        equal: what adds up to the same.
+        as_many: vectors of a compute unit that have the same elements.
+    """
 
     rows: tuple[Need, ...] = ()
     equal: tuple[Equal, ...] = ()
+    as_many: tuple[tuple[str, str], ...] = ()
 
 
 def check_needs(needs: Needs, block: Block) -> None:
@@ -63,6 +70,8 @@ def check_needs(needs: Needs, block: Block) -> None:
         _check_need(need, block)
     for equal in needs.equal:
         _check_equal(equal, block.arrays.get("CUs", {}))
+    for pair in needs.as_many:
+        _check_as_many(pair, block.arrays.get("CUs", {}))
 
 
 def _check_need(need: Need, block: Block) -> None:
@@ -144,6 +153,14 @@ def _check_equal(equal: Equal, units: Objects) -> None:
                 f"in the block that ends here {' + '.join(equal.left)} of CUs{index.decode()} is {one:.0f}, "
                 f"{' + '.join(equal.right)} is {other:.0f}"
             )
+
+
+def _check_as_many(pair: tuple[str, str], units: Objects) -> None:
+    one, other = ({name.partition(b"::")[2] for name in _names((f"{vector}::*",), units)} for vector in pair)
+    if one != other:
+        lost = min(one ^ other).decode()
+        vector = pair[0] if lost.encode() not in one else pair[1]
+        raise Damage(f"in the block that ends here a compute unit has no {vector}::{lost}")
 
 
 def _sum(names: Sequence[bytes], unit: Mapping[bytes, bytes]) -> float:

@@ -17,7 +17,7 @@ from apuflow.errors import EngineError
 from apuflow.files import atomic_write, write_text
 from apuflow.gem5.command import STATISTICS
 from apuflow.gem5.simulation import Compression, Simulation
-from apuflow.gem5.statscan import scan
+from apuflow.gem5.statscan import text_sha256
 from apuflow.provenance import Results, RunRecord, host_facts, now, scalars
 
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
 
 
 def _holds(file: Path, sha256: str | None) -> bool:
-    found = scan(file)
-    return found.problem is None and found.sha256 == sha256
+    return sha256 is not None and text_sha256(file) == sha256
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:
@@ -174,7 +173,7 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
             else:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
-        if scan(part, target.suffix).sha256 != sha256:
+        if text_sha256(part, target.suffix) != sha256:
             raise EngineError(
                 "the statistics changed while they were put away",
                 file=target,

@@ -22,6 +22,7 @@ _BEGIN = b"---------- Begin Simulation Statistics ----------"
 _END = b"---------- End Simulation Statistics   ----------"
 _DASHES = b"------"
 NOTHING = Needs()
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _KERNELS = b".dispatcher.numKernelLaunched"
 _WAVEFRONTS = b".completedWfs"
 
@@ -72,8 +73,20 @@ def scan(path: Path | None, suffix: str | None = None, needs: Needs = NOTHING) -
     try:
         with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
             return _Scan(path.name, needs).read(stream)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+    except _UNREADABLE as error:
         return StatisticsProof(f"{path.name} cannot be read to its end: {error}")
+
+
+def text_sha256(path: Path, suffix: str | None = None) -> str | None:
+    """SHA-256 of the text of a statistics file, uncompressed; None where it cannot be read to its end."""
+    digest = hashlib.sha256()
+    try:
+        with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
+    except _UNREADABLE:
+        return None
+    return digest.hexdigest()
 
 
 class _Scan:

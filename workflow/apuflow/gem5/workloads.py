@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analysis.gem5_terms import relied_on
-from analysis.identities import OF_EACH_UNIT
+from analysis.identities import AS_MANY, OF_EACH_UNIT
 from apuflow import dnnmark, miopen
 from apuflow.config import CommandFile, Release
 from apuflow.containers import Mount
@@ -149,7 +149,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
 def statistics_needs() -> Needs:
     """What the tables rely on in the statistics of a run."""
     rows = tuple(Need(names, optional) for names, optional in relied_on())
-    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT))
+    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
 
 
 def kernel_launches(point: Point) -> tuple[Launch, ...]:
