@@ -334,10 +334,14 @@ def test_pages_of_parquet_have_checksums(tmp_path: Path) -> None:
     """A flipped bit inside a page is found without the description beside it."""
     _, parquet, description = _written(tmp_path)
     description.unlink()
-    column = pq.ParquetFile(parquet).metadata.row_group(0).column(0)
-    _flip(parquet, column.data_page_offset + column.total_compressed_size // 2)
-    with pytest.raises(AnalysisError, match="cannot read"):
-        tables.read(parquet)
+    group = pq.ParquetFile(parquet).metadata.row_group(0)
+    for column in map(group.column, range(group.num_columns)):
+        start = column.dictionary_page_offset or column.data_page_offset
+        at = start + column.total_compressed_size - 1  # the last byte of the column's last page
+        _flip(parquet, at)
+        with pytest.raises(AnalysisError, match="cannot read"):
+            tables.read(parquet)
+        _flip(parquet, at)
 
 
 def test_something_else_is_no_table(tmp_path: Path) -> None:
