@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from analysis.counters.counters import CACHES, counters
 from analysis.counters.table import NAMES as COUNTER_NAMES
@@ -164,8 +165,8 @@ def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> Non
 
 def _batch(record: BatchRecord, file: Path) -> Batch:
     try:
-        frame = pd.read_parquet(file)
-    except (OSError, ValueError) as error:
+        frame = pd.read_parquet(file, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise AnalysisError(
             f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
         ) from None

@@ -21,7 +21,7 @@ with logged(snakemake.log[0]):  # noqa: F821
             measured_error() if any(map(is_batch, sweep.engines)) else "",
         ),
         {
-            paths.table(smk.wildcards.under, name): tables.read(path)
+            paths.table(smk.wildcards.under, name): tables.read(path, whole=True)
             for name, path in zip(workloads, smk.input.tables, strict=True)
         },
         [record for name in workloads for record in campaign.records(sweep, name)],

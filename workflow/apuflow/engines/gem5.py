@@ -20,7 +20,7 @@ from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.record import LaunchRecord
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
-from apuflow.engines.simulated import launch_records, provenance
+from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.miopen import network_rows
 from apuflow.miopen.database import DatabaseLocation
 from apuflow.miopen.row_file import project_rows
@@ -252,7 +252,7 @@ def dnnmark_process(
             end_marker=END_MARKER,
         ),
         options=dict(point.options),
-        expectation=Expectation(end_marker=END_MARKER, blocks=blocks),
+        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, needs=required_rows()),
         files={CONFIG: point.work.text or ""},
         copies=copies,
         links={DATA: data},
@@ -289,6 +289,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             end_marker=command.end_marker,
             error_texts=command.error_texts,
             blocks=None if release.capabilities.per_kernel_statistics else 1,
+            needs=required_rows(),
         ),
         home=HOME,
         rocm=True,

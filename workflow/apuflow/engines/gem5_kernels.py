@@ -17,7 +17,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.record import LaunchRecord
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
-from apuflow.engines.simulated import launch_records, provenance
+from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher import gemm
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.judge import LARGEST, KernelJudge
@@ -139,6 +139,7 @@ def kernel_run(
             error_texts=("apuflow-launcher: error:",),
             blocks=None if release_dumps else count + 2,
             kernels=count,
+            needs=required_rows(),
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,

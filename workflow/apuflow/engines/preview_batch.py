@@ -54,7 +54,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
     batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
     batch = batch.loc[:, ~batch.columns.duplicated()]
     with atomic_write(counters) as part:
-        batch.to_parquet(part, index=False)
+        batch.to_parquet(part, index=False, write_page_checksum=True)
     BatchRecord(
         workload=first.workload,
         direction=first.direction,

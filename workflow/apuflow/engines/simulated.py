@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from analysis.counters.identities import AS_MANY, OF_EACH_UNIT
+from analysis.counters.terms import relied_on
 from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
@@ -15,6 +17,7 @@ from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
+from apuflow.run.proof_needs import Equal, Need, Needs
 
 
 def point_facts(point: Point) -> PointFacts:
@@ -56,6 +59,12 @@ def launch_records(found: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
         )
         for one in miopen.expand(found)
     )
+
+
+def required_rows() -> Needs:
+    """What the tables rely on in the statistics of a run."""
+    rows = tuple(Need(names, optional) for names, optional in relied_on())
+    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
 
 
 def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:

@@ -18,7 +18,7 @@ from apuflow.core.files import atomic_write, write_text
 from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
 from apuflow.run.command import STATISTICS
 from apuflow.run.process import Compression, Simulation
-from apuflow.run.proof import scan
+from apuflow.run.proof import text_sha256
 
 if TYPE_CHECKING:
     from apuflow.run.attempt import Ended
@@ -158,8 +158,7 @@ def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
 
 
 def _holds(file: Path, sha256: str | None) -> bool:
-    found = scan(file)
-    return found.problem is None and found.sha256 == sha256
+    return sha256 is not None and text_sha256(file) == sha256
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:
@@ -175,7 +174,7 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
             else:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
-        if scan(part, target.suffix).sha256 != sha256:
+        if text_sha256(part, target.suffix) != sha256:
             raise EngineError(
                 "the statistics changed while they were put away",
                 file=target,

@@ -59,6 +59,12 @@ class Scored:
     refused: Mapping[str, int]
 
 
+def _read(file: Path) -> pd.DataFrame:
+    if file.suffix == ".parquet":
+        return pd.read_parquet(file, page_checksum_verification=True)
+    return pd.read_csv(file, dtype=str)
+
+
 def read_runs(path: str | Path) -> pd.DataFrame:
     """A table of runs, CSV or Parquet: one row per kernel, or a result table of engines with its runs beside
     it (``preview.records``). Rows of the preview or without completed cycles are left out.
@@ -68,7 +74,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     """
     file = Path(path)
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, dtype=str)
+        frame = _read(file)
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise ConfigError(
             "cannot read the table of runs",
