@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from apuflow.containers import DockerEngine, Engine, HostEngine, Limits, Mount
+from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
 from apuflow.prepare import resolve_image
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import prepare, simulate
@@ -54,7 +54,7 @@ def main() -> None:
             data_file(Path(directory), given.dnnmark, max(1, given.repeat // 2))
 
 
-def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) -> None:
+def overhead(directory: Path, engine: ContainerEngine, image: str | None, repeat: int) -> None:
     """Seconds that `simulate` takes beyond the same command started barely."""
     made = simulation(directory / engine.name, engine, image)
     ours, bare = [], []
@@ -70,7 +70,7 @@ def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) ->
     )
 
 
-def simulation(project: Path, engine: Engine, image: str | None) -> Simulation:
+def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Simulation:
     root = make_gem5(project / "gem5").path
     subprocess.run(
         [sys.executable, "SConstruct", "build/GCN3_X86/gem5.opt"],

@@ -22,7 +22,7 @@ from kernel_builds import compiled
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
 from apuflow.configure import load_release
-from apuflow.containers import get_engine
+from apuflow.containers import container_engine
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
@@ -163,7 +163,7 @@ def run(
             ),
             gem5=gem5,
             processes=(planned.process,),
-            container=get_engine("host"),
+            container=container_engine("host"),
             image=None,
             launches=planned.launches,
             on_failure=on_failure,

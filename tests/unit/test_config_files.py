@@ -145,10 +145,10 @@ def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Pat
 
 
 def test_site_is_optional_and_checked(root: Path) -> None:
-    assert load_site(root).engine == "docker"
+    assert load_site(root).container == "docker"
     path = root / "configs/site.yaml"
     for text, said in (
-        ("engine: kubernetes\n", "docker"),
+        ("container: kubernetes\n", "docker"),
         ("gem5: {binary: /x/gem5.opt}\n", "add source"),
         ("image: {mode: local}\n", "needs a name"),
         ("mirror: {}\n", "did you mean mirrors?"),
@@ -270,7 +270,7 @@ def test_the_example_of_the_site_is_a_site(root: Path) -> None:
     """As it stands, and with everything in it switched on."""
     text = (ROOT / "configs/site.example.yaml").read_text(encoding="utf-8")
     (root / "configs/site.yaml").write_text(text)
-    assert load_site(root).engine == "docker"
+    assert load_site(root).container == "docker"
     (root / "configs/site.yaml").write_text(re.sub(r"^# (?=\S+:|  )", "", text, flags=re.M))
     site = load_site(root)
     assert site.gem5.binary and site.dnnmark.build and site.mirrors.miopen and site.image.digest

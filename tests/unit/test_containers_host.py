@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, get_engine
+from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, container_engine
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
 from apuflow.core.errors import ConfigError, EngineError
@@ -230,11 +230,11 @@ def test_an_absent_apptainer_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [get_engine(name).name for name in ("docker", "podman", "apptainer", "host")] == [
+    assert [container_engine(name).name for name in ("docker", "podman", "apptainer", "host")] == [
         "docker", "podman", "apptainer", "host",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="unknown container engine"):
-        get_engine("lxc")
+        container_engine("lxc")
     monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:2375")
     assert candidate_urls("docker") == ["tcp://elsewhere:2375"]
     assert candidate_urls("docker", "/my/sock") == ["unix:///my/sock"]

@@ -234,7 +234,7 @@ def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:
 
 def test_every_file_behind_a_row_is_an_input(root: Path) -> None:
     expand(root, HEAD + "axes: {machine: [apu-gfx801, apu-gfx801-wide], release: [v22.1, v23.0]}\n")
-    (root / "configs/site.yaml").write_text("engine: host\n")
+    (root / "configs/site.yaml").write_text("container: host\n")
     assert configuration_files(load_sweep("t", root), "softmax_fwd", root) == [
         "configs/sweeps/t.yaml",
         "configs/workloads/softmax_fwd.yaml",

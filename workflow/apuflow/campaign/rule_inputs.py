@@ -46,7 +46,7 @@ class Orders:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
         tools = self._asked("image", wildcards)
-        builds = tools.site.engine != "host" and tools.image_mode == "build"
+        builds = tools.site.container != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:

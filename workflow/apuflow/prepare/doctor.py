@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from apuflow.configure import Release, Site
-from apuflow.containers import get_engine
+from apuflow.containers import container_engine
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
@@ -125,11 +125,11 @@ def _try(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check:
 
 def _container(site: Site) -> Check:
     def check() -> str:
-        engine = get_engine(site.engine, site.socket)
+        engine = container_engine(site.container, site.socket)
         engine.check()
-        if site.engine == "host":
+        if site.container == "host":
             return "none asked for: tools are taken from this machine"
-        return f"{site.engine} answers"
+        return f"{site.container} answers"
 
     return _try("container engine", _SIMULATING, check)
 
@@ -141,7 +141,7 @@ def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
     yield from _source(
         "gem5 sources", _SIMULATING, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network
     )
-    if site.engine == "host":
+    if site.container == "host":
         yield _program(
             "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
         )
@@ -151,7 +151,7 @@ def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
 def _own_gem5(site: Site) -> str:
     source = use_checkout(Path(site.gem5.source or ""), allow_dirty=site.gem5.allow_dirty)
     record = existing_gem5(Path(site.gem5.binary or ""), source)
-    if site.engine == "host" and (problem := starts(Path(record.binary))) is not None:
+    if site.container == "host" and (problem := starts(Path(record.binary))) is not None:
         raise EngineError(
             f"gem5 does not start on this machine: {problem}",
             file=record.binary,
@@ -169,7 +169,7 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
         return
     address = site.mirrors.gem5_resources or release.resources.url
     yield from _source("DNNMark sources", (Use.DNNMARK,), site.dnnmark.source, address, network)
-    if site.engine == "host":
+    if site.container == "host":
         hipcc = Path("/opt/rocm/bin/hipcc")
         fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
         if hipcc.exists():
@@ -243,7 +243,7 @@ def _c_compiler() -> str:
 
 def _room(site: Site, project: Path) -> Iterator[Check]:
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
-    images = 0 if site.engine == "host" or site.image.mode == "local" else IMAGE_BYTES
+    images = 0 if site.container == "host" or site.image.mode == "local" else IMAGE_BYTES
     wanted = RUN_BYTES + builds + images
     free = shutil.disk_usage(project).free
     state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING

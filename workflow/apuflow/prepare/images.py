@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from apuflow.containers import ApptainerEngine, Engine
+from apuflow.containers import ApptainerEngine, ContainerEngine
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.prepare.records import ToolRecord
@@ -36,7 +36,7 @@ class ImageRecord(ToolRecord):
 
 
 def resolve_image(
-    engine: Engine,
+    engine: ContainerEngine,
     mode: Mode,
     *,
     name: str,

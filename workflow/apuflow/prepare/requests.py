@@ -76,7 +76,7 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
         return resources
     if tool == "source-miopen":
         return {"commit": release.miopen.source.commit}
-    image = _requested_image(release, site) | {"engine": site.engine}
+    image = _requested_image(release, site) | {"engine": site.container}
     if image["mode"] == "build":
         image["gem5"] = gem5
     if tool == "image":
@@ -118,7 +118,7 @@ def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
 
 
 def _requested_image(release: Release, site: Site) -> dict[str, Any]:
-    if site.engine == "host":
+    if site.container == "host":
         return {"mode": "host"}
     mode = site.image.mode or release.image.mode
     name = site.image.name or (release.image.pull if mode == "pull" else mode)

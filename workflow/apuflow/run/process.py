@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from apuflow.containers import Engine, Limits, Mount
+from apuflow.containers import ContainerEngine, Limits, Mount
 from apuflow.core.errors import EngineError
 from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
 from apuflow.run.command import Gem5, Guest, OptionValue
@@ -91,7 +91,7 @@ class Simulation:
     point: PointFacts
     gem5: Gem5
     processes: tuple[Process, ...]
-    container: Engine
+    container: ContainerEngine
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
     limits: Limits = field(default_factory=Limits)
