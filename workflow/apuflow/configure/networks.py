@@ -84,7 +84,7 @@ class Networks:
         if errors:
             return None
         return Network(
-            parsed.write(),
+            dnnmark.write(parsed),
             parsed,
             dnnmark.device_bytes(parsed, workload.direction),
             dnnmark.mmap_bytes(parsed, workload.direction),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from apuflow.dnnmark.layers import FullyConnected, Layer
+from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_unit
 
@@ -82,13 +82,6 @@ GROUP = 256
 LDS_BYTES = 65536
 MOST_SET_ITEMS = 65536
 MOST_ACTIVE = 64 * 4 * 64
-
-
-class Plane(NamedTuple):
-    """Height and width, or a pair along them."""
-
-    h: int
-    w: int
 
 
 class Columns(NamedTuple):
