@@ -206,7 +206,7 @@ def _channel(
 ) -> tuple[_Sum, tuple[int, ...]]:
     """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    h, w, _, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
+    h, w, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_w"))
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     wide, high = _tile_size(facts)
