@@ -136,7 +136,9 @@ class DnnmarkWorkload(Workload):
             )
         if errors:
             return None
-        return NetworkWork(parsed, parsed.write(), self.direction, self.handles, self._label(layer, text))
+        return NetworkWork(
+            parsed, dnnmark.write(parsed), self.direction, self.handles, self._label(layer, text)
+        )
 
     def _with(self, layer: Mapping[str, Value]) -> str:
         return dnnmark.with_layer_values(self._lean, layer, self.file) if layer else self._lean

@@ -1,11 +1,11 @@
-"""OpenCL compilers for AMDGPU: clang on the host, ``clang-ocl`` in the image.
+"""Compile OpenCL kernels for AMDGPU (clang on the host, ``clang-ocl`` in the image), and check the objects.
 
-Read an AMDGPU code object just far enough to know that it is whole and what it holds.
+A code object is read just far enough to know that it is whole and what it holds. Source: LLVM's "User Guide
+for AMDGPU Backend" (ELF header flags, ``<kernel>.kd`` descriptors).
 
-Source: LLVM's "User Guide for AMDGPU Backend" (ELF header flags, ``<kernel>.kd`` descriptors).
-
-Why not pyelftools: it does not look whether a file is whole, so most of these checks would stay; in a damaged
-file it raises whatever it stumbles over; and it takes some 50 times as long for an object (measured).
+Why not pyelftools: it does not look whether a file is whole, so most of these checks would stay; in a
+damaged file it raises whatever it stumbles over; and it takes some 50 times as long for an object
+(measured).
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""MIOpen's kernel database (``.ukdb``): write it, read it back, compare it with what a network needs.
+"""MIOpen's kernel database (``.ukdb``): write it, read it back, compare it, and where MIOpen looks for it.
 
-Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``.
-
-Where MIOpen looks for its kernel database, and under which name.
-
-Source: MIOpen ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp``
-(``GetDbBasename``), ``src/include/miopen/device_name.hpp``, ``src/expanduser.cpp``.
+Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``; for place
+and name ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp`` (``GetDbBasename``),
+``src/include/miopen/device_name.hpp``, ``src/expanduser.cpp``.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
 from apuflow.core.errors import ConfigError, NotDerivable
-from apuflow.dnnmark.layers import FIRST, Direction, Layer, Network
-from apuflow.dnnmark.parser import parse
+from apuflow.dnnmark import Direction, Layer, Network, parse
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row
 
@@ -73,21 +73,16 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
-        own = layer.name or layer.kind
+        own = layer.label
         if own in used:
             own = f"{own}#{number}"
         used.add(own)
         bottom, bottom_diff = f"{own}.bottom", f"{own}.bottom_diff"
-        if network.run_mode == "composed" and layer.previous != FIRST:
+        if not network.owns_input(layer):
             bottom, bottom_diff = tops[layer.previous]
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
-        label = layer if layer.name else _labelled(layer)
-        yield label, Buffers(own, bottom, bottom_diff, *top)
-
-
-def _labelled(layer: Layer) -> Layer:
-    return Layer(layer.kind, layer.kind, layer.previous, layer.input, layer.output, layer.params)
+        yield replace(layer, name=layer.label), Buffers(own, bottom, bottom_diff, *top)
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -1,11 +1,8 @@
 """The machine that ``apu_se.py`` builds, as the few numbers that the timing model needs.
 
-Source: gem5 v23.0.1.0 ``configs/example/apu_se.py``, ``configs/ruby/GPU_VIPER.py``,
-``configs/common/GPUTLBOptions.py``, ``src/gpu-compute/GPU.py``. Options keep their command-line names.
-
-DRAM timing of ``--mem-type``.
-
-Source: gem5 v23.0.1.0 ``src/mem/DRAMInterface.py`` (timing parameters of each interface).
+Options keep their command-line names. Source: gem5 v23.0.1.0 ``configs/example/apu_se.py``,
+``configs/ruby/GPU_VIPER.py``, ``configs/common/GPUTLBOptions.py``, ``src/gpu-compute/GPU.py``; for the DRAM
+of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interface).
 """
 
 from __future__ import annotations
@@ -248,6 +245,10 @@ def machine(options: Mapping[str, Value], *, barrier_slots: int = 4) -> Machine:
     return _machine(tuple((key, options[key]) for key in _READ if key in options), barrier_slots)
 
 
+WRITES_PER_SWITCH = 17.5
+"""``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dram:
     """One channel. Times in ns; ``burst_ns`` moves 64 bytes."""
@@ -275,10 +276,6 @@ class Dram:
         refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
         turnaround = self.read_to_write_ns + self.write_to_read_ns + self.cl_ns + self.burst_ns
         return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
-
-
-WRITES_PER_SWITCH = 17.5
-"""``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
 
 _TYPES = {

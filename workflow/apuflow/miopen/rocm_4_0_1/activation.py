@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from apuflow.dnnmark.layers import Activation, Layer
+from apuflow.dnnmark import Activation, Layer
 from apuflow.miopen.launch import Arg, Buffers, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32, floats, read_type, read_unit
 

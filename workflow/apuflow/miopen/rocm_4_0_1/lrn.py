@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.layers import LRN, Layer, Shape
+from apuflow.dnnmark import LRN, Layer, Shape
 from apuflow.miopen.launch import Arg, Buffers, Extent, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_MLO, floats, read_type, read_unit
 
