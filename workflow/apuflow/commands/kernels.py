@@ -11,6 +11,7 @@ import typer
 
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
 
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction
@@ -70,7 +71,7 @@ def kernels(
     cannot be derived. With --build, compile with this machine's clang and write databases, as upstream's
     generate_cachefiles.py does in the image; each kernel is compiled once for all of them.
     """
-    cus, gpus = tuple(num_cus or [4]), tuple(gfx or ["gfx801"])
+    cus, gpus = tuple(num_cus or [4]), tuple(gpu(name, "--gfx").name for name in gfx or ["gfx801"])
     if add:
         _add(add, rows)
     elif config is not None:

@@ -28,6 +28,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.configure.workload import EngineName
 from apuflow.core import paths, units
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
 
 RUNTIME_BYTES = 512 * 1024**2
 """Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
@@ -35,9 +36,6 @@ softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogethe
 
 SYSTEM_ONLY = frozenset({"mem-size"})
 """Options besides group ``system`` that the preview does not read."""
-
-VEGA_UNITS = 64
-"""CUs in the topology that ``createVegaTopology`` writes (simd_count 256), v21.1 to v24.0."""
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -213,16 +211,17 @@ class Resolver:
         return "" if machine.memory == derived else identity.value_part("mem-size", machine.memory)
 
     def _sees_its_units(self, machine: _Machine) -> bool:
-        """Whether ROCm is told the machine's number of CUs (hsaTopology.py: not on gfx900)."""
-        gfx = Options(machine.base.defaults, machine.changed)["gfx-version"]
-        if gfx != "gfx900" or machine.cus == VEGA_UNITS:
+        """Whether ROCm is told the machine's number of CUs (hsaTopology.py)."""
+        gfx = str(Options(machine.base.defaults, machine.changed)["gfx-version"])
+        told = gpu(gfx).told_compute_units
+        if told is None or machine.cus == told:
             return True
         self._note(
-            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs, whatever num-compute-units says: MIOpen "
+            f"gem5 tells ROCm that a {gfx} has {told} CUs, whatever num-compute-units says: MIOpen "
             "would launch for another machine",
             "num-compute-units",
             machine.cus,
-            f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
+            f"{told}, or an APU (gfx902), or the gem5-kernels engine",
         )
         return False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from apuflow.core.gpus import gpu
 from apuflow.dnnmark.layers import (
     LRN,
     BatchNorm,
@@ -136,10 +137,10 @@ def _convolution(layer: Layer, params: Convolution, direction: Direction, gfx: s
             "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
             "make the image, the kernel or the number of channels smaller",
         )
-    if gfx == "gfx803" and _winograd_sized(layer, params):
+    if gfx is not None and gpu(gfx).winograd_workspace and _winograd_sized(layer, params):
         yield (
             "warning",
-            "on gfx803 MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
+            f"on {gfx} MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
             "that may be too small for it (convolution.cpp, IsWinograd3x3SupportedAndFast)",
             "use gfx801, another kernel size, or fewer than 16 channels",
         )
