@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from apuflow.core.errors import ConfigError, NotModelled
-from apuflow.preview.machine import clock_ns, machine, size_bytes
+from apuflow.preview.machine import machine
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
 from apuflow.study.score import (
     ordered_pairs,
@@ -26,12 +26,12 @@ RUNS = recorded()[0]
 
 
 def test_clocks_and_sizes() -> None:
-    assert clock_ns("1GHz", "gpu-clock") == 1.0
-    assert clock_ns("500MHz", "gpu-clock") == 2.0
-    assert size_bytes("16kB", "tcp-size") == 16384
-    assert size_bytes("1MB", "tcc-size") == 1 << 20
-    with pytest.raises(ConfigError, match="gpu-clock"):
-        clock_ns("fast", "gpu-clock")
+    built = machine({"gpu-clock": "500MHz", "tcp-size": "8kB", "tcc-size": "1048576"})
+    assert (built.gpu_ns, built.ruby_ns) == (2.0, 0.5)
+    assert (built.tcp_bytes, built.tcc_bytes) == (8192, 1 << 20)
+    for key, value in (("gpu-clock", "fast"), ("gpu-clock", "0GHz"), ("tcc-size", "big"), ("l2_size", "0")):
+        with pytest.raises(ConfigError, match=key):
+            machine({key: value})
 
 
 def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:

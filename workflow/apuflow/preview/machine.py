@@ -10,12 +10,12 @@ Source: gem5 v23.0.1.0 ``src/mem/DRAMInterface.py`` (timing parameters of each i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.units import clock_hertz, size_bytes
 
 Value = str | int | float | bool | None
 
@@ -84,27 +84,22 @@ FIXED: dict[str, tuple[Value, ...]] = {
 }
 """Options whose other values change mechanisms that the model does not have."""
 
-_SI = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+def _clock_ns(value: Value, key: str) -> float:
+    """Period in ns of a clock."""
+    hertz = clock_hertz(str(value))
+    if hertz is None:
+        raise ConfigError("not a clock", key=key, value=value, remedy="write it like 1GHz or 500MHz")
+    return 1e9 / hertz
 
 
-def clock_ns(text: Value, key: str) -> float:
-    """Period in ns of a gem5 clock such as ``1GHz``, ``500MHz`` or ``2ns``."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMGT]?)Hz\s*", str(text))
-    if match and float(match[1]) > 0:
-        return 1e9 / (float(match[1]) * _SI[match[2]])
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(ps|ns|us)\s*", str(text))
-    if match and float(match[1]) > 0:
-        return float(match[1]) * {"ps": 1e-3, "ns": 1.0, "us": 1e3}[match[2]]
-    raise ConfigError("not a clock", key=key, value=text, remedy="write it like 1GHz or 500MHz")
-
-
-def size_bytes(text: Value, key: str) -> int:
-    """Bytes of a gem5 memory size such as ``16kB`` or ``1MB`` (binary multiples, as gem5 takes them)."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMG]?)i?B?\s*", str(text))
-    if not match or float(match[1]) <= 0:
-        raise ConfigError("not a memory size", key=key, value=text, remedy="write it like 16kB or 1MB")
-    return int(float(match[1]) * _BINARY[match[2]])
+def _bytes(value: Value, key: str) -> int:
+    """Bytes of a size; a plain number is bytes, too."""
+    text = str(value)
+    size = int(text) if text.isdecimal() else size_bytes(text)
+    if not size:
+        raise ConfigError("not a memory size", key=key, value=value, remedy="write it like 16kB or 1MB")
+    return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +177,7 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
 
     cus, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    tcc = 128 * 1024 * cus if scalor else size_bytes(text("tcc-size"), "tcc-size")
+    tcc = 128 * 1024 * cus if scalor else _bytes(text("tcc-size"), "tcc-size")
     return Machine(
         compute_units=cus,
         simds=number("simds-per-cu"),
@@ -199,13 +194,13 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         response_cycles=number("mem-resp-latency"),
         scalar_request_cycles=number("scalar-mem-req-latency"),
         scalar_response_cycles=number("scalar-mem-resp-latency"),
-        gpu_ns=clock_ns(text("gpu-clock"), "gpu-clock"),
-        ruby_ns=clock_ns(text("ruby-clock"), "ruby-clock"),
+        gpu_ns=_clock_ns(text("gpu-clock"), "gpu-clock"),
+        ruby_ns=_clock_ns(text("ruby-clock"), "ruby-clock"),
         tccs=tccs,
         tcc_bytes=tcc,
-        tcp_bytes=size_bytes(text("tcp-size"), "tcp-size"),
-        l3_bytes=size_bytes(text("l3_size"), "l3_size"),
-        cpu_l2_bytes=size_bytes(text("l2_size"), "l2_size"),
+        tcp_bytes=_bytes(text("tcp-size"), "tcp-size"),
+        l3_bytes=_bytes(text("l3_size"), "l3_size"),
+        cpu_l2_bytes=_bytes(text("l2_size"), "l2_size"),
         link_bytes=16.0 * cus * scalor if scalor else 8.0,
         tcc_latency=number("TCC_latency"),
         to_directory=number("gpu-to-dir-latency"),
