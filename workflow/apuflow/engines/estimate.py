@@ -66,8 +66,9 @@ def from_preview(points: Sequence[Point]) -> list[Duration]:
         NotModelled: the preview does not know a kernel or an option of theirs.
     """
     from apuflow import preview
+    from apuflow.configure import option_rules
 
-    frame = preview.run(points)
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE))
     seconds = (
         SETUP_SECONDS
         + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy()

@@ -27,15 +27,17 @@ import pandas as pd
 from analysis.tables.columns import axis_column
 from analysis.tables.kernels import UNNAMED, kernel_table
 from analysis.tables.records import COMPLETED
+from apuflow import preview
+from apuflow.configure import option_rules
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
 from apuflow.core.record import read_run
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.miopen import Launch, expand, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine
+from apuflow.preview.machine import FIXED, OPTIONS, Machine, Value, machine
 
-KEYS = {key.replace("-", "_"): key for key in (*DEFAULTS, *FIXED)}
+KEYS = {key.replace("-", "_"): key for key in (*OPTIONS, *FIXED)}
 """Columns of options that the model reads, or refuses for some values."""
 MODES = ("sigmoid", "tanh", "relu", "soft_relu")
 CONVOLUTION = ("Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d")
@@ -66,7 +68,9 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
 def row_machine(row: Mapping[str, Any]) -> Machine:
     """Machine of a run from its option columns."""
     options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
-    return machine(options, barrier_slots=_int(row, "barrier_slots", 4))
+    return machine(
+        options, option_rules.defaults(preview.RELEASE), barrier_slots=_int(row, "barrier_slots", 4)
+    )
 
 
 def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
