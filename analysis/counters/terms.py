@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from analysis.counters.table import ARRAYS, COUNTERS, LAUNCHED, VALU_CYCLES
+from apuflow.core.errors import AnalysisError
 
 NAN = math.nan
+_LARGEST = 2.0**53
+_AGAIN = "make the run again, or read another copy of the file"
 UNIT = "CUs*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
 _MEAN = re.compile(r"samples\*mean\((.*)\)")
@@ -80,6 +83,21 @@ def unit_rows() -> tuple[str, ...]:
     return tuple(wanted)
 
 
+def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The rows that counters are read from: their names in different releases, and whether they may be
+    absent, which means 0."""
+    rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
+    for counter in COUNTERS:
+        alternatives = parse(counter.stats) if counter.stats else ()
+        for terms in zip(*alternatives, strict=True):
+            names = tuple(term.pattern for term in terms)
+            ends = ("::samples", "::mean") if terms[0].mean else ("",)
+            for end in ends:
+                row = tuple(name + end for name in names)
+                rows[row] = rows.get(row, True) and counter.optional
+    return tuple(rows.items())
+
+
 def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
     """The value of an expression; NaN when the dump lacks what it needs.
 
@@ -113,9 +131,9 @@ def _term(term: Term, dump: Snapshot) -> float | None:
     if pattern.startswith(UNIT):
         return _sum_units(pattern[len(UNIT) :], dump)
     if pattern.endswith(LAUNCHED):
-        return dump.launched
+        return None if dump.launched is None else _counted(pattern, dump.launched)
     if pattern.startswith("."):
-        return dump.row(dump.shader + pattern)
+        return _plain(dump.shader + pattern, dump.row)
     if "*" in pattern:
         array, _, rest = pattern.partition("*")
         found = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
@@ -127,19 +145,28 @@ def _term(term: Term, dump: Snapshot) -> float | None:
 def _plain(name: str, row: Lookup) -> float | None:
     """A scalar, or the total of a vector (a vector of one element is printed as a scalar)."""
     total = row(f"{name}::total") if "::" not in name and "_Controller." in name else None
-    return row(name) if total is None else total
+    value = row(name) if total is None else total
+    return None if value is None else _counted(name, value)
+
+
+def _counted(name: str, value: float) -> float:
+    """A number that a counter can hold: gem5 counts in doubles, which cannot count further by ones."""
+    if not 0 <= value <= _LARGEST:
+        raise AnalysisError(
+            "the statistics are damaged: no counter holds this number", key=name, value=value, remedy=_AGAIN
+        )
+    return value
 
 
 def _sum_units(name: str, dump: Snapshot) -> float | None:
     if name.endswith("*"):
         found = [
-            math.fsum(value for key, value in unit.items() if key.startswith(name[:-1]))
+            math.fsum(_counted(key, value) for key, value in unit.items() if key.startswith(name[:-1]))
             for unit in dump.units
         ]
         known = any(key.startswith(name[:-1]) for unit in dump.units[:1] for key in unit)
         return math.fsum(found) if known else None
-    values = [unit.get(name) for unit in dump.units]
-    present = [value for value in values if value is not None]
+    present = [_counted(name, unit[name]) for unit in dump.units if name in unit]
     return math.fsum(present) if present else None
 
 
@@ -153,4 +180,8 @@ def _samples_times_mean(pattern: str, dump: Snapshot) -> float | None:
         pairs = [(dump.row(f"{name}::samples"), dump.row(f"{name}::mean"))]
     if not pairs or any(samples is None for samples, _ in pairs):
         return None
-    return math.fsum(round(samples * mean) for samples, mean in pairs if samples and mean is not None)
+    return math.fsum(
+        round(_counted(name, samples) * _counted(name, mean))
+        for samples, mean in pairs
+        if samples and mean is not None
+    )

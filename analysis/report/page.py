@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import label
-from analysis.figures.selection import ENGINES, combine
+from analysis.figures.selection import combine, engine_title
 from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
@@ -68,7 +68,7 @@ def render(
         .get_template("report.html.j2")
         .render(
             sweep=sweep,
-            engines=[(engine, ENGINES.get(engine, engine)) for engine in sorted(set(frame["engine"]))],
+            engines=[(engine, engine_title(engine)) for engine in sorted(set(frame["engine"]))],
             summaries=summarise(frame, runs),
             points=len(frame),
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),

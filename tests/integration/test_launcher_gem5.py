@@ -32,7 +32,7 @@ from apuflow.miopen import Launch, launches
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, OptionValue
-from apuflow.run.process import Asked, Simulation
+from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
 
@@ -158,11 +158,11 @@ def run(
         Simulation(
             project=project,
             run_dir=project / "run",
-            asked=Asked(
+            point=PointFacts(
                 "gem5-kernels", "test", "fwd", "p", {}, {}, options, gfx, RELEASE.name, RELEASE.facts
             ),
             gem5=gem5,
-            processes=planned.processes,
+            processes=(planned.process,),
             container=get_engine("host"),
             image=None,
             launches=planned.launches,

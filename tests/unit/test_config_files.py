@@ -13,6 +13,7 @@ import yaml
 from sweep_texts import HEAD, expand
 
 from apuflow import dnnmark
+from apuflow.campaign.points import points, sweep_workloads
 from apuflow.commands.new import write_study
 from apuflow.configure import (
     load_release,
@@ -22,13 +23,12 @@ from apuflow.configure import (
     machine_names,
     release_names,
     sweep_names,
-    sweep_workloads,
     workload_names,
 )
-from apuflow.configure.points import points
 from apuflow.configure.reference import MODELS, refresh
 from apuflow.configure.schemas import schema_texts
 from apuflow.core.errors import ConfigError
+from apuflow.engines import runs_on
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +77,7 @@ UPSTREAM = {
 def test_workloads_have_upstreams_shapes_programs_and_handles(root: Path, name: str) -> None:
     shape, handles, program = UPSTREAM[name]
     workload = load_workload(name, root)
-    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    network = dnnmark.parse(workload.text, workload.file)
     assert tuple(network.layers[0].input) == shape
     assert (workload.handles, workload.program) == (handles, program)
 
@@ -101,7 +101,7 @@ MMAP = {
 @pytest.mark.parametrize("name", MMAP)
 def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None:
     workload = load_workload(name, root)
-    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    network = dnnmark.parse(workload.text, workload.file)
     assert workload.direction is not None
     assert dnnmark.mmap_bytes(network, workload.direction) == MMAP[name]
 
@@ -111,10 +111,10 @@ def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
         workload = load_workload(name, root)
         if workload.kind == "command" or workload.direction is None:
             continue
-        network = dnnmark.parse(workload.config_text or "", workload.config_file)
+        network = dnnmark.parse(workload.text, workload.file)
         problems = dnnmark.check(network, workload.direction, workload.handles)
         errors = [problem for problem in problems if problem.level == "error"]
-        assert bool(errors) == (workload.runs_on("gem5").state == "no"), (name, errors)
+        assert bool(errors) == (runs_on(workload, "gem5").state == "no"), (name, errors)
 
 
 def test_releases_say_what_differs(root: Path) -> None:
@@ -281,7 +281,7 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
     workload = load_workload("square", root)
     assert workload.command is not None and workload.command.end_marker == "PASSED!"
-    assert workload.runs_on("gem5").state == "yes" and workload.runs_on("preview").state == "no"
+    assert runs_on(workload, "gem5").state == "yes" and runs_on(workload, "preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
 
@@ -320,7 +320,7 @@ def test_a_mistake_in_another_file_is_named(root: Path, file: str, right: str, w
 def test_a_bare_yes_is_a_yes(root: Path) -> None:
     path = root / "configs/workloads/softmax_fwd.yaml"
     path.write_text(path.read_text().replace('state: "yes"', "state: yes"))
-    assert load_workload("softmax_fwd", root).runs_on("gem5").state == "yes"
+    assert runs_on(load_workload("softmax_fwd", root), "gem5").state == "yes"
 
 
 def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from sweep_texts import HEAD, expand
 
 from apuflow.configure import load_release
-from apuflow.configure.identity import checkout_commit
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import remembered_sha256, sha256_file, write_text
+from apuflow.prepare.requests import checkout_commit
 from apuflow.prepare.tools import Toolset
 
 

@@ -12,9 +12,9 @@ from launcher_layers import LAYERS, layer
 
 from apuflow import preview
 from apuflow.configure import load_release, option_rules
-from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
-from apuflow.dnnmark import Direction
+from apuflow.dnnmark import Direction, parse
+from apuflow.miopen import Launch, launches
 
 ROOT = Path(__file__).parents[2]
 DEFAULTS = option_rules.defaults("v23.0")
@@ -23,10 +23,13 @@ DEFAULTS = option_rules.defaults("v23.0")
 @dataclass
 class Point:
     id: str
-    config_text: str | None
-    direction: Direction | None = "fwd"
+    text: str
+    direction: Direction = "fwd"
     options: dict[str, Any] = field(default_factory=dict)
     release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches(parse(self.text), self.direction, compute_units)
 
 
 BATCH_NORM = layer("BatchNorm", (8, 4, 8, 8), batchnorm_mode="spatial", epsilon=1e-5, exp_avg_factor=0.5)
@@ -84,11 +87,6 @@ def test_more_barrier_slots_of_a_release_hold_more_workgroups() -> None:
     more = replace(load_release("v23.0", ROOT).facts, barrier_slots=16)
     frame = preview.run([Point("a", text), Point("b", text, release_facts=more)], DEFAULTS)
     assert frame.loc[0, "gpu_cycles"] != frame.loc[1, "gpu_cycles"]
-
-
-def test_commands_are_refused() -> None:
-    with pytest.raises(NotModelled, match="DNNMark networks only"):
-        preview.run([Point("square", None, None)], DEFAULTS)
 
 
 def test_the_garbage_collector_is_left_as_it_was() -> None:

@@ -11,8 +11,8 @@ import pytest
 from analysis import figures
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_site, load_sweep, load_workload, option_rules
-from apuflow.configure.identity import brought
 from apuflow.core.errors import ConfigError
+from apuflow.prepare.requests import supplied
 from apuflow.preview import run
 from apuflow.study.archive_files import study_files
 from apuflow.study.kernel_rows import kernel_rows
@@ -61,7 +61,7 @@ def test_what_a_site_brought_is_hashed_by_its_place(tmp_path: Path) -> None:
     (tmp_path / "mine/libdnnmark.so").write_bytes(b"abc")
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs/site.yaml").write_text("dnnmark: {build: mine}\n")
-    found = brought(load_site(tmp_path), [load_workload("softmax_fwd", ROOT)], tmp_path)
+    found = supplied(load_site(tmp_path), [load_workload("softmax_fwd", ROOT)], tmp_path)
     # SHA-256 of "abc", FIPS 180-4
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert found == {"mine/libdnnmark.so": digest}

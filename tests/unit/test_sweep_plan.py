@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from apuflow import preview
 from apuflow.cli import build_app
 from apuflow.configure import option_rules
-from apuflow.configure.points import Point
+from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.engines import estimate
+from apuflow.engines import get_engine
 from apuflow.study import plan
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +52,10 @@ def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
     head = HEAD.replace("preview", "gem5")
     small, wide = one(root, head), one(root, head + "options: {num-compute-units: 64}\n")
     large = one(root, head.replace("softmax_fwd", "lrn_fwd"), "lrn_fwd")
-    assert estimate.host_memory(small) < estimate.host_memory(wide) < estimate.host_memory(large)
-    assert estimate.host_memory(large) > 2 * 6_700_000_000
-    assert estimate.host_memory(one(root, HEAD)) == 0
+    gem5, preview = get_engine("gem5"), get_engine("preview")
+    assert gem5.host_memory(small) < gem5.host_memory(wide) < gem5.host_memory(large)
+    assert gem5.host_memory(large) > 2 * 6_700_000_000
+    assert preview.host_memory(one(root, HEAD)) == 0
 
 
 def test_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

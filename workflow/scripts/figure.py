@@ -15,6 +15,6 @@ with logged(snakemake.log[0]):  # noqa: F821
         campaign = Campaign()
         frame = kernel_rows(campaign, campaign.sweep(smk.wildcards.under))
     else:
-        frame = figures.combine([tables.read(path) for path in smk.input.tables])
+        frame = figures.combine([tables.read(path, whole=True) for path in smk.input.tables])
     plot = figures.make_or_say(name, frame)
     figures.save(plot.figure, plot.data, Path(smk.output.svg).with_suffix(""))

@@ -2,9 +2,9 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
-from apuflow.engines.preview import write_batch
+from apuflow.engines.preview_batch import write_batch
 
 with logged(snakemake.log[0]):  # noqa: F821
     smk = snakemake  # noqa: F821
-    points = Campaign().points(smk.wildcards.sweep, smk.wildcards.workload, engine="preview")
+    points = Campaign().batch(smk.wildcards.sweep, smk.wildcards.workload)
     write_batch(points, smk.output.counters, smk.output.record)

@@ -5,6 +5,7 @@ from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
 from apuflow.core import paths
+from apuflow.core.engines import is_batch
 from apuflow.study.score import measured_error
 
 with logged(snakemake.log[0]):  # noqa: F821
@@ -17,10 +18,10 @@ with logged(snakemake.log[0]):  # noqa: F821
             sweep.model_dump(),
             workloads,
             campaign.sources(sweep),
-            measured_error() if "preview" in sweep.engines else "",
+            measured_error() if any(map(is_batch, sweep.engines)) else "",
         ),
         {
-            paths.table(smk.wildcards.under, name): tables.read(path)
+            paths.table(smk.wildcards.under, name): tables.read(path, whole=True)
             for name, path in zip(workloads, smk.input.tables, strict=True)
         },
         [record for name in workloads for record in campaign.records(sweep, name)],

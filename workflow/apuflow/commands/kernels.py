@@ -119,12 +119,13 @@ def _needed(
 def _network_text(config: Path) -> tuple[str, Direction]:
     """The text of a file or workload, and the passes that it runs."""
     from apuflow.configure import load_workload, workload_names
+    from apuflow.configure.workloads import DnnmarkWorkload
 
     if not config.exists() and str(config) in workload_names():
         workload = load_workload(str(config))
-        if workload.config_text is None or workload.direction is None:
+        if not isinstance(workload, DnnmarkWorkload):
             raise ConfigError("this workload has no DNNMark network", key="config", value=str(config))
-        return workload.config_text, workload.direction
+        return workload.text, workload.direction
     try:
         return config.read_text(encoding="utf-8"), "both"
     except (OSError, UnicodeDecodeError) as error:

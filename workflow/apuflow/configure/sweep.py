@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 
 from apuflow.configure.base import ListOf, Model, Name, Text, Wrong
 from apuflow.configure.machine import Scalar
-from apuflow.configure.workload import ENGINES, EngineName
+from apuflow.core.engines import ENGINES, EngineName
 from apuflow.core.units import DURATION, duration_seconds
 
 DEFAULT_RELEASE = "v22.1"
@@ -148,7 +148,7 @@ class Sweep(Variation):
         items = [value] if isinstance(value, str) else value
         if isinstance(items, list):
             for item in items:
-                if item not in ENGINES:
+                if item not in tuple(ENGINES):
                     raise Wrong("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
                 if items.count(item) > 1:
                     raise Wrong("the engine stands twice", value=item, remedy="keep one of them")

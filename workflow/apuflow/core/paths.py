@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from apuflow.core import versions
+from apuflow.core.engines import PREVIEW_VERSION
 
 DEFAULT_SWEEP = "default"
 
@@ -40,19 +40,19 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
-def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW) -> str:
+def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
     """One preview batch: all points of a sweep's workload, by one version of the model."""
     return f"runs/preview/{workload}/{sweep}.v{version}"
 
 
 def preview_counters(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
     return f"{preview_dir(sweep, workload, version)}/counters.parquet"
 
 
 def preview_record(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
     return f"{preview_dir(sweep, workload, version)}/run.json"
 

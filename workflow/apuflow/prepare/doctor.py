@@ -25,9 +25,18 @@ BUILD_BYTES = 12 * GB
 RUN_BYTES = 3 * GB
 """The data file and the statistics of some runs."""
 BUILD_MEMORY = 8 * GB
-USES = ("preview", "gem5-kernels", "gem5", "command")
-"""The engines; gem5 by what it runs: DNNMark (``gem5``), or a GPU program of one's own (``command``)."""
-_SIMULATING = USES[1:]
+
+
+class Use(StrEnum):
+    """What this machine can be used for: the engines; engine gem5 by the kind of program that it runs."""
+
+    PREVIEW = "preview"
+    KERNELS = "gem5-kernels"
+    DNNMARK = "gem5"
+    PROGRAM = "command"
+
+
+_SIMULATING = (Use.KERNELS, Use.DNNMARK, Use.PROGRAM)
 _NETWORK_SECONDS = 15.0
 
 
@@ -42,14 +51,14 @@ class Check:
     """One thing that a use of this machine needs.
 
     Attributes:
-        uses: which of USES need it.
+        uses: which uses need it.
         fix: what to do when it is not ok.
     """
 
     name: str
     state: State
     detail: str
-    uses: tuple[str, ...]
+    uses: tuple[Use, ...]
     fix: str | None = None
 
 
@@ -60,12 +69,12 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         network: also ask the source repositories whether they answer.
     """
     checks = [
-        _try("Python packages", USES, lambda: "installed"),
+        _try("Python packages", tuple(Use), lambda: "installed"),
         _container(site),
         *_gem5(site, release, network),
         *_dnnmark(site, release, network),
         _kernel_compiler(),
-        _try("C compiler for the launcher", ("gem5-kernels",), _c_compiler),
+        _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
         *_room(site, project),
     ]
     return [
@@ -73,13 +82,13 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     ]
 
 
-def ready(checks: Sequence[Check], use: str) -> bool:
+def ready(checks: Sequence[Check], use: Use) -> bool:
     """Nothing that this use needs is missing."""
     return not any(check.state is State.MISSING and use in check.uses for check in checks)
 
 
 def check_gem5_ready(
-    site: Site, release: Release, project: Path, *, use: str = "gem5", target: str = "softmax_fwd.csv"
+    site: Site, release: Release, project: Path, *, use: Use = Use.DNNMARK, target: str = "softmax_fwd.csv"
 ) -> None:
     """Stop before an expensive stage on a machine where it cannot work.
 
@@ -105,7 +114,7 @@ def check_gem5_ready(
     )
 
 
-def _try(name: str, uses: tuple[str, ...], check: Callable[[], str]) -> Check:
+def _try(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check:
     """Run a check that returns what it found or raises ApuflowError."""
     try:
         return Check(name, State.OK, check(), uses)
@@ -155,29 +164,29 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
     if site.dnnmark.build is not None:
         build = Path(site.dnnmark.build)
         yield _try(
-            "DNNMark (yours)", ("gem5",), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
+            "DNNMark (yours)", (Use.DNNMARK,), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
         )
         return
     address = site.mirrors.gem5_resources or release.resources.url
-    yield from _source("DNNMark sources", ("gem5",), site.dnnmark.source, address, network)
+    yield from _source("DNNMark sources", (Use.DNNMARK,), site.dnnmark.source, address, network)
     if site.engine == "host":
         hipcc = Path("/opt/rocm/bin/hipcc")
         fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
         if hipcc.exists():
-            yield Check("hipcc", State.OK, str(hipcc), ("gem5",))
+            yield Check("hipcc", State.OK, str(hipcc), (Use.DNNMARK,))
         else:
-            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", ("gem5",), fix)
+            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", (Use.DNNMARK,), fix)
 
 
 def _source(
-    name: str, uses: tuple[str, ...], directory: str | None, address: str, network: bool
+    name: str, uses: tuple[Use, ...], directory: str | None, address: str, network: bool
 ) -> Iterator[Check]:
     if directory is not None:
         found = Path(directory).is_dir()
         fix = None if found else "correct the path in configs/site.yaml"
         yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
         return
-    program = _program("git", ("gem5", "gem5-kernels"), "apt install git")
+    program = _program("git", (Use.DNNMARK, Use.KERNELS), "apt install git")
     yield program
     if program.state is not State.OK:
         return
@@ -204,7 +213,7 @@ def _unreachable(address: str) -> str | None:
     return None
 
 
-def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
+def _program(name: str, uses: tuple[Use, ...], fix: str) -> Check:
     path = shutil.which(name)
     return Check(name, State.OK if path else State.MISSING, path or "not found", uses, None if path else fix)
 
@@ -212,7 +221,7 @@ def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
 def _kernel_compiler() -> Check:
     from apuflow.miopen.compiler import host_compiler
 
-    uses = ("gem5", "gem5-kernels")
+    uses = (Use.DNNMARK, Use.KERNELS)
     return _try("compiler for GPU kernels", uses, lambda: host_compiler().identity.splitlines()[0])
 
 

@@ -108,7 +108,7 @@ def dnnmark(tools: Toolset, out: Path, log: Path, jobs: int) -> None:
 def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
     """Stage ``kernel_object``: one object, on this machine or with the image's clang-ocl."""
     tools = Toolset(order.release, root)
-    compiler = tools.compiler(order.engine)
+    compiler = tools.compiler(for_launcher=order.for_launcher)
     kernels = kernel_directory(order.program, tools.kernels)
     run = _in_image(tools, kernels) if compiler.command[0] == CLANG_OCL else run_on_host
     compile_object(order.row, order.gfx, compiler, kernels, out, run=run)

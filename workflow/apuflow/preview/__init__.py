@@ -1,9 +1,9 @@
 """The preview engine: a closed-form timing model of gem5's GCN3 GPU. See ``docs/preview.md``."""
 
-from apuflow.core import versions
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.preview.evaluate import kernels_frame, run
 
-VERSION = versions.PREVIEW
+VERSION = PREVIEW_VERSION
 
 RELEASE = "v23.0"
 """The gem5 release that the model was made after."""

@@ -6,16 +6,13 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
-from apuflow.dnnmark import Direction, parse
-from apuflow.miopen import Launch, launches
+from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
@@ -30,13 +27,10 @@ class PointLike(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def config_text(self) -> str | None: ...
-    @property
-    def direction(self) -> Direction | None: ...
-    @property
     def options(self) -> Mapping[str, Any]: ...
     @property
     def release_facts(self) -> ReleaseFacts: ...
+    def launches(self, compute_units: int) -> tuple[Launch, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -51,11 +45,6 @@ class Batch:
     launches: list[Launch]
     profiles: list[Profile]
     machines: list[Machine]
-
-
-@lru_cache(maxsize=65536)
-def _launches(text: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
-    return launches(parse(text), direction, cus)
 
 
 @contextmanager
@@ -87,20 +76,13 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch
     # The options are kept beside their machine: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int], tuple[Mapping[str, Value], Machine]] = {}
     for number, point in enumerate(points):
-        if point.config_text is None or point.direction is None:
-            raise NotModelled(
-                "the preview models DNNMark networks only",
-                key="workload",
-                value=point.id,
-                remedy="use engine gem5",
-            )
         options: Mapping[str, Value] = point.options
         slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
             seen = options_seen[id(options), slots] = options, machine(options, defaults, barrier_slots=slots)
         built = seen[1]
-        for launch in _launches(point.config_text, point.direction, built.compute_units):
+        for launch in point.launches(built.compute_units):
             key = (id(launch), id(built))
             index = known.get(key)
             if index is None:
@@ -165,7 +147,7 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFr
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:
-        points: objects with id, config_text, direction, options (resolved ``apu_se.py`` options) and
+        points: objects with id, launches, options (resolved ``apu_se.py`` options) and
             release_facts.
         defaults: options of the release that the model was made after (``preview.RELEASE``), for what a
             point's own release has no option for.

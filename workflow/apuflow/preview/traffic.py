@@ -120,7 +120,8 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
             first = max(first, stream.instructions / (1.5 * machine.tokens))
-        l1_misses += min(stream.instructions, first)
+        # An instruction may touch several pages; each walk begins with a miss.
+        l1_misses += max(stream.pages, min(stream.instructions, first))
         if stream.kind == "store":
             tcp_stores += stream.accesses
             writes += stream.accesses

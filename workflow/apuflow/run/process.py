@@ -1,4 +1,4 @@
-"""What one run consists of: the point that was asked for, its gem5 processes, and how they are run."""
+"""What one run consists of: the point, its gem5 processes, and how they are run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Compression = Literal["none", "gz", "zst"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PointFacts:
     """The point, as plain values: what goes into the record unchanged."""
 
     engine: str
@@ -88,7 +88,7 @@ class Simulation:
 
     project: Path
     run_dir: Path
-    asked: Asked
+    point: PointFacts
     gem5: Gem5
     processes: tuple[Process, ...]
     container: Engine

@@ -11,10 +11,10 @@ from typing import Any
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, load_site, load_workload
 from apuflow.configure.combinations import releases
-from apuflow.configure.identity import brought
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.git import changes_of, commit_of
+from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
 
 PROJECT = (
@@ -98,7 +98,7 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
         for tool in sorted((root / image).parent.glob("*.json")):
             files[f"provenance/{release}/{tool.name}"] = tool
     loaded = [load_workload(workload, root) for workload in workloads]
-    given = brought(load_site(root), loaded, root)
+    given = supplied(load_site(root), loaded, root)
     if given:
         files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
     results = f"results/{under}" if under else " ".join(path for path in wanted) + " results/figures"

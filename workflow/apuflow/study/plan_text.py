@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from apuflow.core.engines import SIMULATING
 from apuflow.core.units import format_duration, format_memory
 from apuflow.study.plan import PlannedWorkload, SweepPlan
 from apuflow.study.terminal import terminal_console
@@ -51,7 +52,7 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
 
 def _left(each: PlannedWorkload) -> str:
     if each.total_seconds is None:
-        return "" if each.engine == "preview" else "?"
+        return "" if each.engine not in SIMULATING else "?"
     if not each.total_seconds:
         return "-"
     return ("> " if each.at_least else "") + format_duration(each.total_seconds)

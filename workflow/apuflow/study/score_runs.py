@@ -30,12 +30,16 @@ from analysis.tables.records import COMPLETED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core import paths
+from apuflow.core.engines import ENGINES, SIMULATING
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
 from apuflow.core.record import read_run
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.miopen import Launch, expand, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import FIXED, OPTIONS, Machine, Value, machine
+
+_ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
+"""Engines whose matrix products are rocBLAS' own kernels, which the preview does not model."""
 
 KEYS = {key.replace("-", "_"): key for key in (*OPTIONS, *FIXED)}
 """Columns of options that the model reads, or refuses for some values."""
@@ -139,7 +143,7 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
         NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.
     """
     kernel = text(row, "kernel")
-    if kernel == "sgemm" and text(row, "engine") == "gem5":
+    if kernel == "sgemm" and text(row, "engine") in _ROCBLAS:
         raise NotModelled("rocBLAS's kernels are not those of the preview", key="kernel", value=kernel)
     config = _config(row, kernel)
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
@@ -163,7 +167,6 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
 
 
 POINT = ("engine", "workload", "point", "status")
-ENGINES = ("gem5", "gem5-kernels")
 """Engines whose kernels are measured."""
 
 
@@ -191,7 +194,7 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         ConfigError: the table has no completed run of gem5, or none of its runs is there.
     """
-    chosen = frame[frame["engine"].isin(ENGINES) & (frame["status"] == COMPLETED)]
+    chosen = frame[frame["engine"].isin(SIMULATING) & (frame["status"] == COMPLETED)]
     if chosen.empty:
         raise ConfigError(
             "the table has no completed run of gem5",

@@ -5,7 +5,7 @@ channel into LDS (zeros outside the image), then writes the columns of its outpu
 
 gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``: it takes the
 instruction's second word for the first operand. The compiler uses them for some divisions of the workgroup's
-number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images wider than 32 outputs run with
+number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images, wider than 32 outputs, run with
 wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5 does, since the
 preview predicts gem5.
 
@@ -207,7 +207,7 @@ def _channel(
 ) -> tuple[_Sum, tuple[int, ...]]:
     """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    h, w, _, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
+    h, w, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_w"))
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     wide, high = _tile_size(facts)
