@@ -36,7 +36,7 @@ PROJECT = (
 LARGEST = 64 << 20
 """Bytes above which a file of a run is left out unless its record names it."""
 
-_NOT_OURS = {"__pycache__", ".snakemake", "node_modules"}
+_NOT_OURS = {"__pycache__", paths.SNAKEMAKE, "node_modules"}
 _NOT_OF_A_RUN = {"home", "fs", ".lock", "progress.json"}
 
 README = """\
@@ -101,7 +101,7 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     given = supplied(load_site(root), loaded, root)
     if given:
         files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
-    results = f"results/{under}" if under else " ".join(path for path in wanted) + " results/figures"
+    results = f"{paths.RESULTS}/{under}" if under else " ".join([*wanted, f"{paths.RESULTS}/figures"])
     text = README.format(name=sweep.name, version=_version(), results=results, report=report)
     files["ARCHIVE.md"] = text.encode()
     return files
