@@ -213,13 +213,13 @@ def lacking(entries: Iterable[Entry], rows: Iterable[Row], gfx: str) -> tuple[Ro
     return tuple(row for row in rows if key(row, gfx) not in present)
 
 
-def db_name(gfx: str, num_cus: int) -> str:
+def db_name(gfx: str, compute_units: int) -> str:
     """File name of the user's database.
 
     Up to 64 compute units it is ``gfx801_4.ukdb``; above, MIOpen writes the number in hexadecimal and leaves
     the underscore out: 80 compute units of gfx801 are ``gfx80150.ukdb``.
     """
-    number = f"_{num_cus}" if num_cus <= 64 else f"{num_cus:x}"
+    number = f"_{compute_units}" if compute_units <= 64 else f"{compute_units:x}"
     return f"{gpu(gfx).miopen_name}{number}.ukdb"
 
 
@@ -244,6 +244,6 @@ class DatabaseLocation:
         below = self.cache_directory.removeprefix("{home}").strip("/")
         return PurePosixPath(base) / below / self.version_directory
 
-    def file(self, home: str | None, gfx: str, num_cus: int) -> PurePosixPath:
+    def file(self, home: str | None, gfx: str, compute_units: int) -> PurePosixPath:
         """The database that MIOpen opens first."""
-        return self.directory(home) / db_name(gfx, num_cus)
+        return self.directory(home) / db_name(gfx, compute_units)

@@ -132,7 +132,7 @@ class Machine:
     tcc_latency: int
     to_directory: int
     directories: int
-    cus_per_sqc: int
+    compute_units_per_sqc: int
     l1_tlb_entries: int
     l1_tlb_cycles: int
     l2_tlb_cycles: int
@@ -166,11 +166,11 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
     def number(key: str) -> int:
         return _number(options[key], key)
 
-    cus, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
+    compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    tcc = 128 * 1024 * cus if scalor else _bytes(options["tcc-size"], "tcc-size")
+    tcc = 128 * 1024 * compute_units if scalor else _bytes(options["tcc-size"], "tcc-size")
     return Machine(
-        compute_units=cus,
+        compute_units=compute_units,
         simds=number("simds-per-cu"),
         slots_per_simd=number("wfs-per-simd"),
         issue_period=number("issue-period"),
@@ -192,11 +192,11 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         tcp_bytes=_bytes(options["tcp-size"], "tcp-size"),
         l3_bytes=_bytes(options["l3_size"], "l3_size"),
         cpu_l2_bytes=_bytes(options["l2_size"], "l2_size"),
-        link_bytes=16.0 * cus * scalor if scalor else 8.0,
+        link_bytes=16.0 * compute_units * scalor if scalor else 8.0,
         tcc_latency=number("TCC_latency"),
         to_directory=number("gpu-to-dir-latency"),
         directories=number("num-dirs"),
-        cus_per_sqc=number("cu-per-sqc"),
+        compute_units_per_sqc=number("cu-per-sqc"),
         l1_tlb_entries=number("L1TLBentries"),
         l1_tlb_cycles=number("L1AccessLatency"),
         l2_tlb_cycles=number("L2AccessLatency"),

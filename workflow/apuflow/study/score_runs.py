@@ -104,8 +104,8 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=16384)
-def _of_layer(config: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
-    return launches(parse(config), direction, cus)
+def _of_layer(config: str, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    return launches(parse(config), direction, compute_units)
 
 
 def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
@@ -148,11 +148,11 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
     config = _config(row, kernel)
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
     group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))
-    cus, number = _int(row, "num_compute_units", 4), text(row, "launch")
+    compute_units, number = _int(row, "num_compute_units", 4), text(row, "launch")
     found: list[Launch] = []
     try:
         for direction in _directions(row):
-            layer = _of_layer(config, direction, cus)
+            layer = _of_layer(config, direction, compute_units)
             chosen = layer[_int(row, "launch") :][:1] if number else layer
             found += [launch for launch in chosen if launch.kernel == kernel]
     except ApuflowError as error:
