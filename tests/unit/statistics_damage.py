@@ -19,10 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from apuflow.provenance import Status
+from run_records import run_record
 
 from analysis.counters.terms import relied_on
 from analysis.tables import tables
+from apuflow.core.record import Status
 from apuflow.engines.simulated import required_rows
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 
@@ -170,6 +171,15 @@ def _verdict(kind: str, file: Path, whole: bytes, text: bytes, directory: Path) 
     return Verdict(kind, file.name, what, f"{sorted(different)} {row['flags']}")
 
 
+V23_0 = {
+    "barrier_slots": 4,
+    "keeps_cache_statistics": True,
+    "never_counted": [],
+    "gem5_version": "23.0.1.0",
+}
+"""Facts of the release that the files were recorded with (configs/gem5/v23.0.yaml)."""
+
+
 @cache
 def _undamaged(file: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
@@ -180,15 +190,8 @@ def table_row(directory: Path, text: bytes) -> dict[str, Any]:
     """The row of a completed run with these statistics, unknown numbers as text so that they compare."""
     directory.mkdir(exist_ok=True)
     (directory / "stats.txt").write_bytes(text)
-    run = {
-        "engine": "gem5-kernels",
-        "workload": "w",
-        "direction": "forward",
-        "point": "p",
-        "release": "v23.0",
-    }
-    rest = {"status": "completed", "options": {}, "axes": {}, "statistics": "stats.txt"}
-    (directory / "run.json").write_text(json.dumps({**run, **rest}))
+    run = run_record(workload="w", point="p", release="v23.0", release_facts=V23_0, options={}, axes={})
+    (directory / "run.json").write_text(json.dumps(run))
     [row] = tables.build([directory]).to_dict("records")
     shutil.rmtree(directory)
     return {name: repr(value) for name, value in row.items()}

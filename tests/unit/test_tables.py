@@ -15,7 +15,7 @@ import pytest
 from run_records import batch_record, run_record
 
 from analysis.counters.table import NAMES
-from analysis.metrics.compute import compute
+from analysis.metrics import compute
 from analysis.tables import tables
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
