@@ -85,13 +85,15 @@ def gem5_seconds(table: Path) -> list[float]:
 def measure(title: str, many: int, repeat: int, table: Path) -> None:
     """One shape in this process, whose caches are empty."""
     from apuflow import preview
+    from apuflow.configure import option_rules
 
+    defaults = option_rules.defaults(preview.RELEASE)
     found = points(SHAPES[title], many)
-    preview.run(found[:1])
+    preview.run(found[:1], defaults)
     seconds = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
-        preview.run(found)
+        preview.run(found, defaults)
         seconds.append(time.perf_counter() - start)
     real = gem5_seconds(table)
     first, later = seconds[0], min(seconds[1:])

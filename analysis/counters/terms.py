@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from analysis.counters.table import COUNTERS
+from analysis.counters.table import ARRAYS, COUNTERS, LAUNCHED, VALU_CYCLES
 from apuflow.core.errors import AnalysisError
 
 NAN = math.nan
@@ -21,22 +21,6 @@ _AGAIN = "make the run again, or read another copy of the file"
 UNIT = "CUs*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
 _MEAN = re.compile(r"samples\*mean\((.*)\)")
-
-ARRAYS: dict[str, str] = {
-    "ruby.tcp_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.tcc_cntrl": ".L2cache.m_demand_accesses",
-    "ruby.sqc_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.scalar_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.dir_cntrl": ".L3CacheMemory.m_demand_accesses",
-    "l1_tlb": ".localNumTLBAccesses",
-    "l3_tlb": ".localNumTLBAccesses",
-    "l1_coalescer": ".coalescedAccesses",
-    "mem_ctrls": ".dram.peakBW",
-}
-"""Arrays of objects, and a statistic that every element prints even when it is zero."""
-
-CHECKED: tuple[str, ...] = ("instCyclesVALU",)
-"""Rows of a compute unit that only identities need."""
 
 Lookup = Callable[[str], float | None]
 
@@ -89,7 +73,7 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
 @cache
 def unit_rows() -> tuple[str, ...]:
     """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
-    wanted: dict[str, None] = dict.fromkeys(CHECKED)
+    wanted: dict[str, None] = {VALU_CYCLES: None}
     for counter in COUNTERS:
         for terms in parse(counter.stats) if counter.stats else ():
             for term in terms:
@@ -146,7 +130,7 @@ def _term(term: Term, dump: Snapshot) -> float | None:
     pattern = term.pattern
     if pattern.startswith(UNIT):
         return _sum_units(pattern[len(UNIT) :], dump)
-    if pattern.endswith(".dispatcher.numKernelLaunched"):
+    if pattern.endswith(LAUNCHED):
         return None if dump.launched is None else _counted(pattern, dump.launched)
     if pattern.startswith("."):
         return _plain(dump.shader + pattern, dump.row)

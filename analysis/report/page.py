@@ -18,7 +18,6 @@ from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
     SweepDescription,
-    duration,
     href,
     load_figures,
     load_runs,
@@ -27,6 +26,7 @@ from analysis.report.describe import (
 from analysis.tables.tables import columns
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
+from apuflow.core.units import format_duration
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SCRIPTS = ("format.js", "table.js", "chart.js", "page.js")
@@ -97,7 +97,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["duration"] = duration
+    environment.filters["duration"] = format_duration
     environment.filters["axis"] = lambda name: label(str(name).replace("-", "_"))
     return environment
 

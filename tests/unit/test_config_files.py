@@ -291,6 +291,7 @@ WRONG = {
     "short commit": ("gem5/v22.1", "commit: 5fa484e2e0", "commit: 5fa4", "40 hex digits"),
     "unknown build": ("gem5/v22.1", "GCN3_X86: [", "GCN3: [", "GCN3_X86"),
     "unknown gfx": ("gem5/v22.1", "[gfx801,", "[gfx80,", "gfx801"),
+    "GPU at another build": ("gem5/v22.1", "[gfx801, gfx803]", "[gfx801, gfx902]", "list it at VEGA_X86"),
     "counter of another name": ("gem5/v22.1", "never_counted: []", "never_counted: [sqc_hit]", "sqc_hits"),
     "unknown defect": ("gem5/v22.1", "GCN3_X86: [narrow_results,", "GCN3_X86: [narow,", "narrow_results"),
     "version as a number": ("gem5/v22.1", "gem5_version: 22.1.0.0", "gem5_version: 22.1", "text"),

@@ -20,6 +20,7 @@ from apuflow.containers.docker_connection import candidate_urls
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import is_leftover
 from apuflow.core.proc import boot_id, process_tree, start_time
+from apuflow.prepare.images import ImageRecord, resolve_image
 
 Run = Callable[..., Exit]
 
@@ -221,6 +222,24 @@ def test_apptainer_runs_through_its_tool(job: Callable[..., Job], tmp_path: Path
     assert (tmp_path / "log").read_text() == f"{tmp_path / 'home'}\n"
     hang = job("sleep", "60", image="x.sif", limits=Limits(wall_seconds=0.3, grace_seconds=1))
     assert engine.run(hang).stopped == "wall"
+
+
+def test_an_apptainer_image_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    tool, images, log = tmp_path / "apptainer", tmp_path / "images", tmp_path / "pull.log"
+    engine = ApptainerEngine(str(tool))
+
+    def pull() -> ImageRecord:
+        return resolve_image(engine, "pull", name="ghcr.io/gem5/gcn-gpu:v22", directory=images, log=log)
+
+    tool.write_text('#!/bin/sh\nprintf half > "$3"\necho no network\nexit 1\n')
+    tool.chmod(0o755)
+    with pytest.raises(EngineError, match="cannot pull docker://"):
+        pull()
+    assert list(images.iterdir()) == [] and "no network" in log.read_text()
+    tool.write_text('#!/bin/sh\nprintf image > "$3"\n')
+    image = images / "ghcr.io_gem5_gcn-gpu_v22.sif"
+    assert pull().reference == str(image)
+    assert list(images.iterdir()) == [image] and image.read_text() == "image"
 
 
 def test_an_absent_apptainer_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -79,7 +79,9 @@ def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> Non
 
 def test_a_source_that_does_not_answer_is_missing(release: Release, tmp_path: Path) -> None:
     mirrors = Mirrors(gem5=f"file://{tmp_path}/nowhere", gem5_resources=str(tmp_path))
-    checks = {check.name: check for check in examine(Site(container="host", mirrors=mirrors), release, tmp_path)}
+    checks = {
+        check.name: check for check in examine(Site(container="host", mirrors=mirrors), release, tmp_path)
+    }
     assert checks["gem5 sources"].state is State.MISSING
     assert "mirrors" in str(checks["gem5 sources"].fix)
     assert checks["DNNMark sources"].state is State.OK

@@ -85,7 +85,7 @@ def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
 
 def test_unknown_gpu(tmp_path: Path) -> None:
     found = _launches(LAYERS["softmax"], "fwd")
-    with pytest.raises(ConfigError, match="does not know this GPU"):
+    with pytest.raises(ConfigError, match="not a GPU that gem5 models"):
         kernel_run(found, gfx="gfx90a", options=OPTIONS, launcher=tmp_path, objects={})
 
 

@@ -14,6 +14,7 @@ from sweep_texts import HEAD, expand
 from analysis.tables import tables
 from analysis.tables.kernels import kernel_table
 from apuflow import preview
+from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.engines.simulated import gem5_of, point_facts
@@ -48,7 +49,13 @@ def by_release(root: Path, head: str, *names: str, layer: str = "n: 400") -> dic
 
 
 def cycles(points: dict[str, Point]) -> dict[str, float]:
-    return dict(zip(points, preview.run(list(points.values()))["gpu_cycles"], strict=True))
+    return dict(
+        zip(
+            points,
+            preview.run(list(points.values()), option_rules.defaults("v23.0"))["gpu_cycles"],
+            strict=True,
+        )
+    )
 
 
 def test_the_preview_of_a_copied_release_is_that_of_the_original(forked: Path) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from apuflow import preview
 from apuflow.cli import build_app
+from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
@@ -76,7 +77,7 @@ def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
     found = expand(root, HEAD + "axes: {num-compute-units: [1, 2]}\n")
     counters = root / paths.preview_counters("t", "softmax_fwd")
     counters.parent.mkdir(parents=True)
-    preview.run(found).to_parquet(counters)
+    preview.run(found, option_rules.defaults("v23.0")).to_parquet(counters)
     expand(root, HEAD + "axes: {num-compute-units: [1, 2, 4]}\n")
     (planned,) = plan.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "completed", ""]

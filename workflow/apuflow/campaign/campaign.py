@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
@@ -40,11 +39,6 @@ def message_and_exit() -> Iterator[None]:
         print(f"apuflow: {error}", file=sys.stderr)
         raise SystemExit(2) from None
 
-
-_TARGET = re.compile(
-    r"results/(?P<under>(?!figures/)[^/]+/)?"
-    r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
-)
 
 _PARTLY = ("--until", "-U", "--omit-from", "-O", "--batch")
 
@@ -208,13 +202,13 @@ class Campaign:
                 their files.
         """
         for argument in arguments:
-            match = _TARGET.fullmatch(argument)
-            if match is None:
+            named = paths.target(argument)
+            if named is None:
                 continue
-            sweep = self.sweep(match["under"] or "")
-            if match["figure"]:
-                self.check_figure(match["figure"])
-            for workload in [match["workload"]] if match["workload"] else self.workloads(sweep):
+            sweep = self.sweep(named["under"])
+            if "figure" in named:
+                self.check_figure(named["figure"])
+            for workload in [named["workload"]] if "workload" in named else self.workloads(sweep):
                 self.points(sweep.name, workload)
 
     def check_made(self, arguments: Iterable[str]) -> None:
@@ -230,7 +224,7 @@ class Campaign:
         if any(argument.startswith(_PARTLY) for argument in arguments):
             return
         for argument in arguments:
-            if _TARGET.fullmatch(argument) and not (self.root / argument).exists():
+            if paths.target(argument) and not (self.root / argument).exists():
                 raise EngineError(
                     "the workflow ended without this result",
                     file=argument,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from apuflow.core.gpus import gpu
 from apuflow.dnnmark.key import Key, flag, keys_of, real, text, whole, window
 from apuflow.dnnmark.kind import Direction, Kind, Parameters, Trap
 from apuflow.dnnmark.shape import FLOAT_BYTES, Plane, Shape, started_windows, whole_windows
@@ -95,10 +96,10 @@ class Convolution(Kind):
                 "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
                 "make the image, the kernel or the number of channels smaller",
             )
-        if gfx == "gfx803" and self._winograd_sized(bottom):
+        if gfx is not None and gpu(gfx).winograd_workspace and self._winograd_sized(bottom):
             yield (
                 "warning",
-                "on gfx803 MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
+                f"on {gfx} MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
                 "that may be too small for it (convolution.cpp, IsWinograd3x3SupportedAndFast)",
                 "use gfx801, another kernel size, or fewer than 16 channels",
             )

@@ -61,8 +61,9 @@ def from_preview(points: Sequence[Point]) -> list[float]:
         NotModelled: the preview does not know a kernel or an option of theirs.
     """
     from apuflow import preview
+    from apuflow.configure import option_rules
 
-    frame = preview.run(points)
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE))
     seconds = (
         SETUP_SECONDS
         + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy()
@@ -73,9 +74,8 @@ def from_preview(points: Sequence[Point]) -> list[float]:
 
 def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | None:
     """Median of the completed runs of this workload that are already there; None without any."""
-    directory = (root / paths.run_dir(engine, workload, "any")).parent
     seconds = []
-    for record in directory.glob("*/run.json"):
+    for record in root.glob(paths.run_record(engine, workload, "*")):
         with contextlib.suppress(AnalysisError):
             run = read_run(record)
             if run.status is Status.COMPLETED:

@@ -17,6 +17,7 @@ from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload, Workload
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
@@ -37,9 +38,6 @@ END_MARKER = "DNNMark suites: Tear down..."
 CONFIG = "workload.dnnmark"
 DATA = "mmap.bin"
 HOME = "home"
-
-VEGA_UNITS = 64
-"""Compute units in the topology that ``createVegaTopology`` writes (simd_count 256), v21.1 to v24.0."""
 
 
 class Gem5(SimulatingEngine):
@@ -65,16 +63,17 @@ class Gem5(SimulatingEngine):
         }
 
     def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
-        """ROCm is told the machine's number of compute units (hsaTopology.py), but not on gfx900."""
-        units = options["num-compute-units"]
-        if options["gfx-version"] != "gfx900" or units == VEGA_UNITS:
+        """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
+        units, gfx = options["num-compute-units"], str(options["gfx-version"])
+        told = gpu(gfx).told_compute_units
+        if told in (None, units):
             return None
         return ConfigError(
-            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs, whatever num-compute-units says: MIOpen "
+            f"gem5 tells ROCm that a {gfx} has {told} CUs, whatever num-compute-units says: MIOpen "
             "would launch for another machine",
             key="num-compute-units",
             value=units,
-            remedy=f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
+            remedy=f"{told}, or an APU (gfx902), or the gem5-kernels engine",
         )
 
     def use(self, workload: Workload) -> Use:

@@ -14,6 +14,7 @@ from apuflow.configure.workloads import Workload
 from apuflow.core import paths
 from apuflow.core.engines import KERNELS_VERSION, EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
@@ -33,9 +34,6 @@ from apuflow.prepare.tools import Toolset, data_file
 from apuflow.run.command import Guest, OptionValue, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
-
-DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
-"""GPUs that the launcher knows how to start; gfx803 and gfx900 with ``dgpu``."""
 
 DATA = "data.bin"
 
@@ -103,12 +101,9 @@ def kernel_run(
         release_dumps: it writes statistics after every kernel.
 
     Raises:
-        ConfigError: a GPU that the launcher does not know, or a data file smaller than an input.
+        ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
     """
-    if gfx not in DEVICES:
-        raise ConfigError(
-            "the launcher does not know this GPU", key="gfx-version", value=gfx, remedy=", ".join(DEVICES)
-        )
+    gpu(gfx)
     names = {row: f"kernel{number}.o" for number, row in enumerate(objects)}
     run = guest_run(
         found,

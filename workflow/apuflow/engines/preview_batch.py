@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.tables.columns import MACHINE
 from apuflow import preview
+from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write
@@ -34,7 +35,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
     if not points:
         raise ConfigError("the sweep leaves no preview point", remedy="exclude fewer combinations")
     first, started = points[0], now()
-    frame = preview.run(points).drop(columns="point", errors="ignore")
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
     axes = list(first.axes)
     given = pd.DataFrame(
         {

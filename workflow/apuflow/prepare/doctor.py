@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from pathlib import Path
 from apuflow.configure import Release, Site
 from apuflow.containers import container_engine
 from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.git import git
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
 from apuflow.prepare.sources import use_checkout
@@ -186,9 +186,9 @@ def _source(
         fix = None if found else "correct the path in configs/site.yaml"
         yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
         return
-    git = _program("git", (Use.DNNMARK, Use.KERNELS), "apt install git")
-    yield git
-    if git.state is not State.OK:
+    program = _program("git", (Use.DNNMARK, Use.KERNELS), "apt install git")
+    yield program
+    if program.state is not State.OK:
         return
     if Path(address).is_dir() or not network:
         yield Check(name, State.OK, f"from {address}", uses)
@@ -206,20 +206,11 @@ def _source(
 
 
 def _unreachable(address: str) -> str | None:
-    command = ["git", "ls-remote", "--exit-code", "--", address, "HEAD"]
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=_NETWORK_SECONDS, env=environment, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return (
-            f"no answer in {_NETWORK_SECONDS:g} s"
-            if isinstance(error, subprocess.TimeoutExpired)
-            else str(error)
-        )
-    lines = result.stderr.strip().splitlines() or [f"status {result.returncode}"]
-    return None if result.returncode == 0 else lines[-1]
+        git(Path(), "ls-remote", "--exit-code", "--", address, "HEAD", timeout=_NETWORK_SECONDS)
+    except EngineError as error:
+        return error.message
+    return None
 
 
 def _program(name: str, uses: tuple[Use, ...], fix: str) -> Check:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.workloads import Workload
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
+from apuflow.core.git import changes_of, commit_of
 
 
 @functools.cache
@@ -27,9 +27,8 @@ def checkout_commit(directory: Path) -> str:
         ConfigError: it is no git checkout.
     """
     try:
-        commit = _git(directory, "rev-parse", "HEAD").decode().strip()
-        changes = _git(directory, "diff", "HEAD", "--binary")
-    except (OSError, subprocess.CalledProcessError) as error:
+        commit, changes = commit_of(directory), changes_of(directory)
+    except EngineError as error:
         raise ConfigError(
             "not a git checkout",
             file="configs/site.yaml",
@@ -37,11 +36,6 @@ def checkout_commit(directory: Path) -> str:
             remedy="name the directory of a clone, and install git",
         ) from error
     return f"{commit}+{hashlib.sha256(changes).hexdigest()[:12]}" if changes else commit
-
-
-def _git(directory: Path, *arguments: str) -> bytes:
-    command = ["git", "-C", str(directory), "-c", "core.hooksPath=/dev/null", *arguments]
-    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:

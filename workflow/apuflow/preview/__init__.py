@@ -5,4 +5,7 @@ from apuflow.preview.evaluate import kernels_frame, run
 
 VERSION = PREVIEW_VERSION
 
-__all__ = ["VERSION", "kernels_frame", "run"]
+RELEASE = "v23.0"
+"""The gem5 release that the model was made after."""
+
+__all__ = ["RELEASE", "VERSION", "kernels_frame", "run"]

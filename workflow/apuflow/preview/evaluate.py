@@ -59,7 +59,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def collect(points: Sequence[PointLike]) -> Batch:
+def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch:
     """Launches and machines of the points.
 
     Raises:
@@ -80,7 +80,7 @@ def collect(points: Sequence[PointLike]) -> Batch:
         slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
-            seen = options_seen[id(options), slots] = options, machine(options, barrier_slots=slots)
+            seen = options_seen[id(options), slots] = options, machine(options, defaults, barrier_slots=slots)
         built = seen[1]
         for launch in point.launches(built.compute_units):
             key = (id(launch), id(built))
@@ -104,11 +104,11 @@ def collect(points: Sequence[PointLike]) -> Batch:
     )
 
 
-def kernels_frame(points: Sequence[PointLike]) -> pd.DataFrame:
+def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
     """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
-    bound."""
+    bound; arguments and errors as of ``run``."""
     with _without_collection():
-        batch = collect(points)
+        batch = collect(points, defaults)
         frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)
     chosen = [batch.launches[k] for k in batch.pair]
     head = pd.DataFrame(
@@ -143,12 +143,14 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-def run(points: Sequence[PointLike]) -> pd.DataFrame:
+def run(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:
         points: objects with id, launches, options (resolved ``apu_se.py`` options) and
             release_facts.
+        defaults: options of the release that the model was made after (``preview.RELEASE``), for what a
+            point's own release has no option for.
 
     Returns:
         one row per point: point, counters, bound (of the launches that take the most time), launches.
@@ -157,7 +159,7 @@ def run(points: Sequence[PointLike]) -> pd.DataFrame:
         NotModelled: by name, what the model does not have.
     """
     with _without_collection():
-        batch = collect(points)
+        batch = collect(points, defaults)
         each = _modelled(batch)
     numbers = [column for column in each.columns if column != "bound"]
     size = len(batch.points)

@@ -133,7 +133,7 @@ def lockstep_walks(profile: Profile, machine: Machine, used: float) -> float:
     """
     if not profile.streams or profile.streams[0].sharing >= 1.5:
         return 0.0
-    return -(-min(machine.cus_per_sqc, used) // PROBES) - 1.0
+    return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
 
 
 def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:

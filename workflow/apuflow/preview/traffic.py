@@ -168,7 +168,11 @@ def in_step(stream: Stream, profile: Profile, machine: Machine, resident: int) -
     request of theirs, none is blocked, and all pages that are wanted are walked at once.
     """
     alone = resident * profile.waves_per_group == 1
-    return alone and stream.sharing <= machine.cus_per_sqc and machine.cus_per_sqc % stream.sharing == 0
+    return (
+        alone
+        and stream.sharing <= machine.compute_units_per_sqc
+        and machine.compute_units_per_sqc % stream.sharing == 0
+    )
 
 
 def _share(capacity: float, need: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from apuflow.core import paths
 from apuflow.core.engines import SIMULATING
 from apuflow.core.errors import AnalysisError
 from apuflow.core.owner import Owner
@@ -51,7 +52,7 @@ class Run:
 def runs(project: Path) -> Iterator[Run]:
     """Every run below ``runs/``, sorted by engine, workload and point."""
     for engine in SIMULATING:
-        for directory in sorted((project / "runs" / engine).glob("*/*")):
+        for directory in sorted(project.glob(paths.run_dir(engine, "*", "*"))):
             if directory.is_dir():
                 run = _run(engine, directory)
                 if run is not None:

@@ -11,7 +11,7 @@ from analysis.tables.columns import axis_column
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, judgement
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure import Sweep
+from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES
@@ -36,9 +36,9 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     axes: dict[str, None] = {}
     modelled = [point for point in points if not ENGINES[point.engine].simulates]
     if modelled:
-        from apuflow.preview import kernels_frame
+        from apuflow import preview
 
-        launches = kernels_frame(modelled)
+        launches = preview.kernels_frame(modelled, option_rules.defaults(preview.RELEASE))
         by_id = {point.id: point for point in modelled}
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):

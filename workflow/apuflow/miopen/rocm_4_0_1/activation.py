@@ -23,7 +23,7 @@ def arguments(elements: int, mode: str) -> str:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a work-item per read unit."""
     mode = layer.params.activation_mode if isinstance(layer.params, Activation) else "bypass"

@@ -31,7 +31,7 @@ UNIT = Plane(1, 1)
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """Forward; or backward weights, then backward data unless ``propagation=false``.
 

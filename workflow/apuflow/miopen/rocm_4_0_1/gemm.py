@@ -64,7 +64,7 @@ def gemm_launch(
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """Fully connected: one product forward; weights' and input's gradients backward."""
     params = layer.params

@@ -79,7 +79,7 @@ def _grid(width: int, height: int, planes: int, tile: Tile) -> Extent:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a workgroup per tile of outputs (forward) or inputs (backward) of each plane.
 

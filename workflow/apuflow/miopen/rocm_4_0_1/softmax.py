@@ -42,7 +42,7 @@ def arguments(channels: int, forward: bool) -> str:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a workgroup per vector, or per ``NUM_BATCH`` vectors when they are short."""
     n, c, h, w = layer.input
