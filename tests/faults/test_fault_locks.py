@@ -126,9 +126,9 @@ def test_workflows_that_start_together_never_take_each_others_lock(locked: Path)
     """Each registers, then locks; a lock that is there when all have started is a living one's."""
     entry(locked, "1-1", DEAD)
     code = (
-        "import sys, time; from pathlib import Path; from apuflow import stale_locks\n"
+        "import sys, time; from pathlib import Path; from apuflow.campaign import repairs\n"
         "root, me = Path(sys.argv[1]), sys.argv[2]\n"
-        "stale_locks.register(root); lock = root / f'.snakemake/locks/1{me}.output.lock'\n"
+        "repairs.register(root); lock = root / f'.snakemake/locks/1{me}.output.lock'\n"
         "lock.write_text(me); time.sleep(3); assert lock.exists(), me"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, locked, str(each)]) for each in range(6)]

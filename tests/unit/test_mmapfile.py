@@ -67,11 +67,11 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
         "import resource, signal, errno, sys\n"
         "from pathlib import Path\n"
-        "from apuflow import mmapfile\n"
+        "from apuflow.prepare import data_file\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
         "errno.ENOSPC = errno.EFBIG\n"
-        "try:\n    mmapfile.write_mmap(Path(sys.argv[1]), 8 << 20)\n"
+        "try:\n    data_file.write_mmap(Path(sys.argv[1]), 8 << 20)\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     shown = subprocess.run(

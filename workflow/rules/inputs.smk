@@ -4,7 +4,7 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        ageless(orders.object_sources),
+        ageless(session.inputs.object_sources),
     output:
         paths.kernel_object(),
     log:
@@ -16,7 +16,7 @@ rule kernel_object:
         mem_mb=500,
         runtime=10,
     params:
-        order=orders.object_order,
+        order=session.inputs.object_order,
     message:
         "kernel {wildcards.object} for {wildcards.gfx}"
     script:
@@ -26,7 +26,7 @@ rule kernel_object:
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        ageless(orders.database_objects),
+        ageless(session.inputs.database_objects),
     output:
         paths.kernel_database(),
     log:
@@ -38,7 +38,7 @@ rule kernel_database:
         mem_mb=500,
         runtime=10,
     params:
-        plan=orders.database_order,
+        plan=session.inputs.database_order,
     message:
         "kernel database {output}"
     script:

@@ -8,8 +8,8 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        records=lambda wildcards: orders.table_records(wildcards, checkpoints),
-        configuration=campaign.table_configuration,
+        records=lambda wildcards: session.inputs.table_records(wildcards, checkpoints),
+        configuration=session.campaign.table_configuration,
     output:
         csv=paths.table(),
         parquet=paths.table(extension="parquet"),
@@ -31,7 +31,7 @@ rule table:
 rule figure:
     """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
     input:
-        tables=campaign.sweep_tables,
+        tables=session.campaign.sweep_tables,
     output:
         svg=report(
             paths.figure(),
@@ -58,9 +58,9 @@ rule figure:
 rule report:
     """One self-contained page per sweep: what was asked, what ran, tables, figures, definitions."""
     input:
-        tables=campaign.sweep_tables,
-        figures=campaign.sweep_figures,
-        configuration=campaign.sweep_configuration,
+        tables=session.campaign.sweep_tables,
+        figures=session.campaign.sweep_figures,
+        configuration=session.campaign.sweep_configuration,
     output:
         report(
             paths.report(),

@@ -6,7 +6,7 @@ says what was asked for; so the age of a record means nothing.
 rule source:
     """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
     input:
-        orders.source_checked,
+        session.inputs.source_checked,
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
@@ -28,7 +28,7 @@ checkpoint image:
     gem5 point's identity, so the points are known only after it.
     """
     input:
-        ageless(orders.image_sources),
+        ageless(session.inputs.image_sources),
     output:
         paths.tool_record(tool="image"),
     log:
@@ -48,7 +48,7 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        ageless(orders.gem5_sources),
+        ageless(session.inputs.gem5_sources),
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
@@ -68,7 +68,7 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site brings along, recorded as it is."""
     input:
-        ageless(orders.gem5_sources),
+        ageless(session.inputs.gem5_sources),
     output:
         paths.tool_record(tool="gem5"),
     log:
@@ -88,7 +88,7 @@ rule own_gem5:
 rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
-        ageless(orders.dnnmark_sources),
+        ageless(session.inputs.dnnmark_sources),
     output:
         paths.tool_record(tool="dnnmark"),
     log:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,27 +24,9 @@ from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.identity import recorded_digest
 from apuflow.configure.points import Point, point_at, points
 from apuflow.core import paths
-from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.errors import ApuflowError, ConfigError
 
 Wildcards = Mapping[str, str]
-
-
-@contextlib.contextmanager
-def message_and_exit() -> Iterator[None]:
-    """End the process with our error's message and status 2, where Snakemake would print our stack."""
-    try:
-        yield
-    except ApuflowError as error:
-        print(f"apuflow: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-_TARGET = re.compile(
-    r"results/(?P<under>(?!figures/)[^/]+/)?"
-    r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
-)
-
-_PARTLY = ("--until", "-U", "--omit-from", "-O", "--batch")
 
 
 class Campaign:
@@ -192,46 +172,6 @@ class Campaign:
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made anew",
             )
-
-    def check_targets(self, arguments: Iterable[str]) -> None:
-        """Refuse a ``results/`` target that no sweep has, before anything is planned.
-
-        Args:
-            arguments: the command line; what is no such target is passed over.
-
-        Raises:
-            ConfigError: unknown sweep, workload or figure (the known ones are listed), or a mistake in
-                their files.
-        """
-        for argument in arguments:
-            match = _TARGET.fullmatch(argument)
-            if match is None:
-                continue
-            sweep = self.sweep(match["under"] or "")
-            if match["figure"]:
-                self.check_figure(match["figure"])
-            for workload in [match["workload"]] if match["workload"] else self.workloads(sweep):
-                self.points(sweep.name, workload)
-
-    def check_made(self, arguments: Iterable[str]) -> None:
-        """At the end: what was named is there, whatever the workflow engine says.
-
-        Args:
-            arguments: the command line; nothing is checked of one that asks for a part of the work.
-
-        Raises:
-            EngineError: a ``results/`` target is missing.
-        """
-        arguments = list(arguments)
-        if any(argument.startswith(_PARTLY) for argument in arguments):
-            return
-        for argument in arguments:
-            if _TARGET.fullmatch(argument) and not (self.root / argument).exists():
-                raise EngineError(
-                    "the workflow ended without this result",
-                    file=argument,
-                    remedy="start it again; should it happen once more, .snakemake/log has what it did",
-                )
 
     def check_figure(self, name: str) -> None:
         from analysis.figures import FIGURES

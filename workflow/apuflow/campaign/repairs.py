@@ -1,13 +1,13 @@
-"""Files from the future, after a clock that jumped back: Snakemake would call every job after them failed.
+"""Repairs of what a killed workflow or a wrong clock left: Snakemake's lock, its marks, and files' times.
 
-Snakemake's lock after a SIGKILL or a power cut: removed when whoever held it is provably gone.
+Times: after a clock that jumped back, files are from the future, and Snakemake would call every job after
+them failed.
 
-The lock names files, not processes, so it outlives its workflow and a plain rerun would be refused. Every
-workflow therefore registers beside it; the next one removes the lock only when each registered workflow is
-certainly dead and none of its jobs runs any more. Whatever is less certain (another host, a cluster's jobs,
-a file system without locks) stays, with Snakemake's own message that names ``--unlock``.
-
-Keeps Snakemake's scheduler idle while local runs go on.
+Lock: it names files, not processes, so it outlives a workflow that a SIGKILL or a power cut ended, and a plain
+rerun would be refused. Every workflow therefore registers beside it; the next one removes the lock only when
+each registered workflow is certainly dead and none of its jobs runs any more. Whatever is less certain
+(another host, a cluster's jobs, a file system without locks) stays, with Snakemake's own message that names
+``--unlock``.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from apuflow.core import proc
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 
+STATE = ".snakemake"
+"""Snakemake's own directory in a project."""
+
 TOLERANCE_SECONDS = 60.0
 """Clocks of a file server may differ by this much; that is Snakemake's to judge."""
 
+WAIT_SECONDS = 60.0
+"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
+
+_RUN_RECORD = re.compile(r"runs/gem5(-kernels)?/[^/]+/[^/]+/run\.json")
 _KEPT = (
     "configs/**/*",
     "build/toolchain/*/*.json",
@@ -39,8 +45,10 @@ _KEPT = (
     "runs/gem5*/*/*/run.json",
 )
 _MADE_AGAIN = ("results/**/*", "runs/preview/*/*/*")
+_ELSEWHERE = "jobs elsewhere"
 
 
+# times ---------------------------------------------------------------------------------------------------
 def mend_times(root: Path = Path()) -> int:
     """Give files from the future another time; how many there were.
 
@@ -68,12 +76,7 @@ def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
         yield from (path for path in root.glob(pattern) if path.is_file())
 
 
-WAIT_SECONDS = 60.0
-"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
-_RUN_RECORD = re.compile(r"runs/gem5(-kernels)?/[^/]+/[^/]+/run\.json")
-_ELSEWHERE = "jobs elsewhere"
-
-
+# lock ----------------------------------------------------------------------------------------------------
 class Registration:
     """This workflow's entry; removed when the process ends in an orderly way."""
 
@@ -87,6 +90,7 @@ class Registration:
         write_text(self._entry, f"{Owner.current()}\n{_ELSEWHERE}\n")
 
     def end(self) -> None:
+        """Remove the entry; in a process forked off from this one, nothing."""
         if os.getpid() == self._pid:
             with contextlib.suppress(OSError):
                 self._entry.unlink(missing_ok=True)
@@ -101,7 +105,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
     Returns:
         The registration; None where nothing can be written (Snakemake says so itself).
     """
-    state = root / ".snakemake/apuflow"
+    state = root / STATE / "apuflow"
     try:
         me = Owner.current()
         entry = state / "workflows" / f"{me.pid}-{me.started}"
@@ -110,7 +114,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
             if sure and all(_is_dead(path) for path in others):
-                locks = list((root / ".snakemake/locks").glob("*.lock"))
+                locks = list((root / STATE / "locks").glob("*.lock"))
                 if not locks or (others and _without_jobs(root, wait)):
                     for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
                         path.unlink(missing_ok=True)
@@ -125,7 +129,7 @@ def _marks_of_run_records(root: Path) -> Iterator[Path]:
     """Snakemake's marks that a job was cut short, of run records that are there: they appear whole or not at
     all, and Snakemake would delete them to make them again.
     """
-    marks = root / ".snakemake/incomplete"
+    marks = root / STATE / "incomplete"
     for mark in marks.rglob("*"):
         with contextlib.suppress(ValueError):
             name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
@@ -161,19 +165,8 @@ def _without_jobs(root: Path, wait: float) -> bool:
 
 def _jobs(root: Path) -> Iterator[int]:
     """Processes that run a rule's script of this project: Snakemake puts it below ``.snakemake/scripts``."""
-    mark = os.fsencode(f"{root.resolve()}/.snakemake/scripts/")
+    mark = os.fsencode(f"{root.resolve()}/{STATE}/scripts/")
     for pid in proc.pids():
         with contextlib.suppress(OSError):
             if any(mark in word for word in proc.command_line(pid)):
                 yield pid
-
-
-def without_rate_limit(scheduler: Any) -> None:
-    """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
-
-    With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
-    and each job that ends adds one more such chain: after some dozens of jobs one core does nothing but look
-    as long as jobs wait (snakemake 9.27, ``JobScheduler.schedule``). The number of cores limits local jobs
-    anyway; on a cluster, where the limit protects the queue, it stays.
-    """
-    scheduler.job_rate_limiter = None

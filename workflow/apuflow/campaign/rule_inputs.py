@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from apuflow.campaign.campaign import Campaign
@@ -26,7 +25,7 @@ MEMORY_MARGIN = 2
 """A run is ended above this many times its estimated memory: room for a wrong estimate, none for a leak."""
 
 
-class Orders:
+class RuleInputs:
     """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -154,7 +153,7 @@ class Orders:
         return self._databases[path]
 
     def _walk(self) -> None:
-        """Fill the books from every sweep: a job on another machine starts from a file, not from a table."""
+        """Go through every sweep: a job on another machine starts from a file, not from a table."""
         for point in self.campaign.simulated_points():
             self.simulation_inputs({"engine": point.engine, "workload": point.workload, "point": point.id})
 
@@ -183,9 +182,3 @@ def _unasked(path: str) -> ConfigError:
         value=path,
         remedy="name a results/ target; what it needs is made on the way",
     )
-
-
-def books(root: Path = Path()) -> tuple[Campaign, Orders]:
-    """The campaign of a project directory and its orders."""
-    campaign = Campaign(root)
-    return campaign, Orders(campaign)

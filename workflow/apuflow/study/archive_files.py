@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from apuflow.campaign import repairs
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, load_site, load_workload
 from apuflow.configure.combinations import releases
@@ -36,7 +37,7 @@ PROJECT = (
 LARGEST = 64 << 20
 """Bytes above which a file of a run is left out unless its record names it."""
 
-_NOT_OURS = {"__pycache__", ".snakemake", "node_modules"}
+_NOT_OURS = {"__pycache__", repairs.STATE, "node_modules"}
 _NOT_OF_A_RUN = {"home", "fs", ".lock", "progress.json"}
 
 README = """\
