@@ -11,10 +11,6 @@ rule kernel_object:
         paths.log("kernels", "{gfx}", "{object}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     params:
         order=session.inputs.object_order,
     message:
@@ -33,10 +29,6 @@ rule kernel_database:
         paths.log("kernels", "{release}", "{rows}", "{database}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     params:
         plan=session.inputs.database_order,
     message:
@@ -53,9 +45,7 @@ rule mmap:
         paths.log("inputs", "mmap-{bytes}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
         runtime=30,
     message:
         "data file of {wildcards.bytes} bytes"
@@ -71,10 +61,6 @@ rule launcher:
         paths.log("inputs", "launcher-{sources}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     message:
         "launcher {output}"
     script:

@@ -18,10 +18,6 @@ rule table:
         paths.log("tables", "{under}{workload}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "table {output.csv}"
     script:
@@ -45,10 +41,6 @@ rule figure:
         paths.log("figures", "{under}{figure}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "figure {output.svg}"
     script:
@@ -71,10 +63,6 @@ rule report:
         paths.log("reports", "{under}report"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "report {output}"
     script:

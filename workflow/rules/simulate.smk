@@ -12,10 +12,6 @@ rule preview:
         paths.log("preview", "{sweep}", "{workload}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
     script:
@@ -35,7 +31,6 @@ rule simulate:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
         mem_mb=session.inputs.simulation_memory,
         runtime=session.inputs.simulation_minutes,

@@ -13,9 +13,7 @@ rule source:
         paths.log("toolchain", "{release}", "source-{repository}-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
         runtime=60,
     message:
         "sources of {wildcards.repository} for gem5 {wildcards.release}"
@@ -35,7 +33,6 @@ checkpoint image:
         paths.log("toolchain", "{release}", "image-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=240,
@@ -75,10 +72,6 @@ rule own_gem5:
         paths.log("toolchain", "{release}", "gem5-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     message:
         "gem5 of this site for release {wildcards.release}"
     script:
