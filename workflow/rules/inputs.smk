@@ -50,7 +50,7 @@ rule mmap:
     message:
         "data file of {wildcards.bytes} bytes"
     script:
-        "../scripts/mmap.py"
+        "../scripts/data_file.py"
 
 
 rule launcher:

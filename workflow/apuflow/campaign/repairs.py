@@ -6,8 +6,8 @@ them failed.
 Lock: it names files, not processes, so it outlives a workflow that a SIGKILL or a power cut ended, and a
 plain rerun would be refused. Every workflow therefore registers beside it; the next one removes the lock
 only when each registered workflow is certainly dead and none of its jobs runs any more. Whatever is less
-certain (another host, a cluster's jobs, a file system without locks) stays, with Snakemake's own message that names
-``--unlock``.
+certain (another host, a cluster's jobs, a file system without locks) stays, with Snakemake's own message
+that names ``--unlock``.
 """
 
 from __future__ import annotations
