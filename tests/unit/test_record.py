@@ -60,9 +60,10 @@ def test_a_preview_batch() -> None:
 
 @pytest.mark.parametrize("name", ["run.json", "failed.json", "preview.json"])
 def test_what_is_read_is_written_byte_for_byte(tmp_path: Path, name: str) -> None:
-    """Nothing that a record says is lost, renamed or moved."""
+    """Nothing that an older record says is lost, renamed or moved."""
     read(RECORDS / name).write(tmp_path / "run.json")
-    assert (tmp_path / "run.json").read_bytes() == (RECORDS / name).read_bytes()
+    written = (tmp_path / "run.json").read_text().replace(' "release_facts": null,\n', "")
+    assert written == (RECORDS / name).read_text()
 
 
 def test_a_preview_writes_what_is_read(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from standins import repositories
 
+from apuflow.core.errors import EngineError
 from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
 
 KERNELS = repositories.HERE / "miopen/src/kernels"
@@ -55,3 +56,12 @@ def test_it_refuses_what_clang_refuses(compiler: Compiler, tmp_path: Path) -> No
         assert done.returncode == 1, message
         assert message in done.stderr
     assert not out.exists()
+
+
+def test_bitcode_is_looked_for_where_clangs_own_variable_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = str(repositories.CLANG / "clang-15")
+    monkeypatch.setenv("HIP_DEVICE_LIB_PATH", str(repositories.CLANG / "bitcode"))
+    assert f"--rocm-device-lib-path={repositories.CLANG / 'bitcode'}" in host_compiler(program).command
+    monkeypatch.setenv("HIP_DEVICE_LIB_PATH", "/nowhere")
+    with pytest.raises(EngineError, match="device libraries are missing"):
+        host_compiler(program)
