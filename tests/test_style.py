@@ -17,6 +17,7 @@ CHECKS = {
     "ruff format": ["ruff", "format", "--check", "."],
     "ruff check": ["ruff", "check", "."],
     "mypy": ["mypy"],
+    "import-linter": ["lint-imports", "--no-logo", "--no-cache"],
     "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow/rules"],
     "snakemake --lint": ["snakemake", "--lint"],
 }
