@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from apuflow.containers import DockerEngine, Engine, HostEngine, Limits, Mount
@@ -60,8 +61,8 @@ def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) ->
     ours, bare = [], []
     for number in range(repeat + 1):
         run = replace(made, run_dir=made.run_dir.with_name(f"u4-{number}"))
-        ours.append(timed(lambda run=run: simulate(run)))
-        bare.append(timed(lambda number=number: start_barely(made, number)))
+        ours.append(timed(partial(simulate, run)))
+        bare.append(timed(partial(start_barely, made, number)))
     ours, bare = ours[1:], bare[1:]
     extra = statistics.median(ours) - statistics.median(bare)
     print(
@@ -81,7 +82,7 @@ def simulation(project: Path, engine: Engine, image: str | None) -> Simulation:
     programs = project / "programs"
     programs.mkdir()
     (programs / "ok").write_text("#!program\nall is well\n")
-    options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+    options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
     guest = Guest(programs, "ok", end_marker="all is well")
     reference = resolve_image(engine, "local", name=image or "", log=project / "log").reference
     return Simulation(

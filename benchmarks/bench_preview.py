@@ -21,6 +21,7 @@ from typing import Any
 
 from apuflow.configure import load_release
 from apuflow.core.record import ReleaseFacts
+from apuflow.dnnmark import Direction
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts
@@ -50,7 +51,7 @@ class Point:
 
     id: str
     config_text: str
-    direction: str
+    direction: Direction
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS
 

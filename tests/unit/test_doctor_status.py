@@ -179,7 +179,7 @@ def test_the_status_command_names_the_evidence_and_ends_with_1(
 
 
 def test_status_without_runs_says_how_to_start(tmp_path: Path) -> None:
-    command = [Path(sys.executable).with_name("apuflow"), "status"]
+    command: list[str | Path] = [Path(sys.executable).with_name("apuflow"), "status"]
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -130,7 +130,8 @@ def test_a_record_that_says_nothing_of_its_release_tells_what_is_unknown(
 
 
 def test_a_copied_release_runs_as_the_original_does(forked: Path, tmp_path: Path) -> None:
-    record = Gem5Record.model_construct(binary=str(tmp_path / "gem5.opt"), script=str(tmp_path / "apu_se.py"))
+    files = {"binary": str(tmp_path / "gem5.opt"), "script": str(tmp_path / "apu_se.py")}
+    record = Gem5Record.model_construct(**files)  # type: ignore[arg-type]
     for release, fork in FORKS.items():
         original, copy = (Toolset(name, forked).release for name in (release, fork))
         assert gem5.installed(record, copy) == gem5.installed(record, original)
