@@ -55,7 +55,8 @@ def test_a_table_has_a_row_per_point(campaign: Campaign) -> None:
     assert list(table.columns) == [column["name"] for column in described["columns"]]
 
 
-def test_a_batch_of_an_older_sweep_makes_no_table(campaign: Campaign) -> None:
+@pytest.mark.usefixtures("campaign")
+def test_a_batch_of_an_older_sweep_makes_no_table() -> None:
     file = Path("configs/sweeps/two.yaml")
     file.write_text(file.read_text().replace("[4, 8]", "[4, 8, 16]"))
     with pytest.raises(ConfigError, match="no row of this point"):

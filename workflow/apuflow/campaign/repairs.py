@@ -126,8 +126,9 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
 
 
 def _marks_of_run_records(root: Path) -> Iterator[Path]:
-    """Snakemake's marks that a job was cut short, of run records that are there: they appear whole or not at
-    all, and Snakemake would delete them to make them again.
+    """Snakemake's marks that a job was cut short, of run records that are there.
+
+    Records appear whole or not at all, and Snakemake would delete them to make them again.
     """
     marks = root / STATE / "incomplete"
     for mark in marks.rglob("*"):

@@ -55,6 +55,7 @@ class RuleInputs:
         return [tools.record("source-gem5"), *([tools.record("image")] if target else [])]
 
     def dnnmark_sources(self, wildcards: Wildcards) -> list[str]:
+        """The checkout of DNNMark (not of the site's own build) and the image that it is compiled in."""
         tools = self._asked("dnnmark", wildcards)
         own = tools.site.dnnmark.build is not None
         return [*([] if own else [tools.record("source-resources")]), tools.record("image")]
@@ -100,6 +101,7 @@ class RuleInputs:
         return needs.inputs()
 
     def point_sweep(self, wildcards: Wildcards) -> str:
+        """The sweep whose limits and settings the run takes."""
         return self.campaign.sweep_of(wildcards["engine"], wildcards["workload"], wildcards["point"])
 
     def point_axes(self, wildcards: Wildcards) -> dict[str, Any]:
@@ -125,10 +127,12 @@ class RuleInputs:
         return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"])))
 
     def object_sources(self, wildcards: Wildcards) -> list[str]:
+        """The checkout of MIOpen, where it is not the site's own."""
         order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"]))
         return self.tools(order.release).kernel_sources()
 
     def database_objects(self, wildcards: Wildcards) -> list[str]:
+        """The compiled kernels of a database, in its order."""
         plan = self._database(wildcards)
         return [paths.kernel_object(item.gfx, item.name) for item in plan.objects]
 

@@ -32,7 +32,7 @@ _OF_THE_MACHINE = (
 
 @contextlib.contextmanager
 def rule(snakemake: Any) -> Iterator[tuple[Path, Path]]:
-    """The body of a rule's script: ``with rule(snakemake) as (output, log):``. See ``logged``.
+    """Around the body of a rule's script: what it prints goes to the log, its errors too (see ``logged``).
 
     Yields:
         The rule's first output and its log.

@@ -9,6 +9,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow archive``."""
+
     @app.command()
     def archive(
         sweep: Annotated[str, typer.Argument(help="a file of configs/sweeps whose report is there")] = "",

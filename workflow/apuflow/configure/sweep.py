@@ -77,6 +77,7 @@ class Limits(Model):
 
     @property
     def wall_seconds(self) -> float:
+        """``wall_time`` in seconds."""
         return float(self.wall_time[:-1]) * _SECONDS[self.wall_time[-1]]
 
 

@@ -35,6 +35,7 @@ class Attempt:
     started: str
 
     def process_dir(self, process: Process) -> Path:
+        """Working directory of a process; the attempt's own for the only one."""
         return self.directory / process.name if process.name else self.directory
 
 

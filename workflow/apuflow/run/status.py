@@ -17,6 +17,8 @@ ENGINES = ("gem5", "gem5-kernels")
 
 
 class RunState(StrEnum):
+    """What a run directory shows."""
+
     COMPLETED = "completed"
     RUNNING = "running"
     FAILED = "failed"
