@@ -10,20 +10,10 @@ A target names a result, a sweep file names the experiment:
 Everything between sweep file and result is decided by apuflow.campaign; the rules only bind it.
 """
 
-import sys
-
-from apuflow.campaign import repairs
-from apuflow.campaign.campaign import message_and_exit
-from apuflow.campaign.rule_inputs import books
+from apuflow.campaign.session import Session
 from apuflow.core import paths
 
-registration = None
-if workflow.is_main_process:
-    registration = repairs.register()
-    repairs.mend_times()
-campaign, orders = books()
-with message_and_exit():
-    campaign.check_targets(sys.argv[1:])
+session = Session(workflow)
 
 
 include: "workflow/rules/common.smk"
@@ -33,18 +23,12 @@ include: "workflow/rules/simulate.smk"
 include: "workflow/rules/results.smk"
 
 
-onsuccess:
-    with message_and_exit():
-        campaign.check_made(sys.argv[1:])
-
-
 onstart:
-    if workflow.local_exec:
-        repairs.without_rate_limit(workflow.scheduler)
-    elif registration:
-        registration.jobs_elsewhere()
-    with message_and_exit():
-        orders.check_ready()
+    session.start()
+
+
+onsuccess:
+    session.end()
 
 
 rule all:

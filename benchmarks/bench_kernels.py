@@ -1,6 +1,6 @@
-"""Kernel databases of upstream's list, six CU counts x two GPUs: upstream's script twelve times, ours once.
+r"""Kernel databases of upstream's list, six CU counts x two GPUs: upstream's script twelve times, ours once.
 
-    .venv/bin/python benchmarks/bench_kernels.py GENERATE_CACHEFILES.PY CACHEFILES.CSV MIOPEN/src/kernels \\
+    .venv/bin/python benchmarks/bench_kernels.py GENERATE_CACHEFILES.PY CACHEFILES.CSV MIOPEN/src/kernels \
         [--compiler clang-ocl] [--jobs N]
 
 Both sides run the same compiler with the same arguments, in turn, and must leave the same rows with the same

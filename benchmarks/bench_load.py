@@ -208,7 +208,7 @@ def run_until(project: Gem5Project, cores: int, wanted: int | None, end: float) 
     process = subprocess.Popen(
         [str(SNAKEMAKE), "--cores", str(cores), "-q", "all", "--", TABLE],
         cwd=project.root,
-        env={**os.environ, "PATH": repositories.path_with_scons()},
+        env=repositories.environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
@@ -28,7 +29,7 @@ from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import prepare, simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, Simulation
+from apuflow.run.process import PointFacts, Process, Simulation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from standins.repositories import make_gem5
@@ -60,8 +61,8 @@ def overhead(directory: Path, engine: ContainerEngine, image: str | None, repeat
     ours, bare = [], []
     for number in range(repeat + 1):
         run = replace(made, run_dir=made.run_dir.with_name(f"u4-{number}"))
-        ours.append(timed(lambda run=run: simulate(run)))
-        bare.append(timed(lambda number=number: start_barely(made, number)))
+        ours.append(timed(partial(simulate, run)))
+        bare.append(timed(partial(start_barely, made, number)))
     ours, bare = ours[1:], bare[1:]
     extra = statistics.median(ours) - statistics.median(bare)
     print(
@@ -81,13 +82,13 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
     programs = project / "programs"
     programs.mkdir()
     (programs / "ok").write_text("#!program\nall is well\n")
-    options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+    options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
     guest = Guest(programs, "ok", end_marker="all is well")
     reference = resolve_image(engine, "local", name=image or "", log=project / "log").reference
     return Simulation(
         project=project,
         run_dir=project / "runs/gem5/demo/u4",
-        asked=Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
+        point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=Gem5(root / "build/GCN3_X86/gem5.opt", root / "configs/example/apu_se.py"),
         processes=(Process(guest, options, Expectation(end_marker="all is well")),),
         container=engine,

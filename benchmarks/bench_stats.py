@@ -67,7 +67,8 @@ def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
 
 def check(path: Path) -> None:
     """Both sides read the same."""
-    reference, rows = line_by_line(path), {}
+    reference = line_by_line(path)
+    rows: dict[str, float] = {}
     for dump in iter_dumps(path):
         rows |= dump.rows()
     for name, (value, *_) in reference.items():

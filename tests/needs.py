@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -111,7 +111,7 @@ def summary(reasons: Iterable[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    what = {
+    what: dict[str, Callable[[], Iterable[str]]] = {
         "packages": packages,
         "programs": lambda: [name for need in NEEDS for name in need.programs if shutil.which(name)],
     }

@@ -17,6 +17,7 @@ CHECKS = {
     "ruff format": ["ruff", "format", "--check", "."],
     "ruff check": ["ruff", "check", "."],
     "mypy": ["mypy"],
+    "import-linter": ["lint-imports", "--no-logo", "--no-cache"],
     "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow/rules"],
     "snakemake --lint": ["snakemake", "--lint"],
 }
@@ -47,3 +48,10 @@ def test_locks_name_no_registry_and_pin_everything() -> None:
     for lock in ("requirements.lock", "requirements-dev.lock"):
         for line in (ROOT / lock).read_text().splitlines():
             assert re.fullmatch(r"[a-z0-9._-]+==[\w.!+]+( ; .+)?", line), f"{lock}: {line}"
+
+
+def test_two_modules_alone_know_snakemakes_insides() -> None:
+    inside = re.compile(r"""["'/]\.snakemake|sys\.argv|\bscheduler\.|\bdag_settings\b""")
+    modules = sorted((ROOT / "workflow").rglob("*.py")) + sorted((ROOT / "workflow").rglob("*.smk"))
+    found = {file.stem for file in [ROOT / "Snakefile", *modules] if inside.search(file.read_text())}
+    assert found == {"session", "repairs"}

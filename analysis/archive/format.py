@@ -58,10 +58,12 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
+        """Size of all files, uncompressed."""
         return sum(entry.size for entry in self.entries)
 
 
 def manifest_text(manifest: Manifest) -> bytes:
+    """MANIFEST.json: the same manifest gives the same bytes."""
     content = {
         "format": FORMAT,
         "name": manifest.name,
@@ -72,6 +74,7 @@ def manifest_text(manifest: Manifest) -> bytes:
 
 
 def sums_text(entries: tuple[Entry, ...]) -> bytes:
+    """SHA256SUMS, as ``sha256sum -c`` reads it."""
     return "".join(f"{entry.sha256}  {entry.path}\n" for entry in entries).encode()
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from analysis.counters.identities import Broken, check
+from analysis.counters.located import locate
 from analysis.counters.table import (
     ACTIVE,
     BY_NAME,
@@ -23,7 +24,6 @@ from analysis.counters.table import (
 )
 from analysis.counters.terms import NAN, Snapshot, elements, evaluate
 from analysis.stats.files import Blocks
-from analysis.stats.located import locate
 from analysis.stats.reader import Dump
 from analysis.stats.text import parse_block
 from apuflow.core.errors import AnalysisError

@@ -141,7 +141,7 @@ def select(
     rows, notes = completed(frame, where)
     rows = _with_numbers(rows, needed, notes)
     varying = [axis(rows, name) for name in axis_columns(rows)]
-    across = _across(rows, varying, x)
+    across = _across(varying, x)
     if across is not None:
         rows = _with_numbers(rows, [across.column], notes)
     others = [one for one in varying if across is None or one.column != across.column]
@@ -215,7 +215,7 @@ def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -
     return kept
 
 
-def _across(rows: pd.DataFrame, varying: Sequence[Axis], x: str | None) -> Axis | None:
+def _across(varying: Sequence[Axis], x: str | None) -> Axis | None:
     by_name = {one.column: one for one in varying}
     if x is not None:
         if x not in by_name:

@@ -46,10 +46,12 @@ class Metric:
 
 
 def share(name: str, formula: str, meaning: str, source: str, caveat: str = "") -> Metric:
+    """A metric between 0 and 1."""
     return Metric(name, "1", formula, 0, 1, meaning, caveat, source)
 
 
 def rate(name: str, unit: str, formula: str, meaning: str, source: str, caveat: str = "") -> Metric:
+    """A metric without an upper bound."""
     return Metric(name, unit, formula, 0, INF, meaning, caveat, source)
 
 

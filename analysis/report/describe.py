@@ -112,6 +112,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
+        """Whether it ended without having completed."""
         return self.status not in (COMPLETED, "")
 
 

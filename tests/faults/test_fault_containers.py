@@ -65,7 +65,7 @@ def make(place: Path, gem5: Gem5, docker_url: str, docker_image: str, request: A
 
     def simulation(behaviour: str = "ok", url: str = docker_url, **changes: Any) -> Simulation:
         behave(gem5.binary, {"--cmd=": behaviour})
-        options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+        options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         guest = Guest(programs, "program", end_marker=MARKER)
         values: dict[str, Any] = {
             "project": project,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +15,7 @@ from standins import repositories
 from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
+from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
@@ -123,7 +124,7 @@ def _noise(file: Path) -> Path:
     return file
 
 
-def _table(points: list[object], directory: Path) -> pd.DataFrame:
+def _table(points: Sequence[Point], directory: Path) -> pd.DataFrame:
     preview_batch.write_batch(points, directory / "p/counters.parquet", directory / "p/run.json")
     return tables.build([directory / "p"])
 

@@ -75,7 +75,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
         if behaviour == "abort_zero":
             (programs / "program").write_text("Aborted\n")
         project = place or tmp_path / "project"
-        options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+        options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = Expectation(end_marker=MARKER)
         process = Process(Guest(programs, "program", end_marker=MARKER), options, expectation)
         asked = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")

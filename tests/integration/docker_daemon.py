@@ -133,5 +133,5 @@ def load_base(url: str) -> str:
         archive = CACHE / f"base-{key}.tar"
         if not archive.exists():
             subprocess.run([recipe, archive], check=True, stdout=subprocess.DEVNULL)
-        client.api.import_image_from_file(str(archive), repository=f"{BASE}-{key}", tag="latest")  # type: ignore[no-untyped-call]
+        client.api.import_image_from_file(str(archive), repository=f"{BASE}-{key}", tag="latest")
         return str(client.images.get(name).id)

@@ -48,7 +48,7 @@ def gem5(tmp_path_factory: pytest.TempPathFactory) -> Gem5:
 def simulation(project: Path, programs: Path, gem5: Gem5) -> Simulation:
     programs.mkdir(exist_ok=True)
     (programs / "ok").write_text("#!program\nall is well\n")
-    options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+    options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
     guest = Guest(programs, "ok", end_marker="all is well")
     return Simulation(
         project=project,

@@ -133,7 +133,8 @@ def once_gem5_runs(action: Callable[[int], None]) -> threading.Thread:
             for pid in process_tree(os.getpid())[1:]:
                 with contextlib.suppress(OSError):
                     if b"apu_se.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                        return action(pid)
+                        action(pid)
+                        return
             time.sleep(0.01)
 
     thread = threading.Thread(target=look)

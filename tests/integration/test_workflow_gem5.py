@@ -95,7 +95,7 @@ def test_a_copied_release_runs_and_is_read_as_the_original(gem5: Gem5Project) ->
     assert [word.replace(ours["point"], theirs["point"]) for word in ours["command"]] == theirs["command"]
     frame = pd.read_csv(gem5.root / "results/fork/softmax_fwd.csv").set_index("release")
     for counter in ("gpu_cycles", "instructions", "tcp_hits", "sqc_hits"):
-        assert frame.loc["mygem5", counter] == frame.loc["v22.1", counter] > 0
+        assert frame[counter]["mygem5"] == frame[counter]["v22.1"] > 0
 
 
 FAILURES = {
@@ -151,7 +151,7 @@ def test_failed_runs_leave_evidence_and_no_row_and_a_plain_rerun_completes(gem5:
     frame = pd.read_csv(table).set_index("num_compute_units")
     assert frame["status"].to_dict() == {4: "completed", **{cus: f[1] for cus, f in FAILURES.items()}}
     assert frame["gpu_cycles"].isna().to_dict() == {4: False, **dict.fromkeys(FAILURES, True)}
-    assert "General-Protection" in frame.loc[1, "evidence"]
+    assert "General-Protection" in frame["evidence"][1]
 
 
 def test_a_plain_rerun_repeats_only_what_failed(gem5: Gem5Project) -> None:

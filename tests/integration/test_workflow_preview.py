@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,14 +19,14 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 SOFTMAX = "results/quickstart/softmax_fwd.csv"
 
 
-def run(project: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def run(project: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(SNAKEMAKE), "--cores", "2", *arguments],
         cwd=project,
         capture_output=True,
         text=True,
         timeout=300,
-        **options,  # type: ignore[call-overload]
+        **options,
     )
 
 

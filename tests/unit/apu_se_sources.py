@@ -63,14 +63,15 @@ def options(repository: str, tag: str) -> dict[str, dict[str, Any]]:
             names = [_value(argument) for argument in call.args]
             long = next(name for name in names if name.startswith("--"))[2:]
             short = [name[1:] for name in names if not name.startswith("--")]
-            entry = {key: keywords.get(key) for key in ("type", "action", "default") if key in keywords}
-            found[long] = {**entry, **({"short": short[0]} if short else {})}
+            kept = [key for key in ("type", "action", "default") if key in keywords]
+            entry: dict[str, Any] = {key: keywords[key] for key in kept}
+            found[long] = entry | ({"short": short[0]} if short else {})
             found[long]["dest"] = keywords.get("dest", long.replace("-", "_"))
-    for entry in found.values():
-        dest = entry.pop("dest")
-        entry["read"] = dest in read
+    for option in found.values():
+        dest = option.pop("dest")
+        option["read"] = dest in read
         if dest in defaults:
-            entry["default"] = defaults[dest]
+            option["default"] = defaults[dest]
     return found
 
 

@@ -36,7 +36,7 @@ MACHINE: Mapping[str, Any] = {
 }
 
 
-def table(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> pd.DataFrame:
+def table(rows: Sequence[Mapping[Any, Any]], axes: Sequence[str]) -> pd.DataFrame:
     """A result table with all its columns and metrics from rows of what is known."""
     names = [column.name for column in layout(tuple(axes))]
     full = [{"status": "completed", "sim_freq": 10**12, **MACHINE, **row} for row in rows]

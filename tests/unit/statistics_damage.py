@@ -194,7 +194,7 @@ def table_row(directory: Path, text: bytes) -> dict[str, Any]:
     (directory / "run.json").write_text(json.dumps(run))
     [row] = tables.build([directory]).to_dict("records")
     shutil.rmtree(directory)
-    return {name: repr(value) for name, value in row.items()}
+    return {str(name): repr(value) for name, value in row.items()}
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def members(archive: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
         return [(one, stream.read() if (stream := tar.extractfile(one)) else b"") for one in tar]
 
 
-def rewrite(archive: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], None]) -> None:
+def rewrite(archive: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], object]) -> None:
     """Change an archive as somebody with bad intent could: any members, sums made to fit by the change."""
     content = members(archive)
     change(content)

@@ -112,7 +112,7 @@ def test_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [["a.csv"], ["a.csv", "b.csv", "--engines", "x,y"], ["a.csv", "--engines", "x"]]
 )
-def test_command_refuses_with_a_remedy(tmp_path: Path, arguments: list[str]) -> None:
+def test_command_refuses_with_a_remedy(arguments: list[str]) -> None:
     done = CliRunner().invoke(build_app(), ["compare", *arguments])
     assert done.exit_code != 0
     assert "fix:" in str(done.exception)

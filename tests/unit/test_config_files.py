@@ -27,6 +27,7 @@ from apuflow.configure import (
 )
 from apuflow.configure.reference import MODELS, refresh
 from apuflow.configure.schemas import schema_texts
+from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
 
@@ -77,6 +78,7 @@ UPSTREAM = {
 def test_workloads_have_upstreams_shapes_programs_and_handles(root: Path, name: str) -> None:
     shape, handles, program = UPSTREAM[name]
     workload = load_workload(name, root)
+    assert isinstance(workload, DnnmarkWorkload)
     network = dnnmark.parse(workload.text, workload.file)
     assert tuple(network.layers[0].input) == shape
     assert (workload.handles, workload.program) == (handles, program)
@@ -101,6 +103,7 @@ MMAP = {
 @pytest.mark.parametrize("name", MMAP)
 def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None:
     workload = load_workload(name, root)
+    assert isinstance(workload, DnnmarkWorkload)
     network = dnnmark.parse(workload.text, workload.file)
     assert workload.direction is not None
     assert dnnmark.mmap_bytes(network, workload.direction) == MMAP[name]
@@ -109,7 +112,7 @@ def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None
 def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
     for name in workload_names(root):
         workload = load_workload(name, root)
-        if workload.kind == "command" or workload.direction is None:
+        if not isinstance(workload, DnnmarkWorkload):
             continue
         network = dnnmark.parse(workload.text, workload.file)
         problems = dnnmark.check(network, workload.direction, workload.handles)
@@ -184,7 +187,8 @@ def test_command_workloads(root: Path) -> None:
         "description: x\nkind: command\nbinary: bin/square\narguments: ['-n', '8']\nmemory: 1GB\n"
     )
     workload = load_workload("square", root)
-    assert workload.command is not None and workload.command.arguments == ("-n", "8")
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.arguments == ("-n", "8")
     sweep = HEAD.replace("softmax_fwd", "square")
     assert len(expand(root, sweep.replace("preview", "gem5"))) == 1
     with pytest.raises(ConfigError, match="not programs"):
@@ -280,7 +284,8 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     assert "square" not in workload_names(root)
     shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
     workload = load_workload("square", root)
-    assert workload.command is not None and workload.command.end_marker == "PASSED!"
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.end_marker == "PASSED!"
     assert runs_on(workload, "gem5").state == "yes" and runs_on(workload, "preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)

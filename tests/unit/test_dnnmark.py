@@ -121,12 +121,12 @@ def test_text_is_read_as_dnnmark_reads_it() -> None:
     layer = parse(text).layers[0]
     assert layer.name == "a=b"
     assert layer.output == Shape(1, 32, 4, 8)
-    assert layer.params.propagation is False  # type: ignore[union-attr]
+    assert layer.params.propagation is False  # type: ignore[attr-defined]
 
 
 def test_a_later_plain_key_overrides_an_earlier_one_of_an_axis() -> None:
     layer = parse(standalone("Pooling", "stride_h=4", "stride=2")).layers[0]
-    assert layer.params.stride.h == 2  # type: ignore[union-attr]
+    assert layer.params.stride.h == 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_values_are_set_where_they_belong() -> None:
     )
     conv, pool, fc = parse(text).layers
     assert conv.output == Shape(10, 64, 34, 34)
-    assert pool.params.kernel.h == 3  # type: ignore[union-attr]
+    assert pool.params.kernel.h == 3  # type: ignore[attr-defined]
     assert fc.output == Shape(10, 7, 1, 1)
     assert "conv_fwd_pref=fastest" in text  # the rest stays
 
@@ -261,10 +261,10 @@ def test_in_a_standalone_file_a_bare_key_goes_to_every_layer_that_takes_it() -> 
 def test_a_plain_window_key_replaces_those_of_its_axes() -> None:
     text = with_layer_values(standalone("Pooling", "stride_h=4", "stride_w=3"), {"stride": 1})
     params = parse(text).layers[0].params
-    assert (params.stride.h, params.stride.w) == (1, 1)  # type: ignore[union-attr]
+    assert (params.stride.h, params.stride.w) == (1, 1)  # type: ignore[attr-defined]
     text = with_layer_values(text + "\nkernel_size=2", {"kernel_size_h": 5})
     params = parse(text).layers[0].params
-    assert (params.kernel.h, params.kernel.w) == (5, 2)  # type: ignore[union-attr]
+    assert (params.kernel.h, params.kernel.w) == (5, 2)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

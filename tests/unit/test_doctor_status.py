@@ -16,7 +16,7 @@ from apuflow.configure.site import Gem5Build, Mirrors
 from apuflow.containers import Owner
 from apuflow.core.errors import EngineError
 from apuflow.core.record import Provenance, RunRecord, Status
-from apuflow.prepare.doctor import State, check_gem5_ready, examine, ready
+from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
 from apuflow.run.progress import Progress
 from apuflow.run.status import RunState, all_well, runs
 
@@ -50,8 +50,8 @@ def test_a_bare_machine_gets_one_message_with_every_fix_and_what_runs(
 
 def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp_path: Path) -> None:
     checks = examine(nothing, release, tmp_path, network=False)
-    assert ready(checks, "preview")
-    assert not ready(checks, "gem5")
+    assert ready(checks, Use.PREVIEW)
+    assert not ready(checks, Use.DNNMARK)
     for check in checks:
         assert check.fix is not None or check.state is State.OK
     names = [check.name for check in checks]
@@ -181,7 +181,7 @@ def test_the_status_command_names_the_evidence_and_ends_with_1(
 
 
 def test_status_without_runs_says_how_to_start(tmp_path: Path) -> None:
-    command = [Path(sys.executable).with_name("apuflow"), "status"]
+    command: list[str | Path] = [Path(sys.executable).with_name("apuflow"), "status"]
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -293,7 +293,7 @@ def test_markup_in_names_stays_text() -> None:
     assert "<script>" not in svg and "&lt;script&gt;" in svg
 
 
-def test_a_notice_says_why(tmp_path: Path) -> None:
+def test_a_notice_says_why() -> None:
     plot = figures.notice("stalls", "Stall reasons", "no engine of this sweep reports stalls")
     assert any("no engine of this sweep reports stalls" in word for word in text_of(plot))
     assert plot.data.loc[0, "not_drawn"] == "no engine of this sweep reports stalls"

@@ -124,6 +124,6 @@ def test_the_command_lists_rows_and_what_a_database_lacks(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "arguments", [[], ["absent.dnnmark"], ["--db", "absent.ukdb"], ["--add", "nonsense"]]
 )
-def test_the_command_refuses_nonsense_with_a_remedy(arguments: list[str], tmp_path: Path) -> None:
+def test_the_command_refuses_nonsense_with_a_remedy(arguments: list[str]) -> None:
     result = CliRunner().invoke(build_app(), ["kernels", *arguments])
     assert isinstance(result.exception, ConfigError)

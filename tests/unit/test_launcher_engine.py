@@ -15,7 +15,12 @@ from apuflow.engines.gem5_kernels import kernel_objects, kernel_run
 from apuflow.miopen import Launch, launches
 from apuflow.miopen.compiler import Compiler
 
-OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
+OPTIONS: dict[str, int | str] = {
+    "num-compute-units": 4,
+    "num-cpus": 3,
+    "gfx-version": "gfx801",
+    "dgpu": False,
+}
 
 
 def _launches(text: str, direction: Direction) -> tuple[Launch, ...]:
@@ -119,5 +124,5 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(work)
     done = run(played(), *process.guest.arguments, trace=tmp_path / "trace", idle=True)
     assert done.returncode == 0, done.stderr
-    assert process.expectation.end_marker in done.stdout
+    assert (process.expectation.end_marker or "no marker") in done.stdout
     assert (work / "all" / "out0.bin").stat().st_size == 4 * 30

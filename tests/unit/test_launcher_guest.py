@@ -89,7 +89,7 @@ def test_check_needs_no_device(launcher: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["--check"]])
-def test_usage(launcher: Path, arguments: list[str], tmp_path: Path) -> None:
+def test_usage(launcher: Path, arguments: list[str]) -> None:
     done = run(launcher, *arguments)
     assert done.returncode in (2, 3)
     assert "apuflow-launcher: error:" in done.stderr

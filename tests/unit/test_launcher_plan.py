@@ -160,9 +160,7 @@ def test_stand_in_compiles_and_takes_these_arguments(clang: Compiler, tmp_path: 
     [libraries] = [word for word in clang.command if word.startswith("--rocm-device-lib-path=")]
     for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
         found: tuple[Launch, ...] = tuple(
-            launch
-            for launch in launches(parse(LAYERS[name]), direction, 4)
-            if launch.gemm  # type: ignore[arg-type]
+            launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm
         )
         objects = {}
         for index, source in enumerate(source_rows(found)):

@@ -157,7 +157,9 @@ def test_backward_of_normalisation_is_the_slope_of_forward(name: str) -> None:
     size = parse(text).layers[0].input.elements
     x, dy = random.normal(size=size), random.normal(size=size)
     after = play(text, "fwd", {"layer.bottom": x})
-    fixed = {key: after[f"layer.{key}"] for key in ("scale", "bias") if f"layer.{key}" in after}
+    fixed: dict[str, Any] = {
+        key: after[f"layer.{key}"] for key in ("scale", "bias") if f"layer.{key}" in after
+    }
     after["layer.top_diff"] = dy
     found = play(text, "bwd", after)["layer.bottom_diff"]
     assert found == pytest.approx(slope(forward(text, **fixed), x, dy), abs=5e-3)

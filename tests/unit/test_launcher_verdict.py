@@ -21,7 +21,12 @@ from apuflow.launcher.judge import KernelJudge
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler
 
-OPTIONS = {"num-compute-units": 4, "num-cpus": 3, "gfx-version": "gfx801", "dgpu": False}
+OPTIONS: dict[str, int | str] = {
+    "num-compute-units": 4,
+    "num-cpus": 3,
+    "gfx-version": "gfx801",
+    "dgpu": False,
+}
 ROOT = Path(__file__).parents[2]
 
 
@@ -144,7 +149,7 @@ def test_instruction_that_gem5_executes_wrongly(
         "s_mov_b32 s4, 0xfff",
     )
     built = assembled(clang, tmp_path, *harmless, instruction)
-    wrong = {"GCN3_X86": [], "VEGA_X86": []}
+    wrong: dict[str, list[str]] = {"GCN3_X86": [], "VEGA_X86": []}
     for name in RELEASES:
         release = load_release(name, ROOT)
         for target, gpus in release.build_targets.items():

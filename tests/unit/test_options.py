@@ -278,7 +278,12 @@ def parser(declared: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
 @pytest.mark.parametrize("release", RELEASES)
 def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, release: str) -> None:
     gfx = "gfx900" if release == "v24.0" else "gfx803"
-    given = {"dgpu": True, "gfx-version": gfx, "no-resource-stalls": True, "num-compute-units": 6}
+    given: dict[str, bool | int | str] = {
+        "dgpu": True,
+        "gfx-version": gfx,
+        "no-resource-stalls": True,
+        "num-compute-units": 6,
+    }
     assert option_rules.check(given, release) == ()
     resolved = option_rules.resolve(given, release)
     arguments = parser(upstream[release]).parse_args(words_for_apu_se(given, release))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,9 @@ def test_recorded_endings(case: str) -> None:
 
 
 def end(
-    code: int, simout: str = "", simerr: str = "", statistics: Path | None = None, **facts: object
+    code: int, simout: str = "", simerr: str = "", statistics: Path | None = None, **facts: Any
 ) -> Outcome:
-    exit_facts = ExitFacts(code, **facts)  # type: ignore[arg-type]
+    exit_facts = ExitFacts(code, **facts)
     return classify(exit_facts, simout, simerr, statistics, DNNMARK)
 
 
@@ -136,7 +137,7 @@ def test_nothing_was_simulated(code: int, text: str, evidence: str) -> None:
         ({}, Status.INTERRUPTED),
     ],
 )
-def test_killed_runs_are_told_apart(facts: dict[str, object], status: Status) -> None:
+def test_killed_runs_are_told_apart(facts: dict[str, Any], status: Status) -> None:
     assert end(137, "", STARTED, **facts).status is status
 
 

@@ -12,26 +12,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from apuflow.errors import NotModelled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from launcher_layers import layer
 
 from apuflow import preview
+from apuflow.configure import option_rules
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, check, parse
+from apuflow.miopen import Launch, launches
 from apuflow.preview.kernels.im2col import _tile
 
 Keys = dict[str, str | int]
+FACTS = tuple(ReleaseFacts(slots, keeps_cache_statistics=False) for slots in (4, 16))
+"""A compute unit's barrier slots before and since v23.1."""
+DEFAULTS = option_rules.defaults("v23.0")
 MOST_ELEMENTS = 1 << 24
 
 
 @dataclass(frozen=True)
 class Point:
     id: str
-    config_text: str
+    text: str
     direction: Direction
     options: dict[str, Any]
-    release: str
+    release_facts: ReleaseFacts = FACTS[0]
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches(parse(self.text), self.direction, compute_units)
 
 
 def size(draw: random.Random, most: int) -> int:
@@ -133,7 +142,7 @@ def any_point(draw: random.Random, number: int = 0) -> Point:
     text = any_layer(draw)
     if any(problem.level == "error" for problem in check(parse(text), direction)):
         direction = "fwd"
-    return Point(str(number), text, direction, any_machine(draw), draw.choice(("v23.0.1.0", "v24.0.0.1")))
+    return Point(str(number), text, direction, any_machine(draw), draw.choice(FACTS))
 
 
 @contextmanager
@@ -187,7 +196,7 @@ def test_thousands_of_layers_have_finite_rows() -> None:
     draw = random.Random(20261121)
     points = [any_point(draw, number) for number in range(2000)]
     with strict_numbers():
-        frame = preview.run(points)
+        frame = preview.run(points, DEFAULTS)
     assert len(frame) == len(points)
     found = broken(frame)
     assert not found, {name: points[int(rows[0])] for name, rows in found.items()}
@@ -198,7 +207,7 @@ def test_thousands_of_layers_have_finite_rows() -> None:
 def test_any_layer_has_a_finite_row(draw: random.Random) -> None:
     point = any_point(draw)
     with strict_numbers():
-        frame = preview.run([point])
+        frame = preview.run([point], DEFAULTS)
     assert not broken(frame), point
 
 
@@ -208,7 +217,7 @@ def test_windows_of_lrn_are_modelled_or_refused_by_name(window: int, channels: i
     text = layer("LRN", (2, channels, 9, 14), lrn_mode=mode, local_size=window)
     try:
         with strict_numbers():
-            frame = preview.run([Point("lrn", text, "both", {}, "v23.0.1.0")])
+            frame = preview.run([Point("lrn", text, "both", {})], DEFAULTS)
     except NotModelled as error:
         assert error.key in ("c", "local_size")
         assert error.remedy
@@ -248,13 +257,16 @@ def im2col(size: int, stride: int) -> pd.Series:
         "Convolution", (1, 3, size, size), num_output=32, kernel_size=3, pad=0, stride=stride,
         conv_mode="cross_correlation",
     )  # fmt: skip
-    frame = preview.kernels_frame([Point("conv", text, "fwd", {}, "v23.0.1.0")])
+    frame = preview.kernels_frame([Point("conv", text, "fwd", {})], DEFAULTS)
     return frame[frame["kernel"] == "Im2d2Col"].iloc[0]
 
 
 def test_five_tiles_across_write_every_column() -> None:
-    """Inception's first layer, 149 x 149 outputs: of 4 x 18 whole tiles four wavefronts write, of 18 with 21
-    columns three, of 4 with 5 rows three, of the corner two; each for 9 taps of 3 channels."""
+    """Inception's first layer, 149 x 149 outputs.
+
+    Of 4 x 18 whole tiles four wavefronts write, of 18 with 21
+    columns three, of 4 with 5 rows three, of the corner two; each for 9 taps of 3 channels.
+    """
     assert im2col(299, 2)["global_writes"] == (4 * 18 * 4 + 18 * 3 + 4 * 3 + 2) * 9 * 3
 
 

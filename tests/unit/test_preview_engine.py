@@ -37,7 +37,7 @@ BATCH_NORM = layer("BatchNorm", (8, 4, 8, 8), batchnorm_mode="spatial", epsilon=
 
 def test_every_layer_is_modelled_both_ways() -> None:
     texts = {name: text for name, text in LAYERS.items() if name != "lrn_within"}  # a window of 3: refused
-    points = [Point(f"{name}-{way}", text, way) for name, text in texts.items() for way in ("fwd", "bwd")]  # type: ignore[arg-type]
+    points = [Point(f"{name}-{way}", text, way) for name, text in texts.items() for way in ("fwd", "bwd")]
     frame = preview.run(points, DEFAULTS)
     assert list(frame["point"]) == [point.id for point in points]
     assert (frame["gpu_cycles"] > 4000).all()
@@ -46,7 +46,7 @@ def test_every_layer_is_modelled_both_ways() -> None:
 
 def test_dropout_launches_no_kernel() -> None:
     frame = preview.run([Point("dropout", layer("Dropout", (2, 3, 4, 4), dropout_probability=0.5))], DEFAULTS)
-    assert frame.loc[0, ["gpu_cycles", "kernels_launched", "bound"]].tolist() == [0.0, 0.0, "no kernel"]
+    assert frame[["gpu_cycles", "kernels_launched", "bound"]].iloc[0].tolist() == [0.0, 0.0, "no kernel"]
 
 
 def test_a_point_is_the_sum_of_its_launches() -> None:
@@ -61,13 +61,13 @@ def test_equal_points_get_equal_numbers_in_any_company() -> None:
     one = Point("a", BATCH_NORM, "bwd", {"num-compute-units": 2})
     others = [Point(str(cus), BATCH_NORM, "bwd", {"num-compute-units": cus}) for cus in (1, 2, 64)]
     alone, among = preview.run([one], DEFAULTS), preview.run([*others, one], DEFAULTS)
-    assert alone.loc[0, "gpu_cycles"] == among.loc[3, "gpu_cycles"] == among.loc[1, "gpu_cycles"]
-    assert among.loc[0, "gpu_cycles"] != among.loc[2, "gpu_cycles"]
+    assert alone["gpu_cycles"][0] == among["gpu_cycles"][3] == among["gpu_cycles"][1]
+    assert among["gpu_cycles"][0] != among["gpu_cycles"][2]
 
 
 def test_options_made_anew_for_each_point_are_not_mixed_up() -> None:
     class Fresh(Point):
-        @property  # type: ignore[override]
+        @property
         def options(self) -> dict[str, Any]:
             return {"num-compute-units": int(self.id)}
 
@@ -86,7 +86,7 @@ def test_more_barrier_slots_of_a_release_hold_more_workgroups() -> None:
     text = layer("Softmax", (400, 1000, 1, 1), softmax_algo="accurate", softmax_mode="channel")
     more = replace(load_release("v23.0", ROOT).facts, barrier_slots=16)
     frame = preview.run([Point("a", text), Point("b", text, release_facts=more)], DEFAULTS)
-    assert frame.loc[0, "gpu_cycles"] != frame.loc[1, "gpu_cycles"]
+    assert frame["gpu_cycles"][0] != frame["gpu_cycles"][1]
 
 
 def test_the_garbage_collector_is_left_as_it_was() -> None:

@@ -115,8 +115,11 @@ def test_rank_correlation_follows_cu_sweeps_only() -> None:
 
 
 def test_pairs_that_gem5_tells_apart_are_ordered_or_not() -> None:
-    """In "a", 4 units are told apart from 1, 16 and 64, and 16 from 64; 1 is within 10 % of both. The model
-    has 1-4 and 16-64 right, 4-16 equal and 4-64 wrong. "b" has two numbers only, which are no sweep."""
+    """In "a", 4 units are told apart from 1, 16 and 64, and 16 from 64; 1 is within 10 % of both.
+
+    The model has 1-4 and 16-64 right, 4-16 equal and 4-64 wrong. "b" has two numbers only:
+    no sweep.
+    """
     rows = [
         ("a", 1, 220, 220), ("a", 4, 400, 300), ("a", 16, 200, 300), ("a", 64, 240, 310),
         ("b", 1, 500, 400), ("b", 4, 100, 100),

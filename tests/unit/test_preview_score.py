@@ -97,8 +97,10 @@ def test_a_matrix_product_without_its_layer_is_refused_with_the_column() -> None
 
 
 def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
-    """Workgroups of four wavefronts: gem5 v23.0 has four barrier slots a compute unit, so that from 4 slots a
-    SIMD on nothing changes (its cycles are equal to the last digit); fewer slots take longer."""
+    """Workgroups of four wavefronts, on gem5 v23.0 with four barrier slots a compute unit.
+
+    From 4 slots a SIMD on nothing changes (its cycles are equal to the last digit); fewer slots take longer.
+    """
     rows = {int(row["wfs_per_simd"]): row for row in runs("relu_fwd-8x32x28x28-u2") if row["wfs_per_simd"]}
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
@@ -113,8 +115,11 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
 
 
 def test_wavefronts_in_one_unit_walk_their_pages_one_by_one_and_units_in_step_at_once() -> None:
-    """LRN of two images, two wavefronts each on the same pages: gem5 gains 13 to 16 % from 1 unit to 4 and
-    more, since units that share an instruction cache ask in one cycle, and one unit's coalescer blocks."""
+    """LRN of two images, two wavefronts each on the same pages.
+
+    gem5 gains 13 to 16 % from 1 unit to 4 and more, since units that share an instruction cache ask in one
+    cycle, and one unit's coalescer blocks.
+    """
     rows = {int(row["num_compute_units"]): row for row in runs("lrn_fwd-2x16x16x16-u")}
     assert set(rows) == {1, 4, 16, 64}
     model = {units: predicted(row) for units, row in rows.items()}

@@ -25,7 +25,7 @@ def written(directory: Path, content: Any) -> Path:
 
 
 # what has been written --------------------------------------------------------------------------------------
-def test_a_proven_run(tmp_path: Path) -> None:
+def test_a_proven_run() -> None:
     record = read_run(RECORDS / "run.json")
     assert (record.engine, record.workload, record.direction) == ("gem5-kernels", "conv_fwd", "fwd")
     assert record.point == "v23.0_u4_n2-931a707f"

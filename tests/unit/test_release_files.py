@@ -108,8 +108,11 @@ def recorded(directory: Path, point: Point) -> Path:
 def test_the_statistics_of_a_copied_release_are_read_as_those_of_the_original(
     forked: Path, tmp_path: Path
 ) -> None:
-    """v23.0 does not reset its caches' counts: the four kernels hit 3,143 times in the TCP, the printed
-    numbers add up to 5,805 (docs/gem5-kernels.md has the kernels one by one)."""
+    """v23.0 does not reset its caches' counts.
+
+    The four kernels hit 3,143 times in the TCP, the printed numbers add up to 5,805 (docs/gem5-kernels.md has
+    the kernels one by one).
+    """
     points = by_release(forked, DISPATCHED, *FORKS, *FORKS.values(), layer="n: 2")
     rows = tables.build([recorded(tmp_path / name, point) for name, point in points.items()])
     hits = dict(zip(rows["release"], rows["tcp_hits"], strict=True))
@@ -137,7 +140,8 @@ def test_a_record_that_says_nothing_of_its_release_tells_what_is_unknown(
 
 
 def test_a_copied_release_runs_as_the_original_does(forked: Path, tmp_path: Path) -> None:
-    record = Gem5Record.model_construct(binary=str(tmp_path / "gem5.opt"), script=str(tmp_path / "apu_se.py"))
+    files = {"binary": str(tmp_path / "gem5.opt"), "script": str(tmp_path / "apu_se.py")}
+    record = Gem5Record.model_construct(**files)  # type: ignore[arg-type]
     for release, fork in FORKS.items():
         original, copy = (Toolset(name, forked).release for name in (release, fork))
         assert gem5_of(record, copy) == gem5_of(record, original)

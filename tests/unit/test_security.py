@@ -20,6 +20,7 @@ from analysis import report
 from analysis.archive import archive
 from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.session import check_targets
 from apuflow.configure import labels, load_sweep, load_workload
 from apuflow.containers.docker import _free_name
 from apuflow.containers.job import Job
@@ -133,7 +134,7 @@ def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
 @pytest.mark.parametrize("target", ["results/../../x/softmax_fwd.csv", "results/../softmax_fwd.csv"])
 def test_targets_that_lead_elsewhere_are_refused_or_not_ours(target: str) -> None:
     try:
-        Campaign(ROOT).check_targets([target])
+        check_targets(Campaign(ROOT), [target])
     except ApuflowError as error:
         assert "sweep" in str(error)
     else:  # no rule makes it then

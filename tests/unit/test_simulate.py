@@ -71,7 +71,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
         programs.mkdir(parents=True, exist_ok=True)
         (programs / behaviour).write_text("#!program\nall is well\n")
         guest = Guest(programs, behaviour, ("--n", "4"), end_marker="all is well")
-        options = {"num-compute-units": 4, "gfx-version": "gfx801"}
+        options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = changes.pop("expectation", Expectation(end_marker="all is well"))
         names = changes.pop("names", ("",))
         values: dict[str, Any] = {

@@ -211,7 +211,7 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path / "runs", 1)])
     (tmp_path / "out").mkdir()
     (tmp_path / "blocked").write_text("a file where a directory should be")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="blocked"):
         tables.write(frame, tmp_path / "out/t.csv", tmp_path / "blocked/t.parquet")
     assert list((tmp_path / "out").iterdir()) == []
 

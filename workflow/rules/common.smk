@@ -1,4 +1,8 @@
-"""What all rules share: which names a wildcard may take, and which inputs have no age."""
+"""What all rules share: which names a wildcard may take, and which inputs have no age.
+
+Memory and run time that a rule does not state are `default-resources` of the profile. `conda:` stands in every rule,
+the same each time, because `snakemake --lint` asks for it there.
+"""
 
 
 def ageless(inputs):

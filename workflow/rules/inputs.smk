@@ -4,19 +4,15 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        ageless(orders.object_sources),
+        ageless(session.inputs.object_sources),
     output:
         paths.kernel_object(),
     log:
         paths.log("kernels", "{gfx}", "{object}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     params:
-        order=orders.object_order,
+        order=session.inputs.object_order,
     message:
         "kernel {wildcards.object} for {wildcards.gfx}"
     script:
@@ -26,19 +22,15 @@ rule kernel_object:
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        ageless(orders.database_objects),
+        ageless(session.inputs.database_objects),
     output:
         paths.kernel_database(),
     log:
         paths.log("kernels", "{release}", "{rows}", "{database}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     params:
-        plan=orders.database_order,
+        plan=session.inputs.database_order,
     message:
         "kernel database {output}"
     script:
@@ -53,14 +45,12 @@ rule mmap:
         paths.log("inputs", "mmap-{bytes}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
         runtime=30,
     message:
         "data file of {wildcards.bytes} bytes"
     script:
-        "../scripts/mmap.py"
+        "../scripts/data_file.py"
 
 
 rule launcher:
@@ -71,10 +61,6 @@ rule launcher:
         paths.log("inputs", "launcher-{sources}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     message:
         "launcher {output}"
     script:

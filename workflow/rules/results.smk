@@ -8,8 +8,8 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        records=lambda wildcards: orders.table_records(wildcards, checkpoints),
-        configuration=campaign.table_configuration,
+        records=lambda wildcards: session.inputs.table_records(wildcards, checkpoints),
+        configuration=session.campaign.table_configuration,
     output:
         csv=paths.table(),
         parquet=paths.table(extension="parquet"),
@@ -18,10 +18,6 @@ rule table:
         paths.log("tables", "{under}{workload}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "table {output.csv}"
     script:
@@ -31,7 +27,7 @@ rule table:
 rule figure:
     """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
     input:
-        tables=campaign.sweep_tables,
+        tables=session.campaign.sweep_tables,
     output:
         svg=report(
             paths.figure(),
@@ -45,10 +41,6 @@ rule figure:
         paths.log("figures", "{under}{figure}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "figure {output.svg}"
     script:
@@ -58,9 +50,9 @@ rule figure:
 rule report:
     """One self-contained page per sweep: what was asked, what ran, tables, figures, definitions."""
     input:
-        tables=campaign.sweep_tables,
-        figures=campaign.sweep_figures,
-        configuration=campaign.sweep_configuration,
+        tables=session.campaign.sweep_tables,
+        figures=session.campaign.sweep_figures,
+        configuration=session.campaign.sweep_configuration,
     output:
         report(
             paths.report(),
@@ -71,10 +63,6 @@ rule report:
         paths.log("reports", "{under}report"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "report {output}"
     script:

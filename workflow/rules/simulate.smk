@@ -4,7 +4,7 @@
 rule preview:
     """All points of a sweep's workload through the timing model. Milliseconds per point, on any machine."""
     input:
-        configuration=campaign.preview_configuration,
+        configuration=session.campaign.preview_configuration,
     output:
         counters=paths.preview_counters(),
         record=paths.preview_record(),
@@ -12,10 +12,6 @@ rule preview:
         paths.log("preview", "{sweep}", "{workload}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
     script:
@@ -28,20 +24,19 @@ rule simulate:
     for while the record is missing, so a toolchain made anew repeats no run.
     """
     input:
-        unpack(ageless(orders.simulation_inputs)),
+        unpack(ageless(session.inputs.simulation_inputs)),
     output:
         protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
-        mem_mb=orders.simulation_memory,
-        runtime=orders.simulation_minutes,
+        mem_mb=session.inputs.simulation_memory,
+        runtime=session.inputs.simulation_minutes,
     params:
-        sweep=orders.point_sweep,
-        axes=orders.point_axes,
+        sweep=session.inputs.point_sweep,
+        axes=session.inputs.point_axes,
     message:
         "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
     script:

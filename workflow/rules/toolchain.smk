@@ -6,16 +6,14 @@ says what was asked for; so the age of a record means nothing.
 rule source:
     """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
     input:
-        orders.source_checked,
+        session.inputs.source_checked,
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
         paths.log("toolchain", "{release}", "source-{repository}-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
         runtime=60,
     message:
         "sources of {wildcards.repository} for gem5 {wildcards.release}"
@@ -28,14 +26,13 @@ checkpoint image:
     gem5 point's identity, so the points are known only after it.
     """
     input:
-        ageless(orders.image_sources),
+        ageless(session.inputs.image_sources),
     output:
         paths.tool_record(tool="image"),
     log:
         paths.log("toolchain", "{release}", "image-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=240,
@@ -48,7 +45,7 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        ageless(orders.gem5_sources),
+        ageless(session.inputs.gem5_sources),
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
@@ -68,17 +65,13 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site brings along, recorded as it is."""
     input:
-        ageless(orders.gem5_sources),
+        ageless(session.inputs.gem5_sources),
     output:
         paths.tool_record(tool="gem5"),
     log:
         paths.log("toolchain", "{release}", "gem5-{asked}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
     message:
         "gem5 of this site for release {wildcards.release}"
     script:
@@ -88,7 +81,7 @@ rule own_gem5:
 rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
-        ageless(orders.dnnmark_sources),
+        ageless(session.inputs.dnnmark_sources),
     output:
         paths.tool_record(tool="dnnmark"),
     log:

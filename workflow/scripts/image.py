@@ -1,11 +1,8 @@
 """Rule image: the container image of a release."""
 
-from pathlib import Path
-
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 
-with logged(snakemake.log[0]):  # noqa: F821
-    smk = snakemake  # noqa: F821
-    stages.image(Toolset(smk.wildcards.release), Path(smk.output[0]), Path(smk.log[0]))
+with rule(snakemake) as (output, log):
+    stages.image(Toolset(snakemake.wildcards.release), output, log)

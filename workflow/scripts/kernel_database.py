@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.miopen.database import build_database
 
-with logged(snakemake.log[0]):  # noqa: F821
-    smk = snakemake  # noqa: F821
-    keys = [tuple(key) for key in smk.params.plan]
-    build_database(Path(smk.output[0]), dict(zip(keys, map(Path, smk.input), strict=True)))
+with rule(snakemake) as (output, log):
+    keys = [tuple(key) for key in snakemake.params.plan]
+    build_database(output, dict(zip(keys, map(Path, snakemake.input), strict=True)))

@@ -1,11 +1,8 @@
 """Rule kernel_object: one compiled kernel."""
 
-from pathlib import Path
-
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import ObjectOrder
 
-with logged(snakemake.log[0]):  # noqa: F821
-    smk = snakemake  # noqa: F821
-    stages.compile_kernel(ObjectOrder(**smk.params.order), Path(smk.output[0]))
+with rule(snakemake) as (output, log):
+    stages.compile_kernel(ObjectOrder(**snakemake.params.order), output)

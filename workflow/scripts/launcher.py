@@ -1,9 +1,7 @@
 """Rule launcher: the guest program of engine gem5-kernels."""
 
-from pathlib import Path
-
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.launcher import build_launcher
 
-with logged(snakemake.log[0]):  # noqa: F821
-    build_launcher("cc", Path(snakemake.output[0]))  # noqa: F821
+with rule(snakemake) as (output, log):
+    build_launcher("cc", output)

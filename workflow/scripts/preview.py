@@ -1,10 +1,10 @@
 """Rule preview: the timing model over all points of a sweep's workload."""
 
 from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.engines.preview_batch import write_batch
 
-with logged(snakemake.log[0]):  # noqa: F821
-    smk = snakemake  # noqa: F821
-    points = Campaign().batch(smk.wildcards.sweep, smk.wildcards.workload)
-    write_batch(points, smk.output.counters, smk.output.record)
+with rule(snakemake):
+    asked, output = snakemake.wildcards, snakemake.output
+    points = Campaign().batch(asked.sweep, asked.workload)
+    write_batch(points, output.counters, output.record)

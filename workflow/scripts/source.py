@@ -1,11 +1,8 @@
 """Rule source: a repository at the release's commit."""
 
-from pathlib import Path
-
-from apuflow.campaign.script import logged
+from apuflow.campaign.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 
-with logged(snakemake.log[0]):  # noqa: F821
-    smk = snakemake  # noqa: F821
-    stages.source(Toolset(smk.wildcards.release), smk.wildcards.repository, Path(smk.output[0]))
+with rule(snakemake) as (output, log):
+    stages.source(Toolset(snakemake.wildcards.release), snakemake.wildcards.repository, output)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -24,23 +23,10 @@ from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING, EngineName, is_batch
-from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
-
-
-@contextlib.contextmanager
-def message_and_exit() -> Iterator[None]:
-    """End the process with our error's message and status 2, where Snakemake would print our stack."""
-    try:
-        yield
-    except ApuflowError as error:
-        print(f"apuflow: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-_PARTLY = ("--until", "-U", "--omit-from", "-O", "--batch")
 
 
 class Campaign:
@@ -190,46 +176,6 @@ class Campaign:
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made anew",
             )
-
-    def check_targets(self, arguments: Iterable[str]) -> None:
-        """Refuse a ``results/`` target that no sweep has, before anything is planned.
-
-        Args:
-            arguments: the command line; what is no such target is passed over.
-
-        Raises:
-            ConfigError: unknown sweep, workload or figure (the known ones are listed), or a mistake in
-                their files.
-        """
-        for argument in arguments:
-            named = paths.target(argument)
-            if named is None:
-                continue
-            sweep = self.sweep(named["under"])
-            if "figure" in named:
-                self.check_figure(named["figure"])
-            for workload in [named["workload"]] if "workload" in named else self.workloads(sweep):
-                self.points(sweep.name, workload)
-
-    def check_made(self, arguments: Iterable[str]) -> None:
-        """At the end: what was named is there, whatever the workflow engine says.
-
-        Args:
-            arguments: the command line; nothing is checked of one that asks for a part of the work.
-
-        Raises:
-            EngineError: a ``results/`` target is missing.
-        """
-        arguments = list(arguments)
-        if any(argument.startswith(_PARTLY) for argument in arguments):
-            return
-        for argument in arguments:
-            if paths.target(argument) and not (self.root / argument).exists():
-                raise EngineError(
-                    "the workflow ended without this result",
-                    file=argument,
-                    remedy="start it again; should it happen once more, .snakemake/log has what it did",
-                )
 
     def check_figure(self, name: str) -> None:
         from analysis.figures import FIGURES

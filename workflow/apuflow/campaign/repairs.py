@@ -1,13 +1,13 @@
-"""Files from the future, after a clock that jumped back: Snakemake would call every job after them failed.
+"""Repairs of what a killed workflow or a wrong clock left: Snakemake's lock, its marks, and files' times.
 
-Snakemake's lock after a SIGKILL or a power cut: removed when whoever held it is provably gone.
+Times: after a clock that jumped back, files are from the future, and Snakemake would call every job after
+them failed.
 
-The lock names files, not processes, so it outlives its workflow and a plain rerun would be refused. Every
-workflow therefore registers beside it; the next one removes the lock only when each registered workflow is
-certainly dead and none of its jobs runs any more. Whatever is less certain (another host, a cluster's jobs,
-a file system without locks) stays, with Snakemake's own message that names ``--unlock``.
-
-Keeps Snakemake's scheduler idle while local runs go on.
+Lock: it names files, not processes, so it outlives a workflow that a SIGKILL or a power cut ended, and a
+plain rerun would be refused. Every workflow therefore registers beside it; the next one removes the lock
+only when each registered workflow is certainly dead and none of its jobs runs any more. Whatever is less
+certain (another host, a cluster's jobs, a file system without locks) stays, with Snakemake's own message
+that names ``--unlock``.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from apuflow.core import paths, proc
 from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 
+STATE = ".snakemake"
+"""Snakemake's own directory in a project."""
+
 TOLERANCE_SECONDS = 60.0
 """Clocks of a file server may differ by this much; that is Snakemake's to judge."""
+
+WAIT_SECONDS = 60.0
+"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
 
 _KEPT = (
     f"{paths.CONFIGS}/**/*",
@@ -39,8 +44,11 @@ _KEPT = (
     *(paths.run_record(engine, "*", "*") for engine in SIMULATING),
 )
 _MADE_AGAIN = (f"{paths.RESULTS}/**/*", f"{paths.preview_dir('*', '*', '*')}/*")
+_RUN_RECORD = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
+_ELSEWHERE = "jobs elsewhere"
 
 
+# times ---------------------------------------------------------------------------------------------------
 def mend_times(root: Path = Path()) -> int:
     """Give files from the future another time; how many there were.
 
@@ -68,12 +76,7 @@ def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
         yield from (path for path in root.glob(pattern) if path.is_file())
 
 
-WAIT_SECONDS = 60.0
-"""How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
-_RUN_RECORD = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
-_ELSEWHERE = "jobs elsewhere"
-
-
+# lock ----------------------------------------------------------------------------------------------------
 class Registration:
     """This workflow's entry; removed when the process ends in an orderly way."""
 
@@ -87,6 +90,7 @@ class Registration:
         write_text(self._entry, f"{Owner.current()}\n{_ELSEWHERE}\n")
 
     def end(self) -> None:
+        """Remove the entry; in a process forked off from this one, nothing."""
         if os.getpid() == self._pid:
             with contextlib.suppress(OSError):
                 self._entry.unlink(missing_ok=True)
@@ -122,8 +126,9 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
 
 
 def _marks_of_run_records(root: Path) -> Iterator[Path]:
-    """Snakemake's marks that a job was cut short, of run records that are there: they appear whole or not at
-    all, and Snakemake would delete them to make them again.
+    """Snakemake's marks that a job was cut short, of run records that are there.
+
+    Records appear whole or not at all, and Snakemake would delete them to make them again.
     """
     marks = root / paths.snakemake("incomplete")
     for mark in marks.rglob("*"):
@@ -166,14 +171,3 @@ def _jobs(root: Path) -> Iterator[int]:
         with contextlib.suppress(OSError):
             if any(mark in word for word in proc.command_line(pid)):
                 yield pid
-
-
-def without_rate_limit(scheduler: Any) -> None:
-    """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
-
-    With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
-    and each job that ends adds one more such chain: after some dozens of jobs one core does nothing but look
-    as long as jobs wait (snakemake 9.27, ``JobScheduler.schedule``). The number of cores limits local jobs
-    anyway; on a cluster, where the limit protects the queue, it stays.
-    """
-    scheduler.job_rate_limiter = None

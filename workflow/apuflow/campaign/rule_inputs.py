@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from apuflow.campaign.campaign import Campaign
@@ -26,7 +25,7 @@ MEMORY_MARGIN = 2
 """A run is ended above this many times its estimated memory: room for a wrong estimate, none for a leak."""
 
 
-class Orders:
+class RuleInputs:
     """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -56,6 +55,7 @@ class Orders:
         return [tools.record("source-gem5"), *([tools.record("image")] if target else [])]
 
     def dnnmark_sources(self, wildcards: Wildcards) -> list[str]:
+        """The checkout of DNNMark (not of the site's own build) and the image that it is compiled in."""
         tools = self._asked("dnnmark", wildcards)
         own = tools.site.dnnmark.build is not None
         return [*([] if own else [tools.record("source-resources")]), tools.record("image")]
@@ -103,6 +103,7 @@ class Orders:
         return needs.rule_inputs()
 
     def point_sweep(self, wildcards: Wildcards) -> str:
+        """The sweep whose limits and settings the run takes."""
         return self.campaign.sweep_of(wildcards["engine"], wildcards["workload"], wildcards["point"])
 
     def point_axes(self, wildcards: Wildcards) -> dict[str, Any]:
@@ -129,10 +130,12 @@ class Orders:
         return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"])))
 
     def object_sources(self, wildcards: Wildcards) -> list[str]:
+        """The checkout of MIOpen, where it is not the site's own."""
         order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"]))
         return self.tools(order.release).kernel_sources()
 
     def database_objects(self, wildcards: Wildcards) -> list[str]:
+        """The compiled kernels of a database, in its order."""
         plan = self._database(wildcards)
         return [paths.kernel_object(item.gfx, item.name) for item in plan.objects]
 
@@ -157,7 +160,7 @@ class Orders:
         return self._databases[path]
 
     def _walk(self) -> None:
-        """Fill the books from every sweep: a job on another machine starts from a file, not from a table."""
+        """Go through every sweep: a job on another machine starts from a file, not from a table."""
         for point in self.campaign.simulated_points():
             self.simulation_inputs({"engine": point.engine, "workload": point.workload, "point": point.id})
 
@@ -181,9 +184,3 @@ def _unasked(path: str) -> ConfigError:
         value=path,
         remedy="name a results/ target; what it needs is made on the way",
     )
-
-
-def books(root: Path = Path()) -> tuple[Campaign, Orders]:
-    """The campaign of a project directory and its orders."""
-    campaign = Campaign(root)
-    return campaign, Orders(campaign)

@@ -1,4 +1,7 @@
-"""What every rule's script shares: output goes to the rule's log, a mistake is a message, no traceback."""
+"""What every rule's script shares: output goes to the rule's log, a mistake is a message, no traceback.
+
+A script is started by Snakemake, which puts an object ``snakemake`` before it (wildcards, inputs, outputs).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from apuflow.core.errors import DescribedError
 
@@ -25,6 +28,18 @@ _OF_THE_MACHINE = (
     errno.ESTALE,
 )
 """Errors that are no defect of ours: a full, read-only or failing disk."""
+
+
+@contextlib.contextmanager
+def rule(snakemake: Any) -> Iterator[tuple[Path, Path]]:
+    """Around the body of a rule's script: what it prints goes to the log, its errors too (see ``logged``).
+
+    Yields:
+        The rule's first output and its log.
+    """
+    log = Path(snakemake.log[0])
+    with logged(log):
+        yield Path(snakemake.output[0]), log
 
 
 @contextlib.contextmanager

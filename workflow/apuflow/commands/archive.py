@@ -11,6 +11,8 @@ from apuflow.core import paths
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow archive``."""
+
     @app.command()
     def archive(
         sweep: Annotated[str, typer.Argument(help="a file of configs/sweeps whose report is there")] = "",

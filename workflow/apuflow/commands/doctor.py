@@ -8,6 +8,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow doctor``."""
+
     @app.command()
     def doctor(
         release: str = typer.Option("", help="a file of configs/gem5; left out: the default sweep's"),

@@ -56,6 +56,7 @@ on_failure: strict     # strict: a failed point stops the table; record: its row
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow new``."""
     new = typer.Typer(help="Write a file to start from.", no_args_is_help=True)
 
     @new.command()

@@ -9,6 +9,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow plan``."""
+
     @app.command()
     def plan(
         sweep: str = typer.Argument(help="a file of configs/sweeps"),

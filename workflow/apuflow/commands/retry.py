@@ -9,6 +9,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow retry``."""
+
     @app.command()
     def retry(
         sweep: str = typer.Argument("", help="only points of this sweep; left out: every recorded failure"),

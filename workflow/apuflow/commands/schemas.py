@@ -8,6 +8,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow schemas``."""
+
     @app.command()
     def schemas(
         directory: str = typer.Option("workflow/schemas", help="where to write them"),

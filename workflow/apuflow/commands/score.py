@@ -27,9 +27,12 @@ def score(
         bool, typer.Option("--held-out", help="only recorded runs that the model was not made with")
     ] = False,
 ) -> None:
-    """Score the preview against measured runs: median and 90th percentile of |error| of the GPU cycles, rank
-    correlation along CU sweeps, and of the pairs of a sweep more than 10 % apart the share that it puts in
-    the measured order; in all and per primitive."""
+    """Score the preview against measured runs.
+
+    Shown are median and 90th percentile of |error| of the GPU cycles, rank correlation along CU sweeps, and
+    of the pairs of a sweep more than 10 % apart the share that it puts in the measured order; in all and per
+    primitive.
+    """
     import json as js
     import sys
 

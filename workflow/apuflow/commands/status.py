@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow status``."""
+
     @app.command()
     def status(
         watch: bool = typer.Option(False, "--watch", "-w", help="keep showing until nothing runs"),

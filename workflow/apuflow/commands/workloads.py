@@ -8,6 +8,8 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
+    """Add ``apuflow workloads``."""
+
     @app.command()
     def workloads(
         name: str = typer.Argument("", help="say everything about one workload"),

@@ -129,6 +129,7 @@ def check_name(name: str, what: str, known: Iterable[str]) -> None:
 
 
 def listing(names: Sequence[str]) -> str:
+    """Names for a message."""
     return ", ".join(names) if names else "none"
 
 

@@ -56,6 +56,7 @@ class Point:
 
     @property
     def id(self) -> str:
+        """Its name: readable, unique, a file name."""
         return f"{self.label}-{self.identity}"
 
     @property
@@ -65,6 +66,7 @@ class Point:
 
     @property
     def compute_units(self) -> int:
+        """Compute units of its machine."""
         return int(self.options["num-compute-units"])
 
     def launches(self, compute_units: int | None = None) -> tuple[Launch, ...]:

@@ -77,6 +77,7 @@ class Limits(Model):
 
     @property
     def wall_seconds(self) -> float:
+        """``wall_time`` in seconds."""
         return duration_seconds(self.wall_time)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from typing_extensions import override
+
 from apuflow import dnnmark, miopen
 from apuflow.core.errors import NotModelled
 
@@ -51,6 +53,7 @@ class Work(ABC):
 
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
         """What may go wrong on a GPU, though it can be tried."""
+        del gfx
         return iter(())
 
 
@@ -72,10 +75,12 @@ class NetworkWork(Work):
     label: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    @override
     def text(self) -> str:
         return self.canonical
 
     @property
+    @override
     def device_bytes(self) -> int:
         return _device_bytes(self)
 
@@ -85,15 +90,19 @@ class NetworkWork(Work):
         return _data_bytes(self)
 
     @property
+    @override
     def simulated_bytes(self) -> int:
         return self.device_bytes + self.data_bytes + RUNTIME_BYTES
 
+    @override
     def touched_bytes(self, memory_bytes: int) -> int:
         return self.device_bytes + self.data_bytes
 
+    @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
         return _launches(self.canonical, self.direction, compute_units)
 
+    @override
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
         return iter(dnnmark.check(self.network, self.direction, self.handles, gfx))
 
@@ -111,20 +120,25 @@ class ProgramWork(Work):
     label: tuple[str, ...] = ()
 
     @property
+    @override
     def text(self) -> None:
         return None
 
     @property
+    @override
     def device_bytes(self) -> int:
         return self.program_bytes
 
     @property
+    @override
     def simulated_bytes(self) -> int:
         return self.program_bytes
 
+    @override
     def touched_bytes(self, memory_bytes: int) -> int:
         return memory_bytes
 
+    @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
         raise NotModelled(
             "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from apuflow import dnnmark
 from apuflow.configure import labels, yaml_source
 from apuflow.configure.base import check_name, validate
@@ -90,10 +92,12 @@ class DnnmarkWorkload(Workload):
     handles: int | None = None
 
     @property
+    @override
     def program(self) -> str:
         return f"dnnmark_{self.benchmark}"
 
     @property
+    @override
     def files(self) -> tuple[Path, ...]:
         return (self.file,)
 
@@ -112,6 +116,7 @@ class DnnmarkWorkload(Workload):
     def _parts(self) -> dict[tuple[str, Value], str]:
         return {}
 
+    @override
     def work(self, layer: Mapping[str, Value], note: Note) -> Work | None:
         try:
             _ = self.network
@@ -154,6 +159,7 @@ class DnnmarkWorkload(Workload):
             found.append(self._parts[key])
         return tuple(part for part in found if part)
 
+    @override
     def about(self) -> list[str]:
         network = self.network
         return [
@@ -179,13 +185,16 @@ class CommandWorkload(Workload):
     command: CommandFile = field(kw_only=True)
 
     @property
+    @override
     def program(self) -> str:
         return self.command.binary
 
     @property
+    @override
     def supplied(self) -> tuple[str, ...]:
         return (self.command.binary,)
 
+    @override
     def work(self, layer: Mapping[str, Value], note: Note) -> Work | None:
         for name, value in layer.items():
             note(
@@ -267,7 +276,7 @@ def _dnnmark(name: str, path: Path, document: yaml_source.Document) -> Workload:
     )
 
 
-def _command(name: str, path: Path, document: yaml_source.Document) -> Workload:
+def _command(name: str, _path: Path, document: yaml_source.Document) -> Workload:
     command = validate(document, CommandFile)
     return CommandWorkload(
         name=name,

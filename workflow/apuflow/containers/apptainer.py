@@ -81,4 +81,5 @@ class ApptainerEngine:
         return run_process(self.command(job), job, host, cwd=job.cwd)
 
     def remove_leftovers(self, project: Path) -> list[str]:
+        """See ``Engine``; found by their environment."""
         return remove_leftover_processes(project)

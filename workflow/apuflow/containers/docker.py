@@ -57,6 +57,7 @@ class DockerEngine:
 
     @property
     def daemon(self) -> Daemon:
+        """What answers at the other end, asked once."""
         if self._daemon is None:
             self._daemon = describe(self.client)
         return self._daemon

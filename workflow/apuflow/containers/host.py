@@ -43,6 +43,7 @@ class HostEngine:
         return run_process(job.command, job, {**passed, **job.environment()}, cwd=job.cwd)
 
     def remove_leftovers(self, project: Path) -> list[str]:
+        """See ``Engine``; found by their environment."""
         return remove_leftover_processes(project)
 
 

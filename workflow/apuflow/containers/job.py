@@ -132,7 +132,7 @@ class ContainerEngine(Protocol):
 
 
 def caller() -> tuple[int, int]:
-    """uid and gid that files of a job shall have."""
+    """User and group (uid, gid) that files of a job shall have."""
     return os.getuid(), os.getgid()
 
 
@@ -170,7 +170,7 @@ class StopWatch:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self.reason is not None and self._asked is not None:
             self._impatient = True
         self.reason = self.reason or "interrupt"

@@ -26,6 +26,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> Owner:
+        """This process."""
         return cls.of(os.getpid())
 
     @classmethod
@@ -41,6 +42,7 @@ class Owner:
 
     @classmethod
     def parse(cls, text: str) -> Owner | None:
+        """The owner that ``str`` wrote; None for any other text."""
         parts = text.rsplit("/", 3)
         if len(parts) != 4 or not (parts[2].isdigit() and parts[3].isdigit()):
             return None
@@ -67,6 +69,7 @@ class Labels:
         return cls(project.resolve(), point, Owner.current())
 
     def as_dict(self) -> dict[str, str]:
+        """As a container's labels."""
         return {PROJECT: str(self.project), POINT: self.point, OWNER: str(self.owner)}
 
     def as_environment(self) -> dict[str, str]:

@@ -35,18 +35,22 @@ def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
 
 # configuration -------------------------------------------------------------------------------------------
 def sweep_file(sweep: str = "{sweep}") -> str:
+    """What one sweep runs."""
     return f"{CONFIGS}/sweeps/{sweep}.yaml"
 
 
 def workload_file(workload: str = "{workload}") -> str:
+    """What one workload is."""
     return f"{CONFIGS}/workloads/{workload}.yaml"
 
 
 def machine_file(machine: str = "{machine}") -> str:
+    """Options of one simulated machine."""
     return f"{CONFIGS}/machines/{machine}.yaml"
 
 
 def release_file(release: str = "{release}") -> str:
+    """One gem5 release: commits, capabilities."""
     return f"{CONFIGS}/gem5/{release}.yaml"
 
 
@@ -69,22 +73,26 @@ def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: s
 def preview_counters(
     sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
+    """Counters of a preview batch, a row per point."""
     return f"{preview_dir(sweep, workload, version)}/counters.parquet"
 
 
 def preview_record(
     sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
+    """The record of a preview batch."""
     return f"{preview_dir(sweep, workload, version)}/run.json"
 
 
 # results -------------------------------------------------------------------------------------------------
 # ``under`` is "" for the default sweep, whose results stand directly in results/, else "SWEEP/".
 def under(sweep: str) -> str:
+    """Where below results/ a sweep stands: "" or "SWEEP/"."""
     return "" if sweep == DEFAULT_SWEEP else f"{sweep}/"
 
 
 def table(under: str = "{under}", workload: str = "{workload}", extension: str = "csv") -> str:
+    """One workload's table of a sweep."""
     return f"{RESULTS}/{under}{workload}.{extension}"
 
 
@@ -94,10 +102,12 @@ def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
 
 
 def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
+    """One figure of a sweep."""
     return f"{RESULTS}/{under}figures/{name}.{extension}"
 
 
 def report(under: str = "{under}") -> str:
+    """The page of a sweep."""
     return f"{RESULTS}/{under}report.html"
 
 
@@ -148,6 +158,7 @@ def image_dir() -> str:
 
 
 def mmap_file(size: int | str = "{bytes}") -> str:
+    """Floats that DNNMark fills its tensors from, as many bytes as its name says."""
     return f"build/inputs/mmap-{size}.bin"
 
 
@@ -157,6 +168,7 @@ def launcher(sources: str = "{sources}") -> str:
 
 
 def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
+    """One compiled MIOpen kernel."""
     return f"{CACHE}/objects/{gfx}/{name}.o"
 
 
@@ -166,6 +178,7 @@ def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str 
 
 
 def log(*parts: str) -> str:
+    """Log of a rule: its kind and what tells its jobs apart."""
     return "logs/" + "/".join(parts) + ".log"
 
 

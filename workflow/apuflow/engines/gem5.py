@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from apuflow.configure import CommandFile, Release
 from apuflow.configure.catalogue import Value
 from apuflow.configure.point import Point
@@ -48,9 +50,11 @@ class Gem5(SimulatingEngine):
     cost_basis: ClassVar[str] = f"GPU part alone, from {estimate.FROM_COUNTS}; the simulated CPUs come on top"
     cost_is_a_lower_bound: ClassVar[bool] = True
 
+    @override
     def runs(self, workload: Workload) -> Runs:
         return Runs(state="yes", reason="nothing stands against it")
 
+    @override
     def content(
         self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
     ) -> dict[str, Any]:
@@ -62,6 +66,7 @@ class Gem5(SimulatingEngine):
             **_program(workload).content(release, site, root),
         }
 
+    @override
     def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
         """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
         units, gfx = options["num-compute-units"], str(options["gfx-version"])
@@ -76,21 +81,26 @@ class Gem5(SimulatingEngine):
             remedy=f"{told}, or an APU (gfx902), or the gem5-kernels engine",
         )
 
+    @override
     def use(self, workload: Workload) -> Use:
         return _program(workload).use
 
+    @override
     def host_memory(self, point: Point) -> int:
         return estimate.host_memory(point, runtime_bytes=estimate.RUNTIME_BYTES)
 
+    @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
         return _program(tools.workload(point.workload)).needs(tools, point)
 
+    @override
     def inputs(self, tools: Toolset, point: Point, given: Mapping[str, Sequence[str]]) -> Inputs:
         if not given:
             return super().inputs(tools, point, given)
         database, data = (next(iter(given[name]), None) for name in ("database", "data"))
         return Inputs(given["tools"][0], database, data)
 
+    @override
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
@@ -125,6 +135,7 @@ class DnnmarkProgram(Program):
     workload: DnnmarkWorkload
     use: ClassVar[Use] = Use.DNNMARK
 
+    @override
     def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
         return {
             "benchmark": self.workload.benchmark,
@@ -132,6 +143,7 @@ class DnnmarkProgram(Program):
             "dnnmark": requests.dnnmark_content(release, site, root),
         }
 
+    @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
         work = point.work
         assert isinstance(work, NetworkWork)
@@ -144,6 +156,7 @@ class DnnmarkProgram(Program):
             data_file(work.data_bytes),
         )
 
+    @override
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
@@ -171,6 +184,7 @@ class CommandProgram(Program):
     workload: CommandWorkload
     use: ClassVar[Use] = Use.PROGRAM
 
+    @override
     def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
         command = self.workload.command
         return {
@@ -181,9 +195,11 @@ class CommandProgram(Program):
             }
         }
 
+    @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
         return Needs(_tools(tools, point))
 
+    @override
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:

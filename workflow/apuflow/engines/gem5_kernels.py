@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
@@ -155,6 +157,7 @@ class Gem5Kernels(SimulatingEngine):
     for_launcher: ClassVar[bool] = True
     cost_basis: ClassVar[str] = estimate.FROM_COUNTS
 
+    @override
     def content(
         self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
     ) -> dict[str, Any]:
@@ -166,12 +169,15 @@ class Gem5Kernels(SimulatingEngine):
             "miopen": release.miopen.source.commit,
         }
 
+    @override
     def use(self, workload: Workload) -> Use:
         return Use.KERNELS
 
+    @override
     def host_memory(self, point: Point) -> int:
         return estimate.host_memory(point, runtime_bytes=0)
 
+    @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
         found = self._launches(point)
         sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
@@ -190,6 +196,7 @@ class Gem5Kernels(SimulatingEngine):
             paths.launcher(launcher_identity()),
         )
 
+    @override
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from apuflow.configure.catalogue import Value, catalogue
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
@@ -24,6 +26,7 @@ class Preview(Engine):
 
     name: ClassVar[EngineName] = "preview"
 
+    @override
     def content(
         self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
     ) -> dict[str, Any]:
@@ -34,6 +37,7 @@ class Preview(Engine):
             "barrier_slots": release.capabilities.barrier_slots,
         }
 
+    @override
     def options_read(self, changed: Mapping[str, Value]) -> dict[str, Value]:
         known = catalogue()
         return {
@@ -42,9 +46,11 @@ class Preview(Engine):
             if known[name].group != "system" and name not in UNREAD
         }
 
+    @override
     def use(self, workload: Workload) -> Use:
         return Use.PREVIEW
 
+    @override
     def host_memory(self, point: Point) -> int:
         return 0
 

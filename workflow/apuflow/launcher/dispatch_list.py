@@ -116,6 +116,7 @@ class Buffer:
     contents: Contents
 
     def line(self) -> str:
+        """As the guest program reads it."""
         words = ["buffer", self.name, self.size, self.contents.kind, *self.contents.parameters]
         return " ".join(map(str, words))
 
@@ -181,6 +182,7 @@ class DispatchList:
 
     @property
     def dispatches(self) -> tuple[Dispatch, ...]:
+        """The steps that launch a kernel."""
         return tuple(step for step in self.steps if isinstance(step, Dispatch))
 
     @property

@@ -60,7 +60,8 @@ def kernel_source(launch: Launch) -> Row:
     """What has to be compiled for a launch: a program of MIOpen's, or ours where rocBLAS would be called."""
     if launch.gemm is not None:
         return Row(gemm.PROGRAM.name, gemm.compile_arguments(launch.gemm))
-    assert launch.program is not None and launch.arguments is not None
+    assert launch.program is not None
+    assert launch.arguments is not None
     return Row(launch.program, launch.arguments)
 
 

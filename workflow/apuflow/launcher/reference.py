@@ -24,6 +24,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
+        """Whether the difference is within ``TOLERANCE``."""
         return bool(self.error <= TOLERANCE)
 
 

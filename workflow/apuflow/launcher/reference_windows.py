@@ -54,6 +54,7 @@ def scatter(columns: Array, window: Window, size: Sequence[int]) -> Array:
 
 
 def pool_maximum(planes: Array, window: Window, out: Sequence[int]) -> Array:
+    """The largest of each window; padding never wins."""
     return np.asarray(patches(planes, window, out, float(np.finfo(np.float32).min)).max((-4, -3)))
 
 
@@ -63,11 +64,13 @@ def _covered(window: Window, size: Sequence[int], out: Sequence[int]) -> Array:
 
 
 def pool_average(planes: Array, window: Window, out: Sequence[int]) -> Array:
+    """The mean of the real pixels below each window."""
     size = planes.shape[-2:]
     return np.asarray(patches(planes, window, out).sum((-4, -3)) / _covered(window, size, out))
 
 
 def pool_average_backward(gradient: Array, window: Window, size: Sequence[int]) -> Array:
+    """Each output's gradient in equal shares on the real pixels below its window."""
     share = gradient / _covered(window, size, gradient.shape[-2:])
     spread = np.broadcast_to(
         share[..., None, None, :, :],

@@ -60,6 +60,7 @@ class Entry:
 
     @property
     def gfx(self) -> str:
+        """The GPU that it was compiled for."""
         return self.arguments.rpartition("-mcpu=")[2]
 
 

@@ -65,7 +65,7 @@ def plan_database(
         compiler: the compiler's identity (``Compiler.identity``).
         sources: identity of MIOpen's sources: a commit, or a function of the program's name.
     """
-    identify = sources if callable(sources) else lambda program: sources
+    identify = sources if callable(sources) else lambda _program: sources
     objects = tuple(kernel_object(row, gfx, compiler, identify(row.program)) for row in distinct(rows))
     return DatabasePlan(release, gfx, compute_units, objects)
 

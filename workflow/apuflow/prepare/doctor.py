@@ -41,6 +41,8 @@ _NETWORK_SECONDS = 15.0
 
 
 class State(StrEnum):
+    """Whether a use of this machine can do without mending something."""
+
     OK = "ok"
     WARNING = "warning"
     MISSING = "missing"

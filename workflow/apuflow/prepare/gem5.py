@@ -46,8 +46,9 @@ def build_gem5(
     arguments: tuple[str, ...] = (),
     limits: Limits | None = None,
 ) -> Gem5Record:
-    """``scons build/<target>/gem5.opt`` in the source tree. About 90 minutes on two cores; needs 2 GB per
-    job.
+    """``scons build/<target>/gem5.opt`` in the source tree.
+
+    About 90 minutes on two cores; needs 2 GB per job.
 
     Args:
         arguments: more for scons, such as ``--linker=gold``.

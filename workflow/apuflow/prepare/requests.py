@@ -50,8 +50,10 @@ def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str
 
 
 def request(tool: str, release: Release, site: Site, root: Path) -> str:
-    """Eight hex digits that name what this site asks of a tool. They are part of its record's name, so that
-    another image, commit, checkout or program than the recorded one is never taken for it.
+    """Eight hex digits that name what this site asks of a tool.
+
+    They are part of its record's name, so that another image, commit, checkout or program than the recorded
+    one is never taken for it.
 
     Args:
         tool: ``source-gem5``, ``source-resources``, ``source-miopen``, ``image``, ``dnnmark``, ``gem5`` (the

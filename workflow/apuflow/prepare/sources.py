@@ -26,6 +26,7 @@ class SourceRecord(ToolRecord):
 
     @property
     def dirty(self) -> bool:
+        """Whether it has uncommitted changes."""
         return self.changes_sha256 is not None
 
 
@@ -44,8 +45,7 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
     """
     place = mirror or url
     if destination.exists():
-        record = use_checkout(destination, commit=commit)
-        return record
+        return use_checkout(destination, commit=commit)
     if place.startswith("-"):
         raise EngineError("not a repository address", key="url", value=place, remedy="a URL or a directory")
     if Path(place).is_dir():

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apuflow.containers import Exit, Job, Labels, Mount, Sample
+from apuflow.containers import Job, Labels, Mount, Sample
 from apuflow.core.errors import EngineError
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
-from apuflow.core.record import Results, RunRecord, Status, now, read_run
+from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.run import publish
 from apuflow.run.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
 from apuflow.run.guest_errors import last_words
 from apuflow.run.outcome import ExitFacts, Outcome, classify
-from apuflow.run.process import Process, RunFailed, Simulation
+from apuflow.run.process import Ended, Process, RunFailed, Simulation
 from apuflow.run.progress import Progress, guest_ticks, tail
 
 _TEXT_LIMIT = 32 << 20
@@ -35,20 +35,8 @@ class Attempt:
     started: str
 
     def process_dir(self, process: Process) -> Path:
+        """Working directory of a process; the attempt's own for the only one."""
         return self.directory / process.name if process.name else self.directory
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A process that ended, with what it proved."""
-
-    process: Process
-    directory: Path
-    command: tuple[str, ...]
-    exit: Exit
-    outcome: Outcome
-    gem5_version: str | None
-    results: Results | None = None
 
 
 def simulate(simulation: Simulation) -> RunRecord:

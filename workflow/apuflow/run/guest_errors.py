@@ -42,10 +42,12 @@ class MissingKernel:
 
     @property
     def evidence(self) -> str:
+        """What was missing, in words."""
         return f"MIOpen found no kernel for {self.program} with{self.arguments or ' no arguments'}"
 
     @property
     def remedy(self) -> str:
+        """The command that adds it."""
         row = shlex.quote(f"{self.program},{self.arguments}")
         return f"add it to the kernel database, then run again: apuflow kernels --add {row}"
 

@@ -99,6 +99,7 @@ class Outcome:
 
     @property
     def completed(self) -> bool:
+        """Whether it is proven."""
         return self.status is Status.COMPLETED
 
 

@@ -1,4 +1,4 @@
-"""What one run consists of: the point, its gem5 processes, and how they are run."""
+"""What one run consists of: the point, its gem5 processes, how they are run and how they ended."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from apuflow.containers import ContainerEngine, Limits, Mount
+from apuflow.containers import ContainerEngine, Exit, Limits, Mount
 from apuflow.core.errors import EngineError
 from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
 from apuflow.run.command import Gem5, Guest, OptionValue
-from apuflow.run.outcome import Expectation
+from apuflow.run.outcome import Expectation, Outcome
 
 Compression = Literal["none", "gz", "zst"]
 
@@ -70,6 +70,19 @@ class Process:
     home: str = "home"
     judge: Judge | None = None
     rocm: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended, with what it proved."""
+
+    process: Process
+    directory: Path
+    command: tuple[str, ...]
+    exit: Exit
+    outcome: Outcome
+    gem5_version: str | None
+    results: Results | None = None
 
 
 @dataclass(frozen=True)

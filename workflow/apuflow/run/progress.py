@@ -47,6 +47,7 @@ class Progress(BaseModel):
         return self.ticks / self.seconds if self.ticks is not None and self.seconds > 0 else None
 
     def write(self, path: Path) -> None:
+        """Replace the progress file."""
         write_text(path, self.model_dump_json())
 
 

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import zstandard
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,11 +16,8 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
 from apuflow.run.command import STATISTICS
-from apuflow.run.process import Compression, Simulation
+from apuflow.run.process import Compression, Ended, Simulation
 from apuflow.run.proof import text_sha256
-
-if TYPE_CHECKING:
-    from apuflow.run.attempt import Ended
 
 _VERSION = re.compile(r"^gem5 version (\S+)", re.M)
 PROVEN = "proven.json"

@@ -17,6 +17,8 @@ from apuflow.run.progress import Progress, read_progress
 
 
 class RunState(StrEnum):
+    """What a run directory shows."""
+
     COMPLETED = "completed"
     RUNNING = "running"
     FAILED = "failed"

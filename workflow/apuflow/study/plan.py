@@ -54,10 +54,12 @@ class PlannedWorkload:
 
     @property
     def done(self) -> int:
+        """Points with a proven run."""
         return sum(point.status == "completed" for point in self.points)
 
     @property
     def failed(self) -> int:
+        """Points whose last run failed."""
         return sum(point.status not in ("", "completed") for point in self.points)
 
     @property
@@ -68,6 +70,8 @@ class PlannedWorkload:
 
 @dataclass(frozen=True)
 class SweepPlan:
+    """What a sweep will do, and what of it is done."""
+
     sweep: str
     description: str
     machine: str
@@ -75,6 +79,7 @@ class SweepPlan:
     workloads: tuple[PlannedWorkload, ...]
 
     def as_json(self) -> dict[str, Any]:
+        """As ``apuflow plan --json`` prints it."""
         return asdict(self)
 
 

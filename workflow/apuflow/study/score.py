@@ -66,8 +66,9 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
-    """A table of runs, CSV or Parquet: one row per kernel, or a result table of engines with its runs beside
-    it (``preview.records``). Rows of the preview or without completed cycles are left out.
+    """A table of runs, CSV or Parquet, without rows of the preview or without completed cycles.
+
+    It has one row per kernel, or is a result table of engines with its runs beside it (``score_runs``).
 
     Raises:
         ConfigError: the file is missing, is no table, or lacks a column.
@@ -193,9 +194,11 @@ APART = 0.10
 
 
 def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
-    """Pairs of runs in the same CU sweep (``sweeps``), of different numbers of compute units, whose measured
-    cycles differ by more than 10 %: those that the preview puts in the measured order, and all of them.
-    Equal predictions are not in order."""
+    """Pairs of runs that the preview puts in the measured order, and all pairs.
+
+    A pair: two runs of the same CU sweep (``sweeps``) with different numbers of compute units, whose measured
+    cycles differ by more than 10 %. Equal predictions are not in order.
+    """
     right = pairs = 0
     for rows in sweeps(frame):
         units = rows["num_compute_units"].astype(float)
@@ -210,8 +213,12 @@ def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
-    """Of scored rows: ``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, the number
-    of ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``."""
+    """What scored rows show in numbers.
+
+    Returns:
+        ``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, the number of
+        ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``.
+    """
     right, pairs = ordered_pairs(frame)
     error = frame["error"].abs()
     return {
@@ -237,7 +244,6 @@ def measured_error() -> str:
 
     The preview is scored anew each time, so that the sentences are true of the model as it is.
     """
-
     scored = score(read_tables(recorded()))
     found = report(scored)
     rank = "" if found["rank_correlation"] is None else f", rank correlation {found['rank_correlation']:.2f}"

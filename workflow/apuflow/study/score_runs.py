@@ -136,8 +136,10 @@ def _config(row: Mapping[str, Any], kernel: str) -> str:
 
 
 def row_facts(row: Mapping[str, Any]) -> Facts:
-    """Launch of a run: the one that ``launch`` names, else the layer's launch of that kernel and geometry,
-    else the first of that kernel with the row's geometry (a table may have launched it by itself).
+    """Launch of a run.
+
+    It is the one that ``launch`` names, else the layer's launch of that kernel and geometry, else the first
+    of that kernel with the row's geometry (a table may have launched it by itself).
 
     Raises:
         NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.

@@ -1,0 +1,83 @@
+"""What the rules table, figure and report decide, on a preview batch of two workloads."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from apuflow.campaign.campaign import Campaign
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.engines.preview_batch import write_batch
+from apuflow.study import results
+
+WORKLOADS = ("conv_fwd", "softmax_fwd")
+SWEEP = f"""description: two workloads on two machines
+engines: [preview]
+workloads: [{", ".join(WORKLOADS)}]
+axes: {{num-compute-units: [4, 8]}}
+"""
+
+
+@pytest.fixture
+def campaign(root: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+    """A project whose sweep has run: its tables are still to be made."""
+    (root / "configs/sweeps/two.yaml").write_text(SWEEP)
+    monkeypatch.chdir(root)
+    campaign = Campaign()
+    for workload in WORKLOADS:
+        record = Path(paths.preview_record("two", workload))
+        record.parent.mkdir(parents=True)
+        points = campaign.points("two", workload, "preview")
+        write_batch(points, paths.preview_counters("two", workload), record)
+    return campaign
+
+
+def make_table(campaign: Campaign, workload: str) -> str:
+    csv, parquet = paths.table("two/", workload), paths.table("two/", workload, "parquet")
+    Path(csv).parent.mkdir(parents=True, exist_ok=True)
+    records = campaign.records(campaign.load("two"), workload)
+    results.write_table(
+        campaign, "two/", workload, records, (csv, parquet, paths.table_columns("two/", workload))
+    )
+    return parquet
+
+
+def test_a_table_has_a_row_per_point(campaign: Campaign) -> None:
+    make_table(campaign, "softmax_fwd")
+    table = pd.read_csv("results/two/softmax_fwd.csv")
+    assert list(table["num_compute_units"]) == [4, 8]
+    described = json.loads(Path("results/two/softmax_fwd.columns.json").read_text())
+    assert list(table.columns) == [column["name"] for column in described["columns"]]
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_batch_of_an_older_sweep_makes_no_table() -> None:
+    file = Path("configs/sweeps/two.yaml")
+    file.write_text(file.read_text().replace("[4, 8]", "[4, 8, 16]"))
+    with pytest.raises(ConfigError, match="no row of this point"):
+        make_table(Campaign(), "softmax_fwd")
+    assert not Path("results/two/softmax_fwd.csv").exists()
+
+
+@pytest.mark.parametrize(("name", "per_row"), [("kernels", "kernel"), ("ipc", "workload")])
+def test_a_figure_is_drawn_from_kernels_or_from_tables(campaign: Campaign, name: str, per_row: str) -> None:
+    tables = [make_table(campaign, workload) for workload in WORKLOADS]
+    results.write_figure(campaign, "two/", name, tables, Path("results/two") / name)
+    drawn = pd.read_csv(f"results/two/{name}.csv")
+    assert ("kernel" in drawn.columns) == (per_row == "kernel")
+    assert "conv_fwd" in set(drawn["workload"])
+    assert Path(f"results/two/{name}.svg").read_text().count("<svg") == 1
+
+
+def test_a_report_says_how_far_the_preview_is_off(campaign: Campaign) -> None:
+    tables = [make_table(campaign, workload) for workload in WORKLOADS]
+    page = Path("results/two/report.html")
+    results.write_report(campaign, "two/", tables, [], page)
+    text = page.read_text()
+    assert re.search(r"\d+ runs of real gem5", text)
+    assert SWEEP.splitlines()[0] in text

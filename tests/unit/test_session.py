@@ -1,0 +1,46 @@
+"""What a call of snakemake ends with when its targets are not there, on Snakemake's own settings."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake.settings.types import Batch, DAGSettings
+
+from apuflow.campaign.session import Session
+
+TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
+
+
+def session(root: Path, **asked: Any) -> Session:
+    """A session as one of Snakemake's job processes has it: that repairs nothing and registers nowhere."""
+    settings = DAGSettings(targets=TARGETS, **asked)
+    return Session(SimpleNamespace(is_main_process=False, dag_settings=settings), root)
+
+
+def test_a_named_result_that_is_not_there_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results/a").mkdir(parents=True)
+    (tmp_path / "results/a/report.html").touch()
+    with pytest.raises(SystemExit) as ended:
+        session(tmp_path).end()
+    assert ended.value.code == 2
+    assert "results/a/softmax_fwd.csv" in capsys.readouterr().err
+    (tmp_path / "results/a/softmax_fwd.csv").touch()
+    session(tmp_path).end()
+
+
+@pytest.mark.parametrize(
+    "part", [{"until": {"simulate"}}, {"omit_from": {"table"}}, {"batch": Batch("table", 1, 2)}]
+)
+def test_who_asks_for_a_part_of_the_work_misses_nothing(tmp_path: Path, part: dict[str, Any]) -> None:
+    session(tmp_path, **part).end()
+
+
+def test_the_rate_limit_is_where_the_session_lifts_it() -> None:
+    assert "self.job_rate_limiter is None" in inspect.getsource(JobScheduler)

@@ -1,0 +1,10 @@
+"""Rule mmap: the data file.
+
+A script named mmap.py would stand before Python's own module of that name.
+"""
+
+from apuflow.campaign.script import rule
+from apuflow.prepare.data_file import write_mmap
+
+with rule(snakemake) as (output, log):
+    write_mmap(output, int(snakemake.wildcards.bytes))
