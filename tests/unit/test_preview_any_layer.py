@@ -173,7 +173,7 @@ def broken(frame: pd.DataFrame) -> dict[str, list[str]]:
     """What does not hold of modelled points, with the points' names."""
     f = frame[frame["kernels_launched"] > 0]
     known = f[[name for name in f.select_dtypes("number") if f[name].notna().any()]]
-    stalls = f[[name for name in known if name.startswith("stall_")]].sum(axis=1)
+    stalls = f[[name for name in known if str(name).startswith("stall_")]].sum(axis=1)
     classes = f["valu_insts"] + f["salu_insts"] + f["smem_insts"] + f["flat_insts"] + f["lds_insts"]
     lines_moved = (f["dram_bytes_read"] + f["dram_bytes_written"]) / 64
     launches = f["kernels_launched"]
@@ -189,7 +189,7 @@ def broken(frame: pd.DataFrame) -> dict[str, list[str]]:
         "a unit is awake while the GPU is": f["cu_cycles_max"] > f["gpu_cycles"] + launches,
         **{f"{a} <= {b}": f[a] > f[b] * (1 + ROUNDING) + ROUNDING for a, b in AT_MOST},
     }
-    return {name: list(f["point"][rows]) for name, rows in wrong.items() if np.any(rows)}
+    return {name: list(f.loc[np.asarray(rows), "point"]) for name, rows in wrong.items() if np.any(rows)}
 
 
 def test_thousands_of_layers_have_finite_rows() -> None:
