@@ -7,22 +7,28 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from apuflow.errors import NotModelled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from launcher_layers import layer
 
 from apuflow import preview
+from apuflow.configure import load_release, option_rules
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, check, parse
+from apuflow.miopen import Launch, launches
 from apuflow.preview.kernels.im2col import _tile
 
 Keys = dict[str, str | int]
 MOST_ELEMENTS = 1 << 24
+DEFAULTS = option_rules.defaults(preview.RELEASE)
+FACTS = {name: load_release(name, Path(__file__).parents[2]).facts for name in ("v23.0", "v24.0")}
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,10 @@ class Point:
     config_text: str
     direction: Direction
     options: dict[str, Any]
-    release: str
+    release_facts: ReleaseFacts
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches(parse(self.config_text), self.direction, compute_units)
 
 
 def size(draw: random.Random, most: int) -> int:
@@ -133,7 +142,7 @@ def any_point(draw: random.Random, number: int = 0) -> Point:
     text = any_layer(draw)
     if any(problem.level == "error" for problem in check(parse(text), direction)):
         direction = "fwd"
-    return Point(str(number), text, direction, any_machine(draw), draw.choice(("v23.0.1.0", "v24.0.0.1")))
+    return Point(str(number), text, direction, any_machine(draw), draw.choice((*FACTS.values(),)))
 
 
 @contextmanager
@@ -187,7 +196,7 @@ def test_thousands_of_layers_have_finite_rows() -> None:
     draw = random.Random(20261121)
     points = [any_point(draw, number) for number in range(2000)]
     with strict_numbers():
-        frame = preview.run(points)
+        frame = preview.run(points, DEFAULTS)
     assert len(frame) == len(points)
     found = broken(frame)
     assert not found, {name: points[int(rows[0])] for name, rows in found.items()}
@@ -198,7 +207,7 @@ def test_thousands_of_layers_have_finite_rows() -> None:
 def test_any_layer_has_a_finite_row(draw: random.Random) -> None:
     point = any_point(draw)
     with strict_numbers():
-        frame = preview.run([point])
+        frame = preview.run([point], DEFAULTS)
     assert not broken(frame), point
 
 
@@ -208,7 +217,7 @@ def test_windows_of_lrn_are_modelled_or_refused_by_name(window: int, channels: i
     text = layer("LRN", (2, channels, 9, 14), lrn_mode=mode, local_size=window)
     try:
         with strict_numbers():
-            frame = preview.run([Point("lrn", text, "both", {}, "v23.0.1.0")])
+            frame = preview.run([Point("lrn", text, "both", {}, FACTS["v23.0"])], DEFAULTS)
     except NotModelled as error:
         assert error.key in ("c", "local_size")
         assert error.remedy
@@ -248,7 +257,7 @@ def im2col(size: int, stride: int) -> pd.Series:
         "Convolution", (1, 3, size, size), num_output=32, kernel_size=3, pad=0, stride=stride,
         conv_mode="cross_correlation",
     )  # fmt: skip
-    frame = preview.kernels_frame([Point("conv", text, "fwd", {}, "v23.0.1.0")])
+    frame = preview.kernels_frame([Point("conv", text, "fwd", {}, FACTS["v23.0"])], DEFAULTS)
     return frame[frame["kernel"] == "Im2d2Col"].iloc[0]
 
 
