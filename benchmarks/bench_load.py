@@ -91,7 +91,7 @@ def main() -> int:
 
 def make_project(directory: Path, points: int) -> Gem5Project:
     """A project with its toolchain made, and a sweep of this many points."""
-    project = gem5_project.make(copy_project(directory), directory, {"engine": "host"})
+    project = gem5_project.make(copy_project(directory), directory, {"container": "host"})
     each = len(UNITS) * len(LATENCIES)
     axes = {
         "num-compute-units": list(UNITS),

@@ -23,13 +23,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from apuflow.containers import DockerEngine, Engine, HostEngine, Limits, Mount
+from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
 from apuflow.prepare import resolve_image
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import prepare, simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, Simulation
+from apuflow.run.process import PointFacts, Process, Simulation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from standins.repositories import make_gem5
@@ -55,7 +55,7 @@ def main() -> None:
             data_file(Path(directory), given.dnnmark, max(1, given.repeat // 2))
 
 
-def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) -> None:
+def overhead(directory: Path, engine: ContainerEngine, image: str | None, repeat: int) -> None:
     """Seconds that `simulate` takes beyond the same command started barely."""
     made = simulation(directory / engine.name, engine, image)
     ours, bare = [], []
@@ -71,7 +71,7 @@ def overhead(directory: Path, engine: Engine, image: str | None, repeat: int) ->
     )
 
 
-def simulation(project: Path, engine: Engine, image: str | None) -> Simulation:
+def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Simulation:
     root = make_gem5(project / "gem5").path
     subprocess.run(
         [sys.executable, "SConstruct", "build/GCN3_X86/gem5.opt"],
@@ -88,7 +88,7 @@ def simulation(project: Path, engine: Engine, image: str | None) -> Simulation:
     return Simulation(
         project=project,
         run_dir=project / "runs/gem5/demo/u4",
-        asked=Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
+        point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=Gem5(root / "build/GCN3_X86/gem5.opt", root / "configs/example/apu_se.py"),
         processes=(Process(guest, options, Expectation(end_marker="all is well")),),
         container=engine,

@@ -15,13 +15,15 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from apuflow.configure import load_release
 from apuflow.core.record import ReleaseFacts
-from apuflow.dnnmark import Direction
+from apuflow.dnnmark import Direction, parse
+from apuflow.miopen import Launch, launches
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts
@@ -50,10 +52,18 @@ class Point:
     """What the engine reads of a point."""
 
     id: str
-    config_text: str
+    text: str
     direction: Direction
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches_of(self.text, self.direction, compute_units)
+
+
+@cache
+def launches_of(text: str, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    return launches(parse(text), direction, compute_units)
 
 
 def points(axes: tuple[str, str], many: int) -> list[Point]:
@@ -75,13 +85,15 @@ def gem5_seconds(table: Path) -> list[float]:
 def measure(title: str, many: int, repeat: int, table: Path) -> None:
     """One shape in this process, whose caches are empty."""
     from apuflow import preview
+    from apuflow.configure import option_rules
 
+    defaults = option_rules.defaults(preview.RELEASE)
     found = points(SHAPES[title], many)
-    preview.run(found[:1])
+    preview.run(found[:1], defaults)
     seconds = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
-        preview.run(found)
+        preview.run(found, defaults)
         seconds.append(time.perf_counter() - start)
     real = gem5_seconds(table)
     first, later = seconds[0], min(seconds[1:])

@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
-from apuflow.configure.points import Point, points
+from apuflow.configure.point import Point
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPES = {

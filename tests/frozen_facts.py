@@ -24,7 +24,6 @@ from analysis.tables.columns import layout
 from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import (
-    ENGINES,
     CommandFile,
     DnnmarkFile,
     Machine,
@@ -37,11 +36,12 @@ from apuflow.configure import (
     sweep_names,
 )
 from apuflow.configure.catalogue import catalogue
-from apuflow.configure.identity import asked
 from apuflow.core import paths
+from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
+from apuflow.prepare.requests import request
 
 FROZEN = Path(__file__).resolve().parent / "data/frozen"
 SEPARATOR = " = "
@@ -111,7 +111,7 @@ def described_points(root: Path) -> dict[str, Any]:
         project = _small_project(root, root / f"described/{number}", engine, workload, site)
         found[name] = _described(project, workload)
     project = _small_project(root, root / "described/recorded", "gem5", "softmax_bwd", "")
-    image = asked("image", load_release("v22.1", project), Site(), project)
+    image = request("image", load_release("v22.1", project), Site(), project)
     record = project / paths.tool_record("v22.1", "image", image)
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"digest": _DIGEST}))
@@ -189,7 +189,7 @@ def path_lines(root: Path) -> Iterator[str]:
         loaded = load_release(release, root)
         builds = (f"gem5-{target}" for target in loaded.build_targets)
         for tool in ("source-gem5", "source-resources", "source-miopen", "image", "dnnmark", *builds):
-            record = paths.tool_record(release, tool, asked(tool, loaded, Site(), root))
+            record = paths.tool_record(release, tool, request(tool, loaded, Site(), root))
             yield f"record of {tool} of {release}{SEPARATOR}{record}"
 
 

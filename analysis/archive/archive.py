@@ -28,7 +28,7 @@ from analysis.archive.format import (
     unsafe,
 )
 from apuflow.core.errors import AnalysisError
-from apuflow.core.files import atomic_write
+from apuflow.core.files import atomic_write, sha256_file
 
 SUFFIXES = (".tar.zst", ".tar.gz")
 _LEVEL = 12
@@ -194,7 +194,6 @@ def _wanted(target: Path, entry: Entry) -> bool:
 
 def _hash_of(path: Path) -> str | None:
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return sha256_file(path)
     except OSError:
         return None

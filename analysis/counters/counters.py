@@ -11,7 +11,17 @@ from pathlib import Path
 
 from analysis.counters.identities import Broken, check
 from analysis.counters.located import locate
-from analysis.counters.table import BY_NAME, COUNTERS, NAMES, Counter
+from analysis.counters.table import (
+    ACTIVE,
+    BY_NAME,
+    COUNTERS,
+    CYCLES,
+    LAUNCHED,
+    NAMES,
+    SLOT,
+    WORKGROUPS,
+    Counter,
+)
 from analysis.counters.terms import NAN, Snapshot, elements, evaluate
 from analysis.stats.files import Blocks
 from analysis.stats.reader import Dump
@@ -28,9 +38,6 @@ nothing."""
 _CACHE = re.compile(r"\bruby\.\w+_cntrl\*\.\w*[cC]ache\w*\.")
 CACHES = tuple(counter.name for counter in COUNTERS if _CACHE.search(counter.stats))
 """Counters of cache accesses: those that some releases do not reset with the other statistics."""
-
-_ACTIVE = ".shaderActiveTicks"
-_LAUNCHED = ".dispatcher.numKernelLaunched"
 
 
 @dataclass(frozen=True)
@@ -166,8 +173,8 @@ def from_snapshot(dump: Snapshot) -> Counters:
         if counter.stats:
             value = evaluate(counter.stats, dump, counter.optional)
             values[counter.name] = value if math.isnan(value) else value * counter.scale
-    cycles = [unit["totalCycles"] for unit in dump.units if "totalCycles" in unit]
-    groups = [unit["completedWGs"] for unit in dump.units if "completedWGs" in unit]
+    cycles = [unit[CYCLES] for unit in dump.units if CYCLES in unit]
+    groups = [unit[WORKGROUPS] for unit in dump.units if WORKGROUPS in unit]
     values["gpu_cycles"] = _cycles(values)
     values["compute_units"] = float(len(dump.units))
     values["tcc_banks"] = float(len(elements("ruby.tcc_cntrl", dump.row))) or NAN
@@ -196,21 +203,21 @@ def _together(counter: Counter, values: Sequence[float]) -> float:
 
 def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
     rows = dump.rows()
-    shader = next((name[: -len(_ACTIVE)] for name in rows if name.endswith(_ACTIVE)), None)
+    shader = next((name[: -len(ACTIVE)] for name in rows if name.endswith(ACTIVE)), None)
     if shader is None:
         raise AnalysisError(
             "no GPU in these statistics",
             file=file,
-            key="*.shaderActiveTicks",
+            key=f"*{ACTIVE}",
             remedy="give those of apu_se.py",
         )
     unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
-    slot = re.compile(r"wavefronts\d*\.numInstrExecuted")
+    slot = re.compile(SLOT)
     named: dict[str, dict[str, float]] = {}
     for name, value in rows.items():
         if match := unit.fullmatch(name):
             named.setdefault(match[1], {})[match[2]] = value
     units = list(named.values())
     slots = sum(1 for name in units[0] if slot.fullmatch(name)) if units else 0
-    launched = next((value for name, value in rows.items() if name.endswith(_LAUNCHED)), None)
+    launched = next((value for name, value in rows.items() if name.endswith(LAUNCHED)), None)
     return Snapshot(shader, units, rows.get, launched, slots or NAN)

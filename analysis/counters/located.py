@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.counters.terms import NAN, Snapshot, unit_rows
 from analysis.stats.files import Text
+from apuflow.core.errors import AnalysisError
 
 _ACTIVE = b".shaderActiveTicks "
 _LAUNCHED = b".dispatcher.numKernelLaunched"
 _NEARBY = (96, 4096)
 _AROUND_UNIT = 1 << 14
 _ROW = re.compile(rb"\n([^ \n]+) +([^ \n]+)")
+_NUMBER = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)")
 _SLOT = re.compile(rb"wavefronts\d*\.numInstrExecuted")
 
 Place = tuple[str, bytes, int]
@@ -50,10 +52,14 @@ def locate(text: Text, start: int, stop: int) -> Snapshot | None:
 
 
 def _number(text: bytes | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
+    """The number in the second column; None where there is no row, or one of several cells."""
+    if text is None or text.startswith(b"|"):
         return None
+    if _NUMBER.fullmatch(text) is None:
+        raise AnalysisError(
+            "the statistics are damaged: a value is no number", value=text.decode(errors="replace")
+        )
+    return float(text)
 
 
 class _Units:

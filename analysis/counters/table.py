@@ -1,6 +1,6 @@
 """The counters: what every engine reports about a run, and where gem5 keeps each of them.
 
-This table is the only place that knows gem5's statistic names. ``stats`` says how a counter is read:
+gem5's statistic names stand here. ``stats`` says how a counter is read:
 
 * terms separated by `` + `` or `` - `` are added or subtracted, each summed over all objects it matches;
 * ``CUs*`` stands for every compute unit (``CUs`` when there is one, ``CUs0`` ... otherwise), likewise
@@ -56,26 +56,49 @@ def _event(name: str, meaning: str, stats: str, unit: str = "1") -> Counter:
     return Counter(name, unit, meaning, stats, optional=True)
 
 
+ACTIVE = ".shaderActiveTicks"
+"""End of the statistic that only the GPU has; before it stands the shader's name."""
+LAUNCHED = ".dispatcher.numKernelLaunched"
+CYCLES = "totalCycles"
+WORKGROUPS = "completedWGs"
+SLOT = r"wavefronts\d*\.numInstrExecuted"
+"""Of a compute unit: one row for each of its wavefront slots."""
+VALU_CYCLES = "instCyclesVALU"
+"""Of a compute unit; only an identity needs it."""
+
+ARRAYS: dict[str, str] = {
+    "ruby.tcp_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.tcc_cntrl": ".L2cache.m_demand_accesses",
+    "ruby.sqc_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.scalar_cntrl": ".L1cache.m_demand_accesses",
+    "ruby.dir_cntrl": ".L3CacheMemory.m_demand_accesses",
+    "l1_tlb": ".localNumTLBAccesses",
+    "l3_tlb": ".localNumTLBAccesses",
+    "l1_coalescer": ".coalescedAccesses",
+    "mem_ctrls": ".dram.peakBW",
+}
+"""Arrays of objects, and a statistic that every element prints even when it is zero."""
+
 _STALL = "CUs*.ScoreboardCheckStage.stallCycles::"
 _ISSUED = "CUs*.ExecStage.numCyclesWithInstrTypeIssued::"
 
 COUNTERS: tuple[Counter, ...] = (
     # time
-    _c("gpu_active_ticks", "tick", "time in which at least one compute unit was awake", ".shaderActiveTicks"),
+    _c("gpu_active_ticks", "tick", "time in which at least one compute unit was awake", ACTIVE),
     Counter("gpu_clock_ticks", "tick", "period of the GPU clock", ".clk_domain.clock", "last"),
     _c("gpu_cycles", "cycle", "gpu_active_ticks in GPU clock periods, rounded"),
     _c("sim_ticks", "tick", "simulated time, CPU part included", "simTicks"),
     Counter("sim_freq", "tick/s", "ticks per simulated second", "simFreq", "last"),
     Counter("ruby_clock_ticks", "tick", "period of the network's clock", "ruby.clk_domain.clock", "last"),
     # work
-    _c("kernels_launched", "1", "kernel dispatches", "cpu*.dispatcher.numKernelLaunched"),
-    _c("workgroups", "1", "workgroups completed", "CUs*.completedWGs"),
+    _c("kernels_launched", "1", "kernel dispatches", f"cpu*{LAUNCHED}"),
+    _c("workgroups", "1", "workgroups completed", f"CUs*.{WORKGROUPS}"),
     _c("wavefronts", "1", "wavefronts completed", "CUs*.completedWfs"),
     Counter("compute_units", "1", "compute units in the statistics", aggregate="last"),
     Counter("tcc_banks", "1", "TCC banks in the statistics", aggregate="last"),
     _c("workgroups_max", "1", "workgroups completed by the busiest compute unit, added over dumps"),
     _c("cu_cycles_max", "cycle", "awake cycles of the compute unit that was awake longest, added over dumps"),
-    _c("cu_cycles", "cycle", "awake cycles, summed over compute units", "CUs*.totalCycles"),
+    _c("cu_cycles", "cycle", "awake cycles, summed over compute units", f"CUs*.{CYCLES}"),
     _c("slot_cycles", "cycle", "wavefront-slot cycles: awake cycles times the slots of the compute unit"),
     # instructions (of wavefronts)
     _c("instructions", "1", "wavefront instructions of all kinds executed", "CUs*.numInstrExecuted"),

@@ -12,28 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from analysis.counters.table import COUNTERS
+from analysis.counters.table import ARRAYS, COUNTERS, LAUNCHED, VALU_CYCLES
+from apuflow.core.errors import AnalysisError
 
 NAN = math.nan
+_LARGEST = 2.0**53
+_AGAIN = "make the run again, or read another copy of the file"
 UNIT = "CUs*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
 _MEAN = re.compile(r"samples\*mean\((.*)\)")
-
-ARRAYS: dict[str, str] = {
-    "ruby.tcp_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.tcc_cntrl": ".L2cache.m_demand_accesses",
-    "ruby.sqc_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.scalar_cntrl": ".L1cache.m_demand_accesses",
-    "ruby.dir_cntrl": ".L3CacheMemory.m_demand_accesses",
-    "l1_tlb": ".localNumTLBAccesses",
-    "l3_tlb": ".localNumTLBAccesses",
-    "l1_coalescer": ".coalescedAccesses",
-    "mem_ctrls": ".dram.peakBW",
-}
-"""Arrays of objects, and a statistic that every element prints even when it is zero."""
-
-CHECKED: tuple[str, ...] = ("instCyclesVALU",)
-"""Rows of a compute unit that only identities need."""
 
 Lookup = Callable[[str], float | None]
 
@@ -86,7 +73,7 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
 @cache
 def unit_rows() -> tuple[str, ...]:
     """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
-    wanted: dict[str, None] = dict.fromkeys(CHECKED)
+    wanted: dict[str, None] = {VALU_CYCLES: None}
     for counter in COUNTERS:
         for terms in parse(counter.stats) if counter.stats else ():
             for term in terms:
@@ -94,6 +81,21 @@ def unit_rows() -> tuple[str, ...]:
                     name = term.pattern[len(UNIT) :]
                     wanted |= dict.fromkeys((f"{name}::samples", f"{name}::mean") if term.mean else (name,))
     return tuple(wanted)
+
+
+def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The rows that counters are read from: their names in different releases, and whether they may be
+    absent, which means 0."""
+    rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
+    for counter in COUNTERS:
+        alternatives = parse(counter.stats) if counter.stats else ()
+        for terms in zip(*alternatives, strict=True):
+            names = tuple(term.pattern for term in terms)
+            ends = ("::samples", "::mean") if terms[0].mean else ("",)
+            for end in ends:
+                row = tuple(name + end for name in names)
+                rows[row] = rows.get(row, True) and counter.optional
+    return tuple(rows.items())
 
 
 def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
@@ -128,10 +130,10 @@ def _term(term: Term, dump: Snapshot) -> float | None:
     pattern = term.pattern
     if pattern.startswith(UNIT):
         return _sum_units(pattern[len(UNIT) :], dump)
-    if pattern.endswith(".dispatcher.numKernelLaunched"):
-        return dump.launched
+    if pattern.endswith(LAUNCHED):
+        return None if dump.launched is None else _counted(pattern, dump.launched)
     if pattern.startswith("."):
-        return dump.row(dump.shader + pattern)
+        return _plain(dump.shader + pattern, dump.row)
     if "*" in pattern:
         array, _, rest = pattern.partition("*")
         found = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
@@ -143,19 +145,28 @@ def _term(term: Term, dump: Snapshot) -> float | None:
 def _plain(name: str, row: Lookup) -> float | None:
     """A scalar, or the total of a vector (a vector of one element is printed as a scalar)."""
     total = row(f"{name}::total") if "::" not in name and "_Controller." in name else None
-    return row(name) if total is None else total
+    value = row(name) if total is None else total
+    return None if value is None else _counted(name, value)
+
+
+def _counted(name: str, value: float) -> float:
+    """A number that a counter can hold: gem5 counts in doubles, which cannot count further by ones."""
+    if not 0 <= value <= _LARGEST:
+        raise AnalysisError(
+            "the statistics are damaged: no counter holds this number", key=name, value=value, remedy=_AGAIN
+        )
+    return value
 
 
 def _sum_units(name: str, dump: Snapshot) -> float | None:
     if name.endswith("*"):
         found = [
-            math.fsum(value for key, value in unit.items() if key.startswith(name[:-1]))
+            math.fsum(_counted(key, value) for key, value in unit.items() if key.startswith(name[:-1]))
             for unit in dump.units
         ]
         known = any(key.startswith(name[:-1]) for unit in dump.units[:1] for key in unit)
         return math.fsum(found) if known else None
-    values = [unit.get(name) for unit in dump.units]
-    present = [value for value in values if value is not None]
+    present = [_counted(name, unit[name]) for unit in dump.units if name in unit]
     return math.fsum(present) if present else None
 
 
@@ -169,4 +180,8 @@ def _samples_times_mean(pattern: str, dump: Snapshot) -> float | None:
         pairs = [(dump.row(f"{name}::samples"), dump.row(f"{name}::mean"))]
     if not pairs or any(samples is None for samples, _ in pairs):
         return None
-    return math.fsum(round(samples * mean) for samples, mean in pairs if samples and mean is not None)
+    return math.fsum(
+        round(_counted(name, samples) * _counted(name, mean))
+        for samples, mean in pairs
+        if samples and mean is not None
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tables.columns import MACHINE
+from apuflow.core.units import clock_hertz, size_bytes
 
 COMPUTE_UNITS = "num_compute_units"
 
@@ -33,11 +33,6 @@ _LABELS = {
     "layer.h": "Height h",
     "layer.w": "Width w",
 }
-_BYTES = {"": 1.0, "k": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
-_HERTZ = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_QUANTITY = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)i?(B|Hz)\s*$")
-
-
 _SHORT = {
     COMPUTE_UNITS: "CUs",
     "mem_type": "DRAM",
@@ -80,13 +75,12 @@ def quantity(value: object) -> float | None:
         return None
     if isinstance(value, int | float | np.number):
         return float(value)
-    match = _QUANTITY.match(str(value))
-    if match:
-        return float(match[1]) * (_BYTES if match[3] == "B" else _HERTZ)[match[2]]
+    text = str(value)
     try:
-        return float(str(value))
+        return float(text)
     except ValueError:
-        return None
+        size = size_bytes(text)
+        return clock_hertz(text) if size is None else float(size)
 
 
 def label(column: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.figures.axis import axis_columns
-from analysis.figures.selection import ENGINES, FigureError, completed, engines_of
+from analysis.figures.selection import FigureError, completed, engine_title, engines_of
 from analysis.figures.style import (
     FULL_WIDTH,
     GREY,
@@ -120,7 +120,7 @@ def engine_comparison(
             )
             labels.append("open: backward")
         legend(figure, handles, labels)
-        texts = "; ".join(ENGINES.get(name, name) for name in names)
+        texts = "; ".join(map(engine_title, names))
         all_notes = (f"Engines: {texts}", *notes, f"grey: within {100 * BAND:.0f} % of equality")
         title = "Engines compared"
         head(figure, title, all_notes)

@@ -15,6 +15,7 @@ from analysis.figures.lines import Quantity
 from analysis.figures.output import notice
 from analysis.figures.selection import FigureError, completed, independent
 from analysis.figures.style import Plot
+from apuflow.core.engines import ENGINES
 
 Draw = Callable[..., Plot]
 
@@ -150,7 +151,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
 )
 
-PER_KERNEL = frozenset({"preview", "gem5-kernels"})
+PER_KERNEL = frozenset(name for name, facts in ENGINES.items() if facts.tells_kernels)
 """Engines that tell the kernels of a point apart, whatever the release."""
 
 FIGURES: Mapping[str, FigureSpec] = {spec.name: spec for spec in _SPECS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from types import CodeType
@@ -16,6 +15,7 @@ from analysis.metrics.metric import QUANTITIES, Metric
 from analysis.metrics.paper import PAPER
 from analysis.metrics.standard import STANDARD, TIME
 from apuflow.core.errors import AnalysisError
+from apuflow.core.units import clock_hertz
 
 METRICS: tuple[Metric, ...] = TIME + PAPER + STANDARD
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
@@ -23,9 +23,6 @@ BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
 SLACK = 1e-9
 """Relative slack at the ends of a range: rounding of the quotients is not a finding."""
-
-_FREQUENCY = re.compile(r"^\s*([0-9.]+)\s*([kMGT]?)Hz\s*$")
-_PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -131,12 +128,10 @@ class _Columns(Mapping[str, Any]):
         return np.where(np.isnan(ticks), given, ticks)
 
 
-def _period(frequency: object) -> float:
-    """Seconds of one cycle of ``"2GHz"``; NaN for anything else."""
-    match = _FREQUENCY.match(str(frequency))
-    if match is None or float(match[1]) == 0:
-        return float("nan")
-    return 1 / (float(match[1]) * _PREFIX[match[2]])
+def _period(clock: object) -> float:
+    """Seconds of one cycle of ``"2GHz"``; NaN for what is no clock."""
+    hertz = clock_hertz(str(clock))
+    return float("nan") if hertz is None else 1 / hertz
 
 
 _FUNCTIONS: dict[str, Any] = {"maximum": np.maximum, "where": np.where}

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from analysis.figures.axis import label, quantity
 from analysis.report.describe import Run
 from analysis.tables.tables import columns
+from apuflow.core.engines import is_batch
 
 SHOWN = (
     *("gpu_cycles", "gpu_time", "ipc", "occupancy", "valu_utilization", "dram_utilization"),
@@ -82,7 +83,7 @@ def _links(frame: pd.DataFrame, runs: Sequence[Run]) -> list[str | None]:
     found: list[str | None] = []
     for row in frame[["engine", "workload", "point"]].itertuples(index=False):
         key = (str(row.engine), str(row.workload), str(row.point))
-        found.append(by_point.get(key) or (by_batch.get(key[:2]) if key[0] == "preview" else None))
+        found.append(by_point.get(key) or (by_batch.get(key[:2]) if is_batch(key[0]) else None))
     return found
 
 

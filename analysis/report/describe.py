@@ -214,15 +214,5 @@ def href(path: str | Path, out: str | Path) -> str:
     return quote(Path(os.path.relpath(path, Path(out).parent)).as_posix(), safe="/")
 
 
-def duration(seconds: float | None) -> str:
-    """Seconds as a person says them."""
-    if seconds is None or seconds != seconds:
-        return ""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.3g} s"
-
-
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(str(value) for value in values)

@@ -13,12 +13,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import label
-from analysis.figures.selection import ENGINES, combine
+from analysis.figures.selection import combine, engine_title
 from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
     SweepDescription,
-    duration,
     href,
     load_figures,
     load_runs,
@@ -27,6 +26,7 @@ from analysis.report.describe import (
 from analysis.tables.tables import columns
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
+from apuflow.core.units import format_duration
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SCRIPTS = ("format.js", "table.js", "chart.js", "page.js")
@@ -68,7 +68,7 @@ def render(
         .get_template("report.html.j2")
         .render(
             sweep=sweep,
-            engines=[(engine, ENGINES.get(engine, engine)) for engine in sorted(set(frame["engine"]))],
+            engines=[(engine, engine_title(engine)) for engine in sorted(set(frame["engine"]))],
             summaries=summarise(frame, runs),
             points=len(frame),
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
@@ -97,7 +97,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["duration"] = duration
+    environment.filters["duration"] = format_duration
     environment.filters["axis"] = lambda name: label(str(name).replace("-", "_"))
     return environment
 

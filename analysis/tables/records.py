@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from analysis.counters.counters import CACHES, counters
 from analysis.counters.table import NAMES as COUNTER_NAMES
@@ -93,7 +94,7 @@ def _row(record: RunRecord, file: Path) -> Row:
         )
     _check_unchanged(files, record.provenance.statistics_sha256, file)
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
-    own = record.engine == "gem5-kernels"
+    own = record.own_kernels_only
     facts = record.release_facts
     found = counters(files, facts, kernels_only=own)
     findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
@@ -164,8 +165,8 @@ def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> Non
 
 def _batch(record: BatchRecord, file: Path) -> Batch:
     try:
-        frame = pd.read_parquet(file)
-    except (OSError, ValueError) as error:
+        frame = pd.read_parquet(file, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise AnalysisError(
             f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 import math
@@ -25,6 +26,9 @@ from apuflow.core.files import write_files
 
 _AXES = "axes"
 _TEXT_KINDS = ("identity", "check", "provenance")
+_TABLE_FILES = ("csv", "parquet")
+COLUMNS_SUFFIX = ".columns.json"
+_ANEW = "remove the table's files and start the workflow again: no run is repeated for it"
 
 
 def build(
@@ -156,7 +160,8 @@ def write(
         frame: from ``build``.
         csv: comma separated values; empty where nothing is known.
         parquet: the same with types; units and meanings are the fields' metadata.
-        columns_json: name, kind, unit, meaning, formula and range of every column.
+        columns_json: name, kind, unit, meaning, formula and range of every column, and the hashes of all
+            three files.
     """
     described = columns(frame)
     table = _arrow(frame, described)
@@ -166,18 +171,23 @@ def write(
     if parquet is not None:
         contents[parquet] = _parquet(table)
     if columns_json is not None:
-        contents[columns_json] = _json(frame, described)
+        contents[columns_json] = _json(frame, described, _hashes(contents))
     write_files(contents)
 
 
-def read(path: str | Path) -> pd.DataFrame:
+def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     """A table that ``write`` wrote, from its CSV or Parquet.
 
+    Args:
+        path: the file; the description of its columns stands beside it as ``NAME.columns.json``.
+        whole: refuse a table without that description: nothing shows then that it is as it was written.
+
     Raises:
-        AnalysisError: not a table of ours.
+        AnalysisError: not a table of ours, or its files are not those that were written together.
     """
+    _check_together(Path(path), whole)
     try:
-        frame = pd.read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
+        frame = read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise AnalysisError(f"cannot read this table: {error}", file=path) from None
     missing = [column.name for column in IDENTITY if column.name not in frame.columns]
@@ -196,6 +206,61 @@ def read(path: str | Path) -> pd.DataFrame:
             frame[column.name] = values.astype("object").where(values.notna(), None)
     frame.attrs[_AXES] = tuple(column.name for column in described if column.kind == AXIS)
     return frame
+
+
+def read_parquet(path: str | Path) -> pd.DataFrame:
+    """A Parquet file; its pages are checked where it holds their checksums.
+
+    Raises:
+        OSError, pyarrow.ArrowException: it cannot be read, or a page is damaged.
+    """
+    return pd.read_parquet(path, page_checksum_verification=True)
+
+
+def _check_together(path: Path, whole: bool) -> None:
+    """The files of a table are those that were written together: not edited, not damaged, not mixed.
+
+    Tables of versions before hashes were recorded have none to compare.
+    """
+    description = path.with_suffix(COLUMNS_SUFFIX)
+    if not description.is_file():
+        if whole:
+            raise AnalysisError(
+                "the description of the table's columns is gone", file=description, remedy=_ANEW
+            )
+        return
+    try:
+        content = json.loads(description.read_bytes())
+        recorded = content.pop("sha256", {})
+        names = {name: path.with_suffix(f".{name}") for name in recorded if name in _TABLE_FILES}
+        found = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()}
+        found |= {"columns": _sha256(content)} if recorded else {}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise AnalysisError(
+            f"the files of this table cannot be compared: {error}", file=description, remedy=_ANEW
+        ) from None
+    if whole and path.suffix.removeprefix(".") not in found:
+        raise AnalysisError("this table was written without hashes", file=path, remedy=_ANEW)
+    for name, sha256 in found.items():
+        if sha256 != recorded.get(name):
+            raise AnalysisError(
+                "the table is not as it was written",
+                file=names.get(name, description),
+                key=f"sha256.{name} in {description.name}",
+                value=sha256,
+                remedy=_ANEW,
+            )
+
+
+def _hashes(contents: Mapping[str | Path, bytes]) -> dict[str, str]:
+    return {
+        Path(file).suffix.removeprefix("."): hashlib.sha256(content).hexdigest()
+        for file, content in contents.items()
+    }
+
+
+def _sha256(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _read_csv(path: str | Path) -> pd.DataFrame:
@@ -272,7 +337,7 @@ def _quoted(name: str) -> str:
 
 def _parquet(table: pa.Table) -> bytes:
     stream = io.BytesIO()
-    pq.write_table(table, stream, compression="zstd")
+    pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
     return stream.getvalue()
 
 
@@ -291,8 +356,8 @@ def _array(column: Column, values: pd.Series[Any]) -> pa.Array:
     )
 
 
-def _json(frame: pd.DataFrame, described: Sequence[Column]) -> bytes:
-    content: Mapping[str, Any] = {
+def _json(frame: pd.DataFrame, described: Sequence[Column], hashes: Mapping[str, str]) -> bytes:
+    content: dict[str, Any] = {
         "format": 1,
         "rows": len(frame),
         "engines": sorted({str(engine) for engine in frame["engine"]}),
@@ -304,4 +369,5 @@ def _json(frame: pd.DataFrame, described: Sequence[Column]) -> bytes:
             for column in described
         ],
     }
+    content["sha256"] = {**hashes, "columns": _sha256(content)}
     return (json.dumps(content, indent=1, sort_keys=False) + "\n").encode()

@@ -40,7 +40,7 @@ CopyProject = Callable[[], Gem5Project]
 def made(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
     """Sources, gem5, kernels and one proven run with its table; nobody changes it."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-faults-") as directory:
-        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"engine": "host"})
+        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"container": "host"})
         project.sweep("one", axes={"num-compute-units": [4]})
         done = project.run("results/one/softmax_fwd.csv")
         assert done.returncode == 0, done.stdout + done.stderr

@@ -30,7 +30,7 @@ from apuflow.core.record import Status, read_run
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.status import RunState, runs
 
 pytestmark = pytest.mark.engine
@@ -70,7 +70,7 @@ def make(place: Path, gem5: Gem5, docker_url: str, docker_image: str, request: A
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
-            "asked": Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1"),
+            "point": PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1"),
             "gem5": gem5,
             "processes": (Process(guest, options, Expectation(end_marker=MARKER)),),
             "container": DockerEngine("docker", url),

@@ -15,11 +15,11 @@ from standins import repositories
 from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
-from apuflow.configure.points import Point
+from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
-from apuflow.engines import preview
+from apuflow.engines import preview_batch
 from apuflow.miopen import kernel_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
@@ -73,7 +73,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
     objects.write_bytes(bytes(range(256)) * 400)
     points = Campaign(ROOT).points("quickstart", "softmax_fwd")
     frame = _table(points, tmp_path)
-    row = kernel_rows(str(points[0].config_text), "fwd", 4)[0]
+    row = kernel_rows(str(points[0].work.text), "fwd", 4)[0]
     stages: dict[str, tuple[Callable[[], object], Path]] = {
         "sources": (
             lambda: fetch_source(str(upstream.path), upstream.commit, place / "gem5"),
@@ -95,7 +95,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
             place / "k/softmax.o",
         ),
         "preview": (
-            lambda: preview.write_batch(points * 40, place / "counters.parquet", place / "run.json"),
+            lambda: preview_batch.write_batch(points * 40, place / "counters.parquet", place / "run.json"),
             place / "counters.parquet",
         ),
         "table": (
@@ -125,7 +125,7 @@ def _noise(file: Path) -> Path:
 
 
 def _table(points: Sequence[Point], directory: Path) -> pd.DataFrame:
-    preview.write_batch(points, directory / "p/counters.parquet", directory / "p/run.json")
+    preview_batch.write_batch(points, directory / "p/counters.parquet", directory / "p/run.json")
     return tables.build([directory / "p"])
 
 

@@ -30,7 +30,7 @@ from apuflow.run import publish
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import ExitFacts, Expectation, classify
-from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.status import RunState, runs
 
 MARKER = "DNNMark suites: Tear down..."
@@ -78,11 +78,11 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = Expectation(end_marker=MARKER)
         process = Process(Guest(programs, "program", end_marker=MARKER), options, expectation)
-        asked = Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
+        asked = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
-            "asked": asked,
+            "point": asked,
             "gem5": gem5,
             "processes": (process,),
             "container": HostEngine(),

@@ -62,7 +62,7 @@ def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
     content = yaml.safe_load(release.read_text())
     content["gem5"]["commit"], content["resources"]["commit"] = gem5.commit, resources.commit
     release.write_text(yaml.safe_dump(content, sort_keys=False))
-    if site["engine"] == "host":  # DNNMark's setup.sh wants /opt/rocm, which only the image has
+    if site["container"] == "host":  # DNNMark's setup.sh wants /opt/rocm, which only the image has
         directory = resources.path / "src/gpu/DNNMark"
         subprocess.run(["./setup.sh", "HIP"], cwd=directory, check=True, capture_output=True)
         subprocess.run(["make", "-C", "build"], cwd=directory, check=True, capture_output=True)

@@ -42,7 +42,7 @@ def study(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
         upstream = Path(directory) / "upstream"
         upstream.mkdir()
-        project = gem5_project.make(new_project(Path(directory)), upstream, {"engine": "host"})
+        project = gem5_project.make(new_project(Path(directory)), upstream, {"container": "host"})
         project.sweep("study", engines=["gem5", "preview"], axes={"num-compute-units": [4, 8]})
         done = project.run(REPORT)
         assert done.returncode == 0, done.stdout + done.stderr

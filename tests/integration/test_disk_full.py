@@ -19,7 +19,7 @@ from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, Simulation
+from apuflow.run.process import PointFacts, Process, Simulation
 
 pytestmark = pytest.mark.engine
 
@@ -53,7 +53,7 @@ def simulation(project: Path, programs: Path, gem5: Gem5) -> Simulation:
     return Simulation(
         project=project,
         run_dir=project / "runs/gem5/demo/u4-0123abcd",
-        asked=Asked("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
+        point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=gem5,
         processes=(Process(guest, options, Expectation(end_marker="all is well")),),
         container=HostEngine(),

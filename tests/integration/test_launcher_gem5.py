@@ -22,7 +22,7 @@ from kernel_builds import compiled
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
 from apuflow.configure import load_release
-from apuflow.containers import get_engine
+from apuflow.containers import container_engine
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
@@ -32,7 +32,7 @@ from apuflow.miopen import Launch, launches
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, OptionValue
-from apuflow.run.process import Asked, Simulation
+from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
 
@@ -158,12 +158,12 @@ def run(
         Simulation(
             project=project,
             run_dir=project / "run",
-            asked=Asked(
+            point=PointFacts(
                 "gem5-kernels", "test", "fwd", "p", {}, {}, options, gfx, RELEASE.name, RELEASE.facts
             ),
             gem5=gem5,
-            processes=planned.processes,
-            container=get_engine("host"),
+            processes=(planned.process,),
+            container=container_engine("host"),
             image=None,
             launches=planned.launches,
             on_failure=on_failure,

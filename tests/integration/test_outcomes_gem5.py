@@ -28,7 +28,7 @@ from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 
 pytestmark = pytest.mark.gem5
 
@@ -72,9 +72,9 @@ def run() -> Iterator[Run]:
         simulation = Simulation(
             project=directory,
             run_dir=directory / "run",
-            asked=Asked("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, "gfx801", "real"),
+            point=PointFacts("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, "gfx801", "real"),
             gem5=Gem5(binary, binary.parents[2] / "configs/example/apu_se.py"),
-            processes=tuple(change(process) for process in planned.processes),
+            processes=(change(planned.process),),
             container=HostEngine(),
             launches=planned.launches,
             **{"limits": Limits(wall_seconds=900, grace_seconds=60), **changes},

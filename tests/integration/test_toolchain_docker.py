@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from standins.repositories import behave, make_gem5, make_resources
 
+from apuflow.campaign.points import points
 from apuflow.configure import Release, load_release, load_sweep
-from apuflow.configure.points import Point, points
+from apuflow.configure.point import Point
 from apuflow.containers import DockerEngine, Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
-from apuflow.engines import gem5 as workloads
+from apuflow.engines.gem5 import dnnmark_process, kernel_launches
+from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
 from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
@@ -63,8 +65,9 @@ class Site:
     def simulation(self, *, database: bool = True, limits: Limits | None = None) -> Simulation:
         run_dir = self.project / "runs/gem5/softmax_fwd" / self.point.id
         shutil.rmtree(run_dir, ignore_errors=True)
-        process = workloads.dnnmark_process(
+        process = dnnmark_process(
             self.point,
+            "test_fwd_softmax",
             self.release,
             self.dnnmark,
             run_dir=run_dir,
@@ -74,17 +77,23 @@ class Site:
         return Simulation(
             project=self.project,
             run_dir=run_dir,
-            asked=workloads.asked(self.point),
-            gem5=workloads.installed(self.gem5, self.release),
+            point=point_facts(self.point),
+            gem5=gem5_of(self.gem5, self.release),
             processes=(process,),
             container=self.engine,
             image=self.image.reference,
-            mounts=workloads.mounts(self.gem5, [Path(self.dnnmark.build), self.data]),
+            mounts=mounts(self.gem5, [Path(self.dnnmark.build), self.data]),
             limits=limits or Limits(wall_seconds=60, grace_seconds=3),
-            provenance=workloads.provenance(
-                self.point, self.gem5, self.image, build=self.dnnmark, database=self.database, data=self.data
+            provenance=provenance(
+                self.point,
+                self.gem5,
+                self.image,
+                build=self.dnnmark,
+                benchmark="test_fwd_softmax",
+                database=self.database,
+                data=self.data,
             ),
-            launches=workloads.kernel_launches(self.point),
+            launches=kernel_launches(self.point),
         )
 
 

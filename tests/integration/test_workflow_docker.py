@@ -21,7 +21,7 @@ def finished(
     docker_url: str, docker_image: str, new_project: Callable[[Path], Path]
 ) -> Iterator[Gem5Project]:
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
-        site = {"engine": "docker", "socket": docker_url, "image": {"mode": "local", "name": docker_image}}
+        site = {"container": "docker", "socket": docker_url, "image": {"mode": "local", "name": docker_image}}
         project = gem5_project.make(new_project(Path(directory)), Path(directory), site)
         done = project.run("results/softmax_fwd.csv")
         assert done.returncode == 0, done.stdout + done.stderr

@@ -25,14 +25,14 @@ def gem5(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
     """Outside /tmp, which a program inside gem5 cannot see."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
         root = new_project(Path(directory))
-        yield gem5_project.make(root, Path(directory), {"engine": "host"})
+        yield gem5_project.make(root, Path(directory), {"container": "host"})
 
 
 @pytest.fixture(scope="module")
 def finished(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
     """The default sweep's softmax table, made once."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
-        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"engine": "host"})
+        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"container": "host"})
         done = project.run("results/softmax_fwd.csv")
         assert done.returncode == 0, done.stdout + done.stderr
         yield project

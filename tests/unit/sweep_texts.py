@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.configure import load_sweep, sweep_workloads
-from apuflow.configure.points import Point, points
+from apuflow.campaign.points import points, sweep_workloads
+from apuflow.configure import load_sweep
+from apuflow.configure.point import Point
 
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
 

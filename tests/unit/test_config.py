@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sweep_texts import HEAD, expand
 
 from apuflow.configure import (
-    ENGINES,
     Sweep,
     load_machine,
     load_release,
@@ -22,6 +21,7 @@ from apuflow.configure import (
     yaml_source,
 )
 from apuflow.configure.catalogue import catalogue
+from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ApuflowError, ConfigError
 
 ROOT = Path(__file__).parents[2]

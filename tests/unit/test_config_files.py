@@ -13,6 +13,7 @@ import yaml
 from sweep_texts import HEAD, expand
 
 from apuflow import dnnmark
+from apuflow.campaign.points import points, sweep_workloads
 from apuflow.commands.new import write_study
 from apuflow.configure import (
     load_release,
@@ -22,13 +23,13 @@ from apuflow.configure import (
     machine_names,
     release_names,
     sweep_names,
-    sweep_workloads,
     workload_names,
 )
-from apuflow.configure.points import points
 from apuflow.configure.reference import MODELS, refresh
 from apuflow.configure.schemas import schema_texts
+from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
 from apuflow.core.errors import ConfigError
+from apuflow.engines import runs_on
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +78,8 @@ UPSTREAM = {
 def test_workloads_have_upstreams_shapes_programs_and_handles(root: Path, name: str) -> None:
     shape, handles, program = UPSTREAM[name]
     workload = load_workload(name, root)
-    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    assert isinstance(workload, DnnmarkWorkload)
+    network = dnnmark.parse(workload.text, workload.file)
     assert tuple(network.layers[0].input) == shape
     assert (workload.handles, workload.program) == (handles, program)
 
@@ -101,7 +103,8 @@ MMAP = {
 @pytest.mark.parametrize("name", MMAP)
 def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None:
     workload = load_workload(name, root)
-    network = dnnmark.parse(workload.config_text or "", workload.config_file)
+    assert isinstance(workload, DnnmarkWorkload)
+    network = dnnmark.parse(workload.text, workload.file)
     assert workload.direction is not None
     assert dnnmark.mmap_bytes(network, workload.direction) == MMAP[name]
 
@@ -109,12 +112,12 @@ def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None
 def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
     for name in workload_names(root):
         workload = load_workload(name, root)
-        if workload.kind == "command" or workload.direction is None:
+        if not isinstance(workload, DnnmarkWorkload):
             continue
-        network = dnnmark.parse(workload.config_text or "", workload.config_file)
+        network = dnnmark.parse(workload.text, workload.file)
         problems = dnnmark.check(network, workload.direction, workload.handles)
         errors = [problem for problem in problems if problem.level == "error"]
-        assert bool(errors) == (workload.runs_on("gem5").state == "no"), (name, errors)
+        assert bool(errors) == (runs_on(workload, "gem5").state == "no"), (name, errors)
 
 
 def test_releases_say_what_differs(root: Path) -> None:
@@ -145,10 +148,10 @@ def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Pat
 
 
 def test_site_is_optional_and_checked(root: Path) -> None:
-    assert load_site(root).engine == "docker"
+    assert load_site(root).container == "docker"
     path = root / "configs/site.yaml"
     for text, said in (
-        ("engine: kubernetes\n", "docker"),
+        ("container: kubernetes\n", "docker"),
         ("gem5: {binary: /x/gem5.opt}\n", "add source"),
         ("image: {mode: local}\n", "needs a name"),
         ("mirror: {}\n", "did you mean mirrors?"),
@@ -184,7 +187,8 @@ def test_command_workloads(root: Path) -> None:
         "description: x\nkind: command\nbinary: bin/square\narguments: ['-n', '8']\nmemory: 1GB\n"
     )
     workload = load_workload("square", root)
-    assert workload.command is not None and workload.command.arguments == ("-n", "8")
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.arguments == ("-n", "8")
     sweep = HEAD.replace("softmax_fwd", "square")
     assert len(expand(root, sweep.replace("preview", "gem5"))) == 1
     with pytest.raises(ConfigError, match="not programs"):
@@ -270,7 +274,7 @@ def test_the_example_of_the_site_is_a_site(root: Path) -> None:
     """As it stands, and with everything in it switched on."""
     text = (ROOT / "configs/site.example.yaml").read_text(encoding="utf-8")
     (root / "configs/site.yaml").write_text(text)
-    assert load_site(root).engine == "docker"
+    assert load_site(root).container == "docker"
     (root / "configs/site.yaml").write_text(re.sub(r"^# (?=\S+:|  )", "", text, flags=re.M))
     site = load_site(root)
     assert site.gem5.binary and site.dnnmark.build and site.mirrors.miopen and site.image.digest
@@ -280,8 +284,9 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     assert "square" not in workload_names(root)
     shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
     workload = load_workload("square", root)
-    assert workload.command is not None and workload.command.end_marker == "PASSED!"
-    assert workload.runs_on("gem5").state == "yes" and workload.runs_on("preview").state == "no"
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.end_marker == "PASSED!"
+    assert runs_on(workload, "gem5").state == "yes" and runs_on(workload, "preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
 
@@ -291,6 +296,7 @@ WRONG = {
     "short commit": ("gem5/v22.1", "commit: 5fa484e2e0", "commit: 5fa4", "40 hex digits"),
     "unknown build": ("gem5/v22.1", "GCN3_X86: [", "GCN3: [", "GCN3_X86"),
     "unknown gfx": ("gem5/v22.1", "[gfx801,", "[gfx80,", "gfx801"),
+    "GPU at another build": ("gem5/v22.1", "[gfx801, gfx803]", "[gfx801, gfx902]", "list it at VEGA_X86"),
     "counter of another name": ("gem5/v22.1", "never_counted: []", "never_counted: [sqc_hit]", "sqc_hits"),
     "unknown defect": ("gem5/v22.1", "GCN3_X86: [narrow_results,", "GCN3_X86: [narow,", "narrow_results"),
     "version as a number": ("gem5/v22.1", "gem5_version: 22.1.0.0", "gem5_version: 22.1", "text"),
@@ -319,7 +325,7 @@ def test_a_mistake_in_another_file_is_named(root: Path, file: str, right: str, w
 def test_a_bare_yes_is_a_yes(root: Path) -> None:
     path = root / "configs/workloads/softmax_fwd.yaml"
     path.write_text(path.read_text().replace('state: "yes"', "state: yes"))
-    assert load_workload("softmax_fwd", root).runs_on("gem5").state == "yes"
+    assert runs_on(load_workload("softmax_fwd", root), "gem5").state == "yes"
 
 
 def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:

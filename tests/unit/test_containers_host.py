@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, get_engine
+from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Owner, Sample, container_engine
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.docker_connection import candidate_urls
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import is_leftover
 from apuflow.core.proc import boot_id, process_tree, start_time
+from apuflow.prepare.images import ImageRecord, resolve_image
 
 Run = Callable[..., Exit]
 
@@ -223,6 +224,24 @@ def test_apptainer_runs_through_its_tool(job: Callable[..., Job], tmp_path: Path
     assert engine.run(hang).stopped == "wall"
 
 
+def test_an_apptainer_image_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    tool, images, log = tmp_path / "apptainer", tmp_path / "images", tmp_path / "pull.log"
+    engine = ApptainerEngine(str(tool))
+
+    def pull() -> ImageRecord:
+        return resolve_image(engine, "pull", name="ghcr.io/gem5/gcn-gpu:v22", directory=images, log=log)
+
+    tool.write_text('#!/bin/sh\nprintf half > "$3"\necho no network\nexit 1\n')
+    tool.chmod(0o755)
+    with pytest.raises(EngineError, match="cannot pull docker://"):
+        pull()
+    assert list(images.iterdir()) == [] and "no network" in log.read_text()
+    tool.write_text('#!/bin/sh\nprintf image > "$3"\n')
+    image = images / "ghcr.io_gem5_gcn-gpu_v22.sif"
+    assert pull().reference == str(image)
+    assert list(images.iterdir()) == [image] and image.read_text() == "image"
+
+
 def test_an_absent_apptainer_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineError, match="Apptainer is not on this machine"):
@@ -230,11 +249,11 @@ def test_an_absent_apptainer_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [get_engine(name).name for name in ("docker", "podman", "apptainer", "host")] == [
+    assert [container_engine(name).name for name in ("docker", "podman", "apptainer", "host")] == [
         "docker", "podman", "apptainer", "host",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="unknown container engine"):
-        get_engine("lxc")
+        container_engine("lxc")
     monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:2375")
     assert candidate_urls("docker") == ["tcp://elsewhere:2375"]
     assert candidate_urls("docker", "/my/sock") == ["unix:///my/sock"]

@@ -18,6 +18,7 @@ from apuflow.dnnmark import (
     mmap_bytes,
     parse,
     with_layer_values,
+    write,
 )
 
 DATA = Path(__file__).parents[1] / "data"
@@ -120,12 +121,12 @@ def test_text_is_read_as_dnnmark_reads_it() -> None:
     layer = parse(text).layers[0]
     assert layer.name == "a=b"
     assert layer.output == Shape(1, 32, 4, 8)
-    assert layer.params.propagation is False  # type: ignore[union-attr]
+    assert layer.params.propagation is False  # type: ignore[attr-defined]
 
 
 def test_a_later_plain_key_overrides_an_earlier_one_of_an_axis() -> None:
     layer = parse(standalone("Pooling", "stride_h=4", "stride=2")).layers[0]
-    assert layer.params.stride_h == 2  # type: ignore[union-attr]
+    assert layer.params.stride.h == 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_values_are_set_where_they_belong() -> None:
     )
     conv, pool, fc = parse(text).layers
     assert conv.output == Shape(10, 64, 34, 34)
-    assert pool.params.kernel_h == 3  # type: ignore[union-attr]
+    assert pool.params.kernel.h == 3  # type: ignore[attr-defined]
     assert fc.output == Shape(10, 7, 1, 1)
     assert "conv_fwd_pref=fastest" in text  # the rest stays
 
@@ -260,10 +261,10 @@ def test_in_a_standalone_file_a_bare_key_goes_to_every_layer_that_takes_it() -> 
 def test_a_plain_window_key_replaces_those_of_its_axes() -> None:
     text = with_layer_values(standalone("Pooling", "stride_h=4", "stride_w=3"), {"stride": 1})
     params = parse(text).layers[0].params
-    assert (params.stride_h, params.stride_w) == (1, 1)  # type: ignore[union-attr]
+    assert (params.stride.h, params.stride.w) == (1, 1)  # type: ignore[attr-defined]
     text = with_layer_values(text + "\nkernel_size=2", {"kernel_size_h": 5})
     params = parse(text).layers[0].params
-    assert (params.kernel_h, params.kernel_w) == (5, 2)  # type: ignore[union-attr]
+    assert (params.kernel.h, params.kernel.w) == (5, 2)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -312,8 +313,21 @@ def networks(draw: st.DrawFn) -> str:
 @given(networks())
 def test_canonical_text_means_the_same_network(text: str) -> None:
     network = parse(text)
-    assert parse(network.write()) == network
-    assert parse(network.write()).write() == network.write()
+    assert parse(write(network)) == network
+    assert write(parse(write(network))) == write(network)
+
+
+def test_canonical_text_states_defaults_and_one_key_for_equal_axes() -> None:
+    """Defaults as in DNNMark's ``dnn_param.h``; the text is part of the identity of every run."""
+    network = parse(
+        standalone("Convolution", "stride_w=2", "pad=2", "pad_h=1") + "\n[LRN]\nn=1\nc=1\nh=1\nw=1"
+    )
+    assert write(network) == (
+        "[DNNMark]\nrun_mode=standalone\n\n[Convolution]\nname=l\nn=2\nc=4\nh=8\nw=8\n"
+        "conv_mode=cross_correlation\nnum_output=32\nkernel_size=5\npad_h=1\npad_w=2\n"
+        "stride_h=1\nstride_w=2\npropagation=true\n\n[LRN]\nn=1\nc=1\nh=1\nw=1\n"
+        "lrn_mode=cross_channel_dim1\nlocal_size=5\nalpha=0.0001\nbeta=0.75\nk=2.0\n"
+    )
 
 
 FRAGMENTS = st.sampled_from(
@@ -349,4 +363,4 @@ def test_any_text_parses_or_is_refused_cleanly(text: str) -> None:
     except ApuflowError as error:
         assert error.file == "fuzz.dnnmark" and error.remedy
     else:
-        assert network.layers and parse(network.write()).layers == network.layers
+        assert network.layers and parse(write(network)).layers == network.layers

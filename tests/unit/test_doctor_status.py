@@ -16,7 +16,7 @@ from apuflow.configure.site import Gem5Build, Mirrors
 from apuflow.containers import Owner
 from apuflow.core.errors import EngineError
 from apuflow.core.record import Provenance, RunRecord, Status
-from apuflow.prepare.doctor import State, check_gem5_ready, examine, ready
+from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
 from apuflow.run.progress import Progress
 from apuflow.run.status import RunState, all_well, runs
 
@@ -50,8 +50,8 @@ def test_a_bare_machine_gets_one_message_with_every_fix_and_what_runs(
 
 def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp_path: Path) -> None:
     checks = examine(nothing, release, tmp_path, network=False)
-    assert ready(checks, "preview")
-    assert not ready(checks, "gem5")
+    assert ready(checks, Use.PREVIEW)
+    assert not ready(checks, Use.DNNMARK)
     for check in checks:
         assert check.fix is not None or check.state is State.OK
     names = [check.name for check in checks]
@@ -61,7 +61,7 @@ def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp
 def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_path: Path) -> None:
     """A program of one's own needs gem5 and nothing that compiles DNNMark."""
     mirrors = Mirrors(gem5_resources=f"file://{tmp_path}/nowhere")
-    checks = examine(Site(engine="host", mirrors=mirrors), release, tmp_path, network=True)
+    checks = examine(Site(container="host", mirrors=mirrors), release, tmp_path, network=True)
     [dnnmark] = [check for check in checks if check.name == "DNNMark sources"]
     assert dnnmark.state is State.MISSING and dnnmark.uses == ("gem5",)
     [scons] = [check for check in checks if check.name == "scons"]
@@ -70,7 +70,7 @@ def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_
 
 def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> None:
     site = Site(
-        engine="host", gem5=Gem5Build(binary=str(tmp_path / "gem5.opt"), source=str(tmp_path / "gem5"))
+        container="host", gem5=Gem5Build(binary=str(tmp_path / "gem5.opt"), source=str(tmp_path / "gem5"))
     )
     [check] = [check for check in examine(site, release, tmp_path, network=False) if "yours" in check.name]
     assert check.state is State.MISSING
@@ -79,7 +79,9 @@ def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> Non
 
 def test_a_source_that_does_not_answer_is_missing(release: Release, tmp_path: Path) -> None:
     mirrors = Mirrors(gem5=f"file://{tmp_path}/nowhere", gem5_resources=str(tmp_path))
-    checks = {check.name: check for check in examine(Site(engine="host", mirrors=mirrors), release, tmp_path)}
+    checks = {
+        check.name: check for check in examine(Site(container="host", mirrors=mirrors), release, tmp_path)
+    }
     assert checks["gem5 sources"].state is State.MISSING
     assert "mirrors" in str(checks["gem5 sources"].fix)
     assert checks["DNNMark sources"].state is State.OK

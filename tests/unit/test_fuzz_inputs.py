@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from gem5_text import Printer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -246,11 +247,11 @@ def test_any_output_has_an_outcome_and_only_the_whole_proof_completes(
 @pytest.fixture(scope="module")
 def whole_statistics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("statistics") / "stats.txt"
-    file.write_text(
-        "\n---------- Begin Simulation Statistics ----------\nfinalTick 5068886000 # x\n"
-        "system.cpu3.dispatcher.numKernelLaunched 1 # x\nsystem.cpu2.CUs0.completedWfs 4 # x\n"
-        "\n---------- End Simulation Statistics   ----------\n"
-    )
+    printer = Printer()
+    printer.row("finalTick", 5068886000, "x")
+    printer.row("system.cpu3.dispatcher.numKernelLaunched", 1, "x")
+    printer.row("system.cpu2.CUs0.completedWfs", 4, "x")
+    file.write_text(printer.block())
     assert scan(file).problem is None
     return file
 

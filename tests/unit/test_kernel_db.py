@@ -288,7 +288,6 @@ def test_a_databases_identity_is_its_content() -> None:
         ("gfx801", 65, "gfx80141.ukdb"),
         ("gfx801", 80, "gfx80150.ukdb"),
         ("gfx803", 120, "gfx80378.ukdb"),
-        ("gfx802", 4, "gfx803_4.ukdb"),
     ],
 )
 def test_the_database_is_named_as_miopen_opens_it(gfx: str, num_cus: int, name: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from launcher_layers import HEAD, LAYERS
+from launcher_layers import LAYERS
 from launcher_tools import code_object, played, run, source_rows
 
-from apuflow.configure.identity import engine_version
-from apuflow.core.errors import ConfigError
-from apuflow.engines.gem5_kernels import kernel_objects, kernel_run, point_launches
-from apuflow.launcher import VERSION
+from apuflow.configure.work import ProgramWork
+from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.dnnmark import Direction, parse
+from apuflow.engines.gem5_kernels import kernel_objects, kernel_run
+from apuflow.miopen import Launch, launches
 from apuflow.miopen.compiler import Compiler
 
 OPTIONS: dict[str, int | str] = {
@@ -22,24 +23,19 @@ OPTIONS: dict[str, int | str] = {
 }
 
 
-def test_version_is_part_of_a_points_identity() -> None:
-    assert engine_version("gem5-kernels") == VERSION
+def _launches(text: str, direction: Direction) -> tuple[Launch, ...]:
+    return launches(parse(text), direction, 4)
 
 
 def test_command_workloads_are_refused() -> None:
-    with pytest.raises(ConfigError, match="not commands"):
-        point_launches(None, None, OPTIONS)
-
-
-def test_dropout_is_refused() -> None:
-    text = f"{HEAD}[Dropout]\nname=d\nn=1\nc=4\nh=1\nw=1\nprevious_layer=null\ndropout_probability=.5\n"
-    with pytest.raises(ConfigError, match="launches no GPU kernel"):
-        point_launches(text, "fwd", OPTIONS)
+    """Nobody knows the kernels of a program before it runs."""
+    with pytest.raises(NotModelled, match="not known before it runs"):
+        ProgramWork(1 << 30).launches(4)
 
 
 def test_process_of_a_convolution(tmp_path: Path) -> None:
     """2 images, im2col and product for each: one process; a block per launch, one before, one after."""
-    found = point_launches(LAYERS["conv"], "fwd", OPTIONS)
+    found = _launches(LAYERS["conv"], "fwd")
     compiler = Compiler("test", ("false",), (), "compiler 1")
     kernels = tmp_path / "kernels"
     kernels.mkdir()
@@ -58,7 +54,7 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
         objects=objects,
         data=data,
     )
-    [process] = made.processes
+    process = made.process
     assert [launch.kernel for launch in made.launches] == ["Im2d2Col", "sgemm"] * 2
     assert made.launches[1].grid == (32, 16, 1)
     assert process.expectation.blocks == 6
@@ -77,7 +73,7 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
 
 
 def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
-    found = point_launches(LAYERS["softmax"], "bwd", OPTIONS)
+    found = _launches(LAYERS["softmax"], "bwd")
     objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     made = kernel_run(
         found,
@@ -87,19 +83,19 @@ def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
         objects=objects,
         release_dumps=True,
     )
-    [process] = made.processes
+    process = made.process
     assert "statistics run" in process.files["all/dispatch.list"]
     assert process.expectation.blocks is None
 
 
 def test_unknown_gpu(tmp_path: Path) -> None:
-    found = point_launches(LAYERS["softmax"], "fwd", OPTIONS)
-    with pytest.raises(ConfigError, match="does not know this GPU"):
+    found = _launches(LAYERS["softmax"], "fwd")
+    with pytest.raises(ConfigError, match="not a GPU that gem5 models"):
         kernel_run(found, gfx="gfx90a", options=OPTIONS, launcher=tmp_path, objects={})
 
 
 def test_objects_depend_on_sources_and_compiler(tmp_path: Path) -> None:
-    found = point_launches(LAYERS["fc"], "bwd", OPTIONS)
+    found = _launches(LAYERS["fc"], "bwd")
     first, second = (Compiler("test", ("false",), (), identity) for identity in ("1", "2"))
     names = {item.name for item in kernel_objects(found, "gfx801", first, tmp_path).values()}
     assert len(names) == 2  # the two transposes of backward
@@ -108,7 +104,7 @@ def test_objects_depend_on_sources_and_compiler(tmp_path: Path) -> None:
 
 def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists name files as the process's directory shows them, so a run can be moved and repeated."""
-    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    found = _launches(LAYERS["bypass"], "fwd")
     source = tmp_path / "object.o"
     source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
     made = kernel_run(
@@ -118,7 +114,7 @@ def test_guest_runs_from_its_own_directory(tmp_path: Path, monkeypatch: pytest.M
         launcher=played(),
         objects=dict.fromkeys(source_rows(found), source),
     )
-    [process] = made.processes
+    process = made.process
     work = tmp_path / "work"
     for name, text in process.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)

@@ -13,10 +13,12 @@ from launcher_tools import code_object, played, run, source_rows
 
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
-from apuflow.engines.gem5_kernels import kernel_run, point_launches
+from apuflow.dnnmark import parse
+from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.launcher import judge as verdict
 from apuflow.launcher.defects import DefectName, suspects
 from apuflow.launcher.judge import KernelJudge
+from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler
 
 OPTIONS: dict[str, int | str] = {
@@ -31,12 +33,12 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[KernelJudge, Path]:
     """A copy of 30 elements, run by a device that does nothing: its output stays zero."""
-    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    found = launches(parse(LAYERS["bypass"]), "fwd", 4)
     source = tmp_path / "object.o"
     source.write_bytes(code_object("MIOpenActiveFwdLite", kernarg=48))
     objects = dict.fromkeys(source_rows(found), source)
     made = kernel_run(found, gfx="gfx801", options=OPTIONS, launcher=played(), objects=objects)
-    [process] = made.processes
+    process = made.process
     work = tmp_path / "work"
     (work / "all").mkdir(parents=True)
     (work / "all" / "dispatch.list").write_text(process.files["all/dispatch.list"])
@@ -85,11 +87,11 @@ def test_missing_output_is_not_a_right_one(finished: tuple[KernelJudge, Path]) -
 
 def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apuflow.engines.gem5_kernels.LARGEST", 50)
-    found = point_launches(LAYERS["bypass"], "fwd", OPTIONS)
+    found = launches(parse(LAYERS["bypass"]), "fwd", 4)
     objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
-    [process] = kernel_run(
+    process = kernel_run(
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
-    ).processes
+    ).process
     assert "dump" not in process.files["all/dispatch.list"]
     assert process.judge is not None
     results = process.judge.results(tmp_path)
@@ -101,12 +103,12 @@ def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> Non
     """Spatial batch normalisation of large images takes three kernels that pass sums through their output."""
     keys = "batchnorm_mode=spatial\nepsilon=1e-5\nexp_avg_factor=0.5\n"
     text = f"{HEAD}[BatchNorm]\nname=l\nn=4\nc=4\nh=32\nw=32\nprevious_layer=null\n{keys}"
-    found = point_launches(text, "fwd", OPTIONS)
+    found = launches(parse(text), "fwd", 4)
     assert len(found) == 3
     objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
-    [process] = kernel_run(
+    process = kernel_run(
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
-    ).processes
+    ).process
     assert process.judge is not None
     results = process.judge.results(tmp_path)
     assert results.agree is None

@@ -9,9 +9,9 @@ import pytest
 from sweep_texts import HEAD, expand
 
 from apuflow.configure import load_release
-from apuflow.configure.identity import checkout_commit
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import remembered_sha256, sha256_file, write_text
+from apuflow.prepare.requests import checkout_commit
 from apuflow.prepare.tools import Toolset
 
 
@@ -47,10 +47,10 @@ def test_a_directory_without_git_is_refused(tmp_path: Path) -> None:
 
 
 SITES = {
-    "plain": "engine: docker\n",
+    "plain": "container: docker\n",
     "scons": "gem5: {scons: ['CCFLAGS_EXTRA=-O1 -g0', --linker=gold]}\n",
     "image": "image: {mode: local, name: mine}\n",
-    "host": "engine: host\n",
+    "host": "container: host\n",
     "own gem5": "gem5: {binary: gem5.opt, source: .}\n",
 }
 
@@ -93,3 +93,20 @@ def test_a_remembered_hash_follows_the_file(tmp_path: Path) -> None:
         assert remembered_sha256(file, note) == sha256_file(file) == remembered_sha256(file, note)
     note.write_text("{damaged")
     assert remembered_sha256(file, note) == sha256_file(file)
+
+
+def test_the_old_name_of_the_key_container_is_read_and_told(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sites written before the key had this name keep their image and their runs."""
+    (root / "configs/site.yaml").write_text("container: host\n")
+    now = Toolset("v22.1", root).record("image")
+    (root / "configs/site.yaml").write_text("# mine\nengine: host\n")
+    assert Toolset("v22.1", root).record("image") == now
+    assert "site.yaml:2: the key `engine` is called `container` now" in capsys.readouterr().err
+    (root / "configs/site.yaml").write_text("# mine\nengine: hots\n")
+    with pytest.raises(ConfigError, match=r"site\.yaml:2"):
+        Toolset("v22.1", root)
+    (root / "configs/site.yaml").write_text("engine: host\ncontainer: docker\n")
+    with pytest.raises(ConfigError, match="unknown key"):
+        Toolset("v22.1", root)

@@ -6,20 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import yaml
 
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.points import point_at, points
 from apuflow.configure import load_sweep
-from apuflow.configure.points import point_at, points
 from apuflow.core import paths
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-from apuflow.engines.run_point import Inputs
+from apuflow.engines import simulating_engine
+from apuflow.engines.base import Inputs, Needs
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan
-from apuflow.prepare.tools import Needs, Toolset
+from apuflow.prepare.tools import Toolset
 
 SWEEP = {
     "description": "a test",
@@ -63,22 +65,25 @@ def test_a_point_that_is_another_one_by_now_is_refused(swept: Path) -> None:
         Campaign(swept).point_again("some", point.engine, "softmax_fwd", point.id, point.axes)
 
 
-def test_inputs_are_what_the_rule_was_given_and_else_what_the_point_needs(swept: Path) -> None:
+def test_inputs_are_what_the_rule_was_given_and_else_what_the_point_needs(
+    swept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     [point, *_] = Campaign(swept).points("some", "softmax_fwd", "gem5-kernels")
     row = SimpleNamespace(program="MIOpenSoftmax.cl", arguments=" -DNUM_BATCH=1")
     item = cast(KernelObject, SimpleNamespace(row=row, gfx="gfx801", name="softmax-1"))
     plan = cast(DatabasePlan, SimpleNamespace(path="cachefiles/some.ukdb", objects=(item,)))
     needs = Needs(("build/gem5.json", "build/image.json"), (item,), plan, "build/mmap.bin", None)
-    tools = cast(Toolset, SimpleNamespace(needs=lambda asked: needs))
-    real: Any = SimpleNamespace(engine="gem5", id=point.id)
+    tools = cast(Toolset, SimpleNamespace())
     kernels = {("MIOpenSoftmax.cl", " -DNUM_BATCH=1"): paths.kernel_object("gfx801", "softmax-1")}
     wanted = Inputs("build/gem5.json", "cachefiles/some.ukdb", "build/mmap.bin")
-    unable = cast(Toolset, SimpleNamespace())
-    assert Inputs.of(unable, real, needs.inputs()) == wanted
-    bare = Needs(("build/gem5.json", "build/image.json")).inputs()
-    assert Inputs.of(unable, real, bare) == Inputs("build/gem5.json")
-    for asked, given in ((real, {}), (point, needs.inputs())):
-        found = Inputs.of(tools, asked, given)
+    whole = simulating_engine("gem5")
+    assert whole.inputs(tools, point, needs.rule_inputs()) == wanted
+    bare = Needs(("build/gem5.json", "build/image.json")).rule_inputs()
+    assert whole.inputs(tools, point, bare) == Inputs("build/gem5.json")
+    for name, given in (("gem5", {}), ("gem5-kernels", needs.rule_inputs())):
+        engine = simulating_engine(cast(EngineName, name))
+        monkeypatch.setattr(type(engine), "needs", lambda *_: needs)
+        found = engine.inputs(tools, point, given)
         assert found == Inputs(wanted.gem5, wanted.database, wanted.data, None, kernels)
 
 
@@ -86,7 +91,7 @@ def test_a_job_loads_nothing_that_its_run_has_no_use_for() -> None:
     """Each run starts Python anew: clients of container engines and tables would double its time."""
     code = (
         "import sys; import apuflow.campaign.campaign, apuflow.campaign.script;"
-        "import apuflow.engines.run_point, apuflow.prepare.tools;"
+        "import apuflow.engines.run_point, apuflow.engines.gem5, apuflow.engines.gem5_kernels;"
         "print(*{'numpy', 'pandas', 'docker', 'matplotlib', 'typer', 'jinja2'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from apuflow.configure import option_rules
 from apuflow.core.errors import ConfigError, NotModelled
-from apuflow.preview.machine import clock_ns, machine, size_bytes
+from apuflow.preview.machine import machine
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
 from apuflow.study.score import (
     ordered_pairs,
@@ -23,20 +24,21 @@ from apuflow.study.score import (
 )
 
 RUNS = recorded()[0]
+DEFAULTS = option_rules.defaults("v23.0")
 
 
 def test_clocks_and_sizes() -> None:
-    assert clock_ns("1GHz", "gpu-clock") == 1.0
-    assert clock_ns("500MHz", "gpu-clock") == 2.0
-    assert size_bytes("16kB", "tcp-size") == 16384
-    assert size_bytes("1MB", "tcc-size") == 1 << 20
-    with pytest.raises(ConfigError, match="gpu-clock"):
-        clock_ns("fast", "gpu-clock")
+    built = machine({"gpu-clock": "500MHz", "tcp-size": "8kB", "tcc-size": "1048576"}, DEFAULTS)
+    assert (built.gpu_ns, built.ruby_ns) == (2.0, 0.5)
+    assert (built.tcp_bytes, built.tcc_bytes) == (8192, 1 << 20)
+    for key, value in (("gpu-clock", "fast"), ("gpu-clock", "0GHz"), ("tcc-size", "big"), ("l2_size", "0")):
+        with pytest.raises(ConfigError, match=key):
+            machine({key: value}, DEFAULTS)
 
 
 def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:
-    plain = machine({"num-compute-units": 8, "tcc-size": "256kB"})
-    wide = machine({"num-compute-units": 8, "bw-scalor": 1, "tcc-size": "256kB"})
+    plain = machine({"num-compute-units": 8, "tcc-size": "256kB"}, DEFAULTS)
+    wide = machine({"num-compute-units": 8, "bw-scalor": 1, "tcc-size": "256kB"}, DEFAULTS)
     assert (plain.link_bytes, plain.tcc_bytes) == (8, 256 * 1024)
     assert (wide.link_bytes, wide.tcc_bytes) == (128, 8 * 128 * 1024)
 
@@ -46,7 +48,7 @@ def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:
 )
 def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None:
     with pytest.raises(NotModelled, match=key):
-        machine({key: value})  # type: ignore[dict-item]
+        machine({key: value}, DEFAULTS)  # type: ignore[dict-item]
 
 
 def _residence(demand: float, station: str, delay: float, local: float, overall: float) -> float:

@@ -14,7 +14,7 @@ from run_records import RECORDS, batch_record, run_record
 from apuflow.campaign.campaign import Campaign
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, LaunchRecord, RunRecord, Status, read, read_run
-from apuflow.engines.preview import write_batch
+from apuflow.engines.preview_batch import write_batch
 
 ROOT = Path(__file__).parents[2]
 

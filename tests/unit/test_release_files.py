@@ -14,9 +14,10 @@ from sweep_texts import HEAD, expand
 from analysis.tables import tables
 from analysis.tables.kernels import kernel_table
 from apuflow import preview
-from apuflow.configure.points import Point
+from apuflow.configure import option_rules
+from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
-from apuflow.engines import gem5
+from apuflow.engines.simulated import gem5_of, point_facts
 from apuflow.prepare import Gem5Record
 from apuflow.prepare.tools import Toolset
 
@@ -48,7 +49,13 @@ def by_release(root: Path, head: str, *names: str, layer: str = "n: 400") -> dic
 
 
 def cycles(points: dict[str, Point]) -> dict[str, float]:
-    return dict(zip(points, preview.run(list(points.values()))["gpu_cycles"], strict=True))
+    return dict(
+        zip(
+            points,
+            preview.run(list(points.values()), option_rules.defaults("v23.0"))["gpu_cycles"],
+            strict=True,
+        )
+    )
 
 
 def test_the_preview_of_a_copied_release_is_that_of_the_original(forked: Path) -> None:
@@ -88,7 +95,7 @@ def recorded(directory: Path, point: Point) -> Path:
     (directory / "stats.txt").write_bytes(statistics)
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
-    asked: dict[str, Any] = vars(gem5.asked(point))
+    asked: dict[str, Any] = vars(point_facts(point))
     record = run_record(
         **asked | {"release_facts": vars(asked["release_facts"])},
         evidence="Exiting because exiting with last active thread context",
@@ -137,7 +144,7 @@ def test_a_copied_release_runs_as_the_original_does(forked: Path, tmp_path: Path
     record = Gem5Record.model_construct(**files)  # type: ignore[arg-type]
     for release, fork in FORKS.items():
         original, copy = (Toolset(name, forked).release for name in (release, fork))
-        assert gem5.installed(record, copy) == gem5.installed(record, original)
+        assert gem5_of(record, copy) == gem5_of(record, original)
         for gfx in original.gfx:
             assert copy.instruction_defects(gfx) == original.instruction_defects(gfx) != ()
 

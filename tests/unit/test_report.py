@@ -15,7 +15,7 @@ from run_records import batch_record, run_record
 from analysis import figures
 from analysis.report import SweepDescription, render
 from analysis.report.data import MANY_ROWS, embed, page_data
-from analysis.report.describe import duration, href
+from analysis.report.describe import href
 from analysis.tables import tables
 from apuflow.core.errors import AnalysisError
 
@@ -234,10 +234,3 @@ def test_links_are_relative_and_quoted(tmp_path: Path) -> None:
     assert href(tmp_path / "runs" / "a b#c" / "run.json", tmp_path / "results" / "x" / "report.html") == (
         "../../runs/a%20b%23c/run.json"
     )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.5, "0.5 s"), (90, "90 s"), (7200, "2.0 h"), (600, "10.0 min"), (None, "")]
-)
-def test_durations(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text

@@ -12,7 +12,7 @@ import pytest
 from apuflow.campaign.campaign import Campaign
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.engines.preview import write_batch
+from apuflow.engines.preview_batch import write_batch
 from apuflow.study import results
 
 WORKLOADS = ("conv_fwd", "softmax_fwd")

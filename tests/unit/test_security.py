@@ -21,13 +21,13 @@ from analysis.archive import archive
 from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.session import check_targets
-from apuflow.configure import identity, load_sweep, load_workload
+from apuflow.configure import labels, load_sweep, load_workload
 from apuflow.containers.docker import _free_name
 from apuflow.containers.job import Job
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.owner import Labels
-from apuflow.engines.preview import write_batch
+from apuflow.engines.preview_batch import write_batch
 from apuflow.run.command import Gem5, Guest, command_script, environment_file, gem5_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +118,7 @@ def test_a_guest_variable_never_makes_a_second_line(name: str, value: str) -> No
 # paths ------------------------------------------------------------------------------------------------------
 @given(name=st.from_regex(r"[a-z-]{1,12}", fullmatch=True), value=st.text(max_size=200))
 def test_a_label_is_one_safe_file_name(name: str, value: str) -> None:
-    label = identity.join("u4", identity.value_part(name, value))
+    label = labels.join("u4", labels.value_part(name, value))
     assert re.fullmatch(r"[A-Za-z0-9._-]+", label)
     assert len(f"{label}-01234567".encode()) <= 255
     assert Path(paths.run_dir("gem5", "w", f"{label}-01234567")).parts[:3] == ("runs", "gem5", "w")

@@ -25,7 +25,7 @@ from apuflow.core.record import Status, read_run
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process, RunFailed, Simulation
+from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.proof import scan
 from apuflow.run.status import RunState, all_well, runs
 
@@ -77,7 +77,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
-            "asked": Asked(
+            "point": PointFacts(
                 "gem5",
                 "demo",
                 None,
@@ -114,7 +114,7 @@ def test_a_proven_run_is_published_with_everything_that_made_it(make: Callable[.
         record.provenance.statistics_sha256,
     )
     assert record.provenance.gem5_version == "23.0.1.0"
-    assert record.release_facts == simulation.asked.release_facts
+    assert record.release_facts == simulation.point.release_facts
     assert record.command[0] == str(simulation.gem5.binary)
     assert record.exit_code == 0
     assert record.peak_memory_bytes is None or record.peak_memory_bytes > 0

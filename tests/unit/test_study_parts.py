@@ -10,9 +10,9 @@ import pytest
 
 from analysis import figures
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure import load_site, load_sweep, load_workload
-from apuflow.configure.identity import brought
+from apuflow.configure import load_site, load_sweep, load_workload, option_rules
 from apuflow.core.errors import ConfigError
+from apuflow.prepare.requests import supplied
 from apuflow.preview import run
 from apuflow.study.archive_files import study_files
 from apuflow.study.kernel_rows import kernel_rows
@@ -32,7 +32,7 @@ def test_kernel_rows_add_up_to_their_points(campaign: Campaign) -> None:
     assert rows.attrs["axes"] == ("num_compute_units",)
     for workload in ("conv_fwd", "softmax_fwd"):
         points = campaign.points("quickstart", workload, "preview")
-        whole = run(points).set_index("point")["gpu_cycles"]
+        whole = run(points, option_rules.defaults("v23.0")).set_index("point")["gpu_cycles"]
         parts = rows[rows["workload"] == workload].groupby("point")["gpu_cycles"].sum()
         assert parts.to_dict() == pytest.approx({str(name): float(value) for name, value in whole.items()})
     assert rows[rows["workload"] == "conv_fwd"]["kernel"].nunique() > 1
@@ -61,7 +61,7 @@ def test_what_a_site_brought_is_hashed_by_its_place(tmp_path: Path) -> None:
     (tmp_path / "mine/libdnnmark.so").write_bytes(b"abc")
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs/site.yaml").write_text("dnnmark: {build: mine}\n")
-    found = brought(load_site(tmp_path), [load_workload("softmax_fwd", ROOT)], tmp_path)
+    found = supplied(load_site(tmp_path), [load_workload("softmax_fwd", ROOT)], tmp_path)
     # SHA-256 of "abc", FIPS 180-4
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert found == {"mine/libdnnmark.so": digest}

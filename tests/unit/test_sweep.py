@@ -13,7 +13,7 @@ from sweep_texts import HEAD, expand
 
 from apuflow.configure import load_sweep
 from apuflow.configure.combinations import configuration_files, plan
-from apuflow.configure.points import Point
+from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ def test_additions_for_some_workloads_replace_what_they_name(root: Path) -> None
     assert [point.axes for point in softmax] == [{"num-compute-units": 4}, {"num-compute-units": 8}]
     assert [point.axes for point in bn] == [{"num-tccs": 1}, {"num-tccs": 4}]
     assert {point.options["num-compute-units"] for point in bn} == {16}
-    assert "n=7\n" in (bn[0].config_text or "") and "n=5\n" in (softmax[0].config_text or "")
+    assert "n=7\n" in (bn[0].work.text or "") and "n=5\n" in (softmax[0].work.text or "")
 
 
 def test_releases_and_machines_can_be_axes(root: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_sweep_is_the_product_of_its_axes(
     assert len({point.id for point in found}) == len(expected)
     for point in found:
         assert point.options["num-tccs"] == point.axes["num-tccs"]
-        assert f"n={point.axes['layer.n']}\n" in (point.config_text or "")
+        assert f"n={point.axes['layer.n']}\n" in (point.work.text or "")
 
 
 # identity -------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:
 
 def test_every_file_behind_a_row_is_an_input(root: Path) -> None:
     expand(root, HEAD + "axes: {machine: [apu-gfx801, apu-gfx801-wide], release: [v22.1, v23.0]}\n")
-    (root / "configs/site.yaml").write_text("engine: host\n")
+    (root / "configs/site.yaml").write_text("container: host\n")
     assert configuration_files(load_sweep("t", root), "softmax_fwd", root) == [
         "configs/sweeps/t.yaml",
         "configs/workloads/softmax_fwd.yaml",

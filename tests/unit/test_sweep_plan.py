@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 
 from apuflow import preview
 from apuflow.cli import build_app
-from apuflow.configure.points import Point
+from apuflow.configure import option_rules
+from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.engines import estimate
+from apuflow.engines import get_engine
 from apuflow.study import plan
 
 ROOT = Path(__file__).parents[2]
@@ -51,9 +52,10 @@ def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
     head = HEAD.replace("preview", "gem5")
     small, wide = one(root, head), one(root, head + "options: {num-compute-units: 64}\n")
     large = one(root, head.replace("softmax_fwd", "lrn_fwd"), "lrn_fwd")
-    assert estimate.host_memory(small) < estimate.host_memory(wide) < estimate.host_memory(large)
-    assert estimate.host_memory(large) > 2 * 6_700_000_000
-    assert estimate.host_memory(one(root, HEAD)) == 0
+    gem5, preview = get_engine("gem5"), get_engine("preview")
+    assert gem5.host_memory(small) < gem5.host_memory(wide) < gem5.host_memory(large)
+    assert gem5.host_memory(large) > 2 * 6_700_000_000
+    assert preview.host_memory(one(root, HEAD)) == 0
 
 
 def test_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +77,7 @@ def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
     found = expand(root, HEAD + "axes: {num-compute-units: [1, 2]}\n")
     counters = root / paths.preview_counters("t", "softmax_fwd")
     counters.parent.mkdir(parents=True)
-    preview.run(found).to_parquet(counters)
+    preview.run(found, option_rules.defaults("v23.0")).to_parquet(counters)
     expand(root, HEAD + "axes: {num-compute-units: [1, 2, 4]}\n")
     (planned,) = plan.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "completed", ""]

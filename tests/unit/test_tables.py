@@ -290,6 +290,66 @@ def test_the_same_point_twice(tmp_path: Path) -> None:
         tables.build([directory, directory])
 
 
+def _written(directory: Path) -> tuple[Path, Path, Path]:
+    files = directory / "t.csv", directory / "t.parquet", directory / "t.columns.json"
+    tables.write(tables.build([record(directory / "runs", 1), record(directory / "runs", 4)]), *files)
+    return files
+
+
+def _flip(file: Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("read", [0, 1])
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_a_table_with_a_damaged_file_is_refused(tmp_path: Path, read: int, damaged: int) -> None:
+    files = _written(tmp_path)
+    tables.read(files[read], whole=True)
+    for at in range(5, files[damaged].stat().st_size, files[damaged].stat().st_size // 12):
+        _flip(files[damaged], at)
+        with pytest.raises(AnalysisError, match=r"t\.(csv|parquet|columns\.json)") as refused:
+            tables.read(files[read])
+        assert "start the workflow again" in str(refused.value)
+        _flip(files[damaged], at)
+    tables.read(files[read], whole=True)
+
+
+def test_a_table_of_other_runs_beside_is_refused(tmp_path: Path) -> None:
+    files = _written(tmp_path)
+    tables.write(tables.build([record(tmp_path / "other", 1)]), parquet=files[1])
+    with pytest.raises(AnalysisError, match=r"t\.parquet.*|not as it was written"):
+        tables.read(files[0])
+
+
+def test_a_table_that_the_workflow_did_not_write_is_no_part_of_a_report(tmp_path: Path) -> None:
+    files = _written(tmp_path)
+    content = json.loads(files[2].read_text())
+    files[2].write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
+    tables.read(files[0])  # as versions before hashes wrote it
+    with pytest.raises(AnalysisError, match="without hashes"):
+        tables.read(files[0], whole=True)
+    files[2].unlink()
+    tables.read(files[0])
+    with pytest.raises(AnalysisError, match="is gone"):
+        tables.read(files[0], whole=True)
+
+
+def test_pages_of_parquet_have_checksums(tmp_path: Path) -> None:
+    """A flipped bit inside a page is found without the description beside it."""
+    _, parquet, description = _written(tmp_path)
+    description.unlink()
+    group = pq.ParquetFile(parquet).metadata.row_group(0)
+    for column in map(group.column, range(group.num_columns)):
+        start = column.dictionary_page_offset or column.data_page_offset
+        at = start + column.total_compressed_size - 1  # the last byte of the column's last page
+        _flip(parquet, at)
+        with pytest.raises(AnalysisError, match="cannot read"):
+            tables.read(parquet)
+        _flip(parquet, at)
+
+
 def test_something_else_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n")

@@ -2,9 +2,9 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.engines.preview import write_batch
+from apuflow.engines.preview_batch import write_batch
 
 with rule(snakemake):
     asked, output = snakemake.wildcards, snakemake.output
-    points = Campaign().points(asked.sweep, asked.workload, engine="preview")
+    points = Campaign().batch(asked.sweep, asked.workload)
     write_batch(points, output.counters, output.record)

@@ -2,7 +2,7 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.engines.run_point import Inputs, run_point
+from apuflow.engines.run_point import run_point
 from apuflow.prepare.tools import Toolset
 
 with rule(snakemake):
@@ -13,7 +13,7 @@ with rule(snakemake):
         tools,
         campaign.load(params.sweep),
         point,
-        Inputs.of(tools, point, dict(snakemake.input.items())),
+        dict(snakemake.input.items()),
         memory_mb=snakemake.resources.mem_mb,
     )
     print(f"{record.status}: {record.evidence}")

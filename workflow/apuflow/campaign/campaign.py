@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
+from apuflow.campaign.points import point_at, points, sweep_workloads
 from apuflow.configure import (
-    EngineName,
     Site,
     Sweep,
     load_release,
@@ -17,14 +17,14 @@ from apuflow.configure import (
     load_sweep,
     load_workload,
     sweep_names,
-    sweep_workloads,
 )
 from apuflow.configure.catalogue import Value
 from apuflow.configure.combinations import configuration_files, plan, releases
-from apuflow.configure.identity import recorded_digest
-from apuflow.configure.points import Point, point_at, points
+from apuflow.configure.point import Point
 from apuflow.core import paths
+from apuflow.core.engines import ENGINES, SIMULATING, EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
 
@@ -96,13 +96,17 @@ class Campaign:
                 self._by_id[sweep, *key] = point
         return [point for point in expanded if engine in (None, point.engine)]
 
+    def batch(self, sweep: str, workload: str) -> list[Point]:
+        """The points of a sweep's workload that are computed together."""
+        return [point for point in self.points(sweep, workload) if is_batch(point.engine)]
+
     def simulated_points(self) -> Iterator[Point]:
         """Points of all sweeps that run on gem5. A sweep with a mistake is passed over."""
         for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
             with contextlib.suppress(ApuflowError):
                 for workload in self.workloads(self.load(name)):
                     with contextlib.suppress(ApuflowError):
-                        yield from (p for p in self.points(name, workload) if p.engine != "preview")
+                        yield from (p for p in self.points(name, workload) if ENGINES[p.engine].simulates)
 
     def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
         """A sweep that asks for a point; the one whose target was named, if any.
@@ -168,7 +172,7 @@ class Campaign:
             batch = paths.preview_dir(sweep.name, workload)
             raise ConfigError(
                 f"the records hold {'no row of this point' if key in asked else 'a point not asked for'}",
-                file=batch if engine == "preview" else paths.run_dir(engine, workload, point),
+                file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made anew",
             )
@@ -185,9 +189,9 @@ class Campaign:
         records = [
             paths.run_record(point.engine, workload, point.id)
             for point in self.points(sweep.name, workload)
-            if point.engine != "preview"
+            if ENGINES[point.engine].simulates
         ]
-        if "preview" in sweep.engines:
+        if any(not ENGINES[engine].simulates for engine in sweep.engines):
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
@@ -199,12 +203,13 @@ class Campaign:
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         sweep = self.sweep(wildcards["under"])
         files = self.configuration(sweep, wildcards["workload"])
-        return files if sweep.engines == ("preview",) else files + self._brought(wildcards["workload"])
+        simulated = any(ENGINES[engine].simulates for engine in sweep.engines)
+        return files + self._supplied(wildcards["workload"]) if simulated else files
 
-    def _brought(self, workload: str) -> list[str]:
+    def _supplied(self, workload: str) -> list[str]:
         """Programs and checkouts of the user's own. Another program there makes other points."""
-        site, command = self._site, load_workload(workload, self.root).command
-        files = [command.binary] if command is not None else []
+        site = self._site
+        files = list(load_workload(workload, self.root).supplied)
         files += [site.gem5.binary] if site.gem5.binary is not None else []
         files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
         checkouts = (site.gem5.source, site.dnnmark.source)

@@ -16,13 +16,13 @@ import atexit
 import base64
 import contextlib
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from apuflow.core import proc
+from apuflow.core import paths, proc
+from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 
@@ -35,16 +35,16 @@ TOLERANCE_SECONDS = 60.0
 WAIT_SECONDS = 60.0
 """How long to wait for jobs that a killed workflow left: they notice its death and end by themselves."""
 
-_RUN_RECORD = re.compile(r"runs/gem5(-kernels)?/[^/]+/[^/]+/run\.json")
 _KEPT = (
-    "configs/**/*",
-    "build/toolchain/*/*.json",
-    "build/inputs/*",
-    "build/launcher/*",
-    "cachefiles/**/*",
-    "runs/gem5*/*/*/run.json",
+    f"{paths.CONFIGS}/**/*",
+    paths.tool_record("*", "*", "*"),
+    paths.mmap_file("*"),
+    paths.launcher("*"),
+    f"{paths.CACHE}/**/*",
+    *(paths.run_record(engine, "*", "*") for engine in SIMULATING),
 )
-_MADE_AGAIN = ("results/**/*", "runs/preview/*/*/*")
+_MADE_AGAIN = (f"{paths.RESULTS}/**/*", f"{paths.preview_dir('*', '*', '*')}/*")
+_RUN_RECORD = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
 _ELSEWHERE = "jobs elsewhere"
 
 
@@ -105,7 +105,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
     Returns:
         The registration; None where nothing can be written (Snakemake says so itself).
     """
-    state = root / STATE / "apuflow"
+    state = root / paths.snakemake("apuflow")
     try:
         me = Owner.current()
         entry = state / "workflows" / f"{me.pid}-{me.started}"
@@ -114,7 +114,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
             if sure and all(_is_dead(path) for path in others):
-                locks = list((root / STATE / "locks").glob("*.lock"))
+                locks = list((root / paths.snakemake("locks")).glob("*.lock"))
                 if not locks or (others and _without_jobs(root, wait)):
                     for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
                         path.unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def _marks_of_run_records(root: Path) -> Iterator[Path]:
 
     Records appear whole or not at all, and Snakemake would delete them to make them again.
     """
-    marks = root / STATE / "incomplete"
+    marks = root / paths.snakemake("incomplete")
     for mark in marks.rglob("*"):
         with contextlib.suppress(ValueError):
             name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
@@ -165,8 +165,8 @@ def _without_jobs(root: Path, wait: float) -> bool:
 
 
 def _jobs(root: Path) -> Iterator[int]:
-    """Processes that run a rule's script of this project: Snakemake puts it below ``.snakemake/scripts``."""
-    mark = os.fsencode(f"{root.resolve()}/{STATE}/scripts/")
+    """Processes that run a rule's script of this project: Snakemake puts it below its own directory."""
+    mark = os.fsencode(f"{root.resolve()}/{paths.snakemake('scripts')}/")
     for pid in proc.pids():
         with contextlib.suppress(OSError):
             if any(mark in word for word in proc.command_line(pid)):

@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure import load_workload
 from apuflow.configure.combinations import releases
-from apuflow.configure.points import Point
+from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.engines import estimate
+from apuflow.engines import get_engine, simulating_engine
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
+from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import ObjectOrder, Toolset
 
 Wildcards = Mapping[str, str]
@@ -34,7 +34,7 @@ class RuleInputs:
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self._objects: dict[str, ObjectOrder] = {}
         self._databases: dict[str, DatabasePlan] = {}
-        self._pending: set[tuple[str, str]] = set()
+        self._pending: set[tuple[str, Use]] = set()
 
     # toolchain -------------------------------------------------------------------------------------------
     def source_checked(self, wildcards: Wildcards) -> list[str]:
@@ -45,7 +45,7 @@ class RuleInputs:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
         tools = self._asked("image", wildcards)
-        builds = tools.site.engine != "host" and tools.image_mode == "build"
+        builds = tools.site.container != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:
@@ -63,7 +63,7 @@ class RuleInputs:
     def _asked(self, tool: str, wildcards: Wildcards) -> Toolset:
         """The release's tools, if the record to be made is of what the configuration asks for."""
         tools = self.tools(wildcards["release"])
-        if tools.asked(tool) != wildcards["asked"]:
+        if tools.request(tool) != wildcards["asked"]:
             raise ConfigError(
                 "the configuration asks for another one",
                 value=paths.tool_record(tools.release.name, tool, wildcards["asked"]),
@@ -76,13 +76,13 @@ class RuleInputs:
         """Records behind a table: gem5's points are known once the image is, whose digest is part of them."""
         sweep = self.campaign.sweep(wildcards["under"])
         workload = wildcards["workload"]
-        if "gem5" in sweep.engines:
-            kind = load_workload(workload, self.root).kind
+        for engine in filter(lambda engine: engine.image_in_identity, map(get_engine, sweep.engines)):
             for release in releases(sweep, workload, self.root):
                 tools = self.tools(release)
+                use = engine.use(tools.workload(workload))
                 if not (self.root / tools.record("image")).exists():
-                    self._pending.add((release, _use("gem5", kind)))
-                checkpoints.image.get(release=release, asked=tools.asked("image"))
+                    self._pending.add((release, use))
+                checkpoints.image.get(release=release, asked=tools.request("image"))
         return self.campaign.records(sweep, workload)
 
     def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
@@ -91,14 +91,16 @@ class RuleInputs:
         record = paths.run_record(point.engine, point.workload, point.id)
         if (self.root / record).exists():
             return {}
-        self._pending.add((point.release, _use(point.engine, point.kind)))
-        needs = self.tools(point.release).needs(point)
+        engine = simulating_engine(point.engine)
+        tools = self.tools(point.release)
+        self._pending.add((point.release, engine.use(tools.workload(point.workload))))
+        needs = engine.needs(tools, point)
         for item in needs.objects:
-            order = ObjectOrder.of(item, point.release, point.engine)
+            order = ObjectOrder.of(item, point.release, for_launcher=engine.for_launcher)
             self._objects[paths.kernel_object(item.gfx, item.name)] = order
         if needs.database is not None:
             self._databases[needs.database.path] = needs.database
-        return needs.inputs()
+        return needs.rule_inputs()
 
     def point_sweep(self, wildcards: Wildcards) -> str:
         """The sweep whose limits and settings the run takes."""
@@ -110,7 +112,8 @@ class RuleInputs:
 
     def simulation_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run may take."""
-        expected = estimate.host_memory(self._point(wildcards)) >> 20
+        point = self._point(wildcards)
+        expected = get_engine(point.engine).host_memory(point) >> 20
         return max(LEAST_MEMORY_MB, MEMORY_MARGIN * expected)
 
     def simulation_minutes(self, wildcards: Wildcards) -> int:
@@ -173,11 +176,6 @@ class RuleInputs:
         for release, use in sorted(self._pending):
             tools = self.tools(release)
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
-
-
-def _use(engine: str, kind: str) -> str:
-    """What a point asks of the machine (doctor.USES)."""
-    return "command" if (engine, kind) == ("gem5", "command") else engine
 
 
 def _unasked(path: str) -> ConfigError:

@@ -8,7 +8,6 @@ version 10; a new version is tried here.
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,12 +16,8 @@ from typing import Any
 from apuflow.campaign import repairs
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
+from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
-
-_TARGET = re.compile(
-    r"results/(?P<under>(?!figures/)[^/]+/)?"
-    r"(report\.html|figures/(?P<figure>[^/]+)\.(svg|png|csv)|(?P<workload>[^/]+?)\.(columns\.json|csv|parquet))"
-)
 
 
 class Session:
@@ -89,23 +84,23 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
             their files.
     """
     for argument in arguments:
-        match = _TARGET.fullmatch(argument)
-        if match is None:
+        named = paths.target(argument)
+        if named is None:
             continue
-        sweep = campaign.sweep(match["under"] or "")
-        if match["figure"]:
-            campaign.check_figure(match["figure"])
-        for workload in [match["workload"]] if match["workload"] else campaign.workloads(sweep):
+        sweep = campaign.sweep(named["under"])
+        if "figure" in named:
+            campaign.check_figure(named["figure"])
+        for workload in [named["workload"]] if "workload" in named else campaign.workloads(sweep):
             campaign.points(sweep.name, workload)
 
 
 def _check_results_exist(root: Path, targets: Iterable[str]) -> None:
     for target in sorted(targets):
-        if _TARGET.fullmatch(target) and not (root / target).exists():
+        if paths.target(target) and not (root / target).exists():
             raise EngineError(
                 "the workflow ended without this result",
                 file=target,
-                remedy=f"start it again; should it happen once more, {repairs.STATE}/log has what it did",
+                remedy=f"start it again; should it happen once more, {paths.SNAKEMAKE}/log has what it did",
             )
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from apuflow.core import paths
+
 
 def register(app: typer.Typer) -> None:
     """Add ``apuflow archive``."""
@@ -64,7 +66,7 @@ def _check(file: Path, against: Path | None) -> None:
     if against is None:
         return
     tables = [entry.path for entry in manifest.entries if _is_table(entry.path)]
-    changed = [path for path in differences(manifest, against, "results/") if _is_table(path)]
+    changed = [path for path in differences(manifest, against, f"{paths.RESULTS}/") if _is_table(path)]
     for path in changed:
         typer.echo(f"  differs: {path}", err=True)
     if changed:
@@ -74,4 +76,4 @@ def _check(file: Path, against: Path | None) -> None:
 
 
 def _is_table(path: str) -> bool:
-    return path.startswith("results/") and path.endswith((".csv", ".parquet"))
+    return path.startswith(f"{paths.RESULTS}/") and path.endswith((".csv", ".parquet"))

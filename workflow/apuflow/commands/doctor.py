@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
         from rich.markup import escape
 
         from apuflow.configure import load_release, load_site, load_sweep
-        from apuflow.prepare.doctor import USES, State, examine, ready
+        from apuflow.prepare.doctor import State, Use, examine, ready
 
         name = release or load_sweep("default").release
         checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)
@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
             if check.fix:
                 console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
         console.print()
-        for use in USES:
+        for use in Use:
             verdict = "[green]ready[/]" if ready(checks, use) else "[red]not ready[/]"
             console.print(f"{use:13} {verdict}")
-        if not ready(checks, "gem5"):
+        if not ready(checks, Use.DNNMARK):
             raise typer.Exit(1)

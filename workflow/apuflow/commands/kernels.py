@@ -11,6 +11,7 @@ import typer
 
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
 
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction
@@ -42,8 +43,9 @@ def kernels(
     direction: Annotated[
         DirectionChoice | None, typer.Option(help="Passes to run; default: the workload's, else both.")
     ] = None,
-    num_cus: Annotated[
-        list[int] | None, typer.Option(min=1, max=4096, help="Compute units of the GPU [4]; can be repeated.")
+    compute_units: Annotated[
+        list[int] | None,
+        typer.Option("--num-cus", min=1, max=4096, help="Compute units of the GPU [4]; can be repeated."),
     ] = None,
     gfx: Annotated[list[str] | None, typer.Option(help="GPU architecture [gfx801]; can be repeated.")] = None,
     db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
@@ -70,14 +72,14 @@ def kernels(
     cannot be derived. With --build, compile with this machine's clang and write databases, as upstream's
     generate_cachefiles.py does in the image; each kernel is compiled once for all of them.
     """
-    cus, gpus = tuple(num_cus or [4]), tuple(gfx or ["gfx801"])
+    sizes, gpus = tuple(compute_units or [4]), tuple(gpu(name, "--gfx").name for name in gfx or ["gfx801"])
     if add:
         _add(add, rows)
     elif config is not None:
         from apuflow.miopen import distinct
 
         passes: Direction | None = None if direction is None else direction.value
-        needed = _needed(config, passes, cus, gpus[0])
+        needed = _needed(config, passes, sizes, gpus[0])
         listed = list(distinct(row for found in needed.values() for row in found))
         if build is not None:
             _build(needed, gpus, build, sources, jobs)
@@ -118,12 +120,13 @@ def _needed(
 def _network_text(config: Path) -> tuple[str, Direction]:
     """The text of a file or workload, and the passes that it runs."""
     from apuflow.configure import load_workload, workload_names
+    from apuflow.configure.workloads import DnnmarkWorkload
 
     if not config.exists() and str(config) in workload_names():
         workload = load_workload(str(config))
-        if workload.config_text is None or workload.direction is None:
+        if not isinstance(workload, DnnmarkWorkload):
             raise ConfigError("this workload has no DNNMark network", key="config", value=str(config))
-        return workload.config_text, workload.direction
+        return workload.text, workload.direction
     try:
         return config.read_text(encoding="utf-8"), "both"
     except (OSError, UnicodeDecodeError) as error:
@@ -210,11 +213,11 @@ def _build(
         compiler,
         source,
         jobs=jobs or len(os.sched_getaffinity(0)) + 1,
-        place=lambda plan: directory / db_name(plan.gfx, plan.num_cus),
+        place=lambda plan: directory / db_name(plan.gfx, plan.compute_units),
     )
     typer.echo(f"{len(built.made)} kernels compiled, {len(built.kept)} were there ({compiler.name})")
     for plan in plans:
-        typer.echo(f"{directory / db_name(plan.gfx, plan.num_cus)}: {len(plan.objects)} kernel objects")
+        typer.echo(f"{directory / db_name(plan.gfx, plan.compute_units)}: {len(plan.objects)} kernel objects")
 
 
 def _site_sources() -> Path:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from apuflow.core.units import format_duration, format_memory
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -74,10 +76,10 @@ def _table(found: Sequence[Run]) -> Table:
             escape(f"{run.engine}/{run.workload}/{run.point}"),
             f"[{colours.get(run.state, 'red')}]{word}[/]",
             run.started.replace("T", " ").removesuffix("+00:00"),
-            _duration(run.seconds),
+            format_duration(run.seconds),
             "-" if run.ticks is None else f"{lower}{run.ticks:.3g}",
             "-" if run.ticks_per_second is None else f"{lower}{run.ticks_per_second:.2g}",
-            "-" if run.memory_bytes is None else f"{run.memory_bytes / 2**30:.2f} GB",
+            "-" if run.memory_bytes is None else format_memory(run.memory_bytes),
             escape("\n".join(part for part in words if part)),
         )
     states = [run.state for run in found]
@@ -85,9 +87,3 @@ def _table(found: Sequence[Run]) -> Table:
     table.caption = ", ".join(f"{count} {state}" for state, count in counts.items())
     table.caption_justify = "left"
     return table
-
-
-def _duration(seconds: float) -> str:
-    whole = int(seconds)
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

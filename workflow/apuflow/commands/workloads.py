@@ -17,8 +17,10 @@ def register(app: typer.Typer) -> None:
         """List the workloads: what each needs, and which engines can run it."""
         from rich.table import Table
 
-        from apuflow.configure import ENGINES, load_workload, workload_names
+        from apuflow.configure import load_workload, workload_names
+        from apuflow.core.engines import ENGINES
         from apuflow.core.errors import ConfigError
+        from apuflow.engines import runs_on
         from apuflow.study.terminal import terminal_console
 
         root = Path()
@@ -36,7 +38,7 @@ def register(app: typer.Typer) -> None:
             )
         for each in names:
             workload = load_workload(each, root)
-            states = [workload.runs_on(engine).state for engine in ENGINES]
+            states = [runs_on(workload, engine).state for engine in ENGINES]
             table.add_row(each, *states, " ".join(workload.needs) or "-", workload.description)
         console.print(table)
         console.print(
@@ -48,25 +50,15 @@ def register(app: typer.Typer) -> None:
 
 def details(name: str, root: Path) -> str:
     """Everything about one workload, as text."""
-    from apuflow import dnnmark
-    from apuflow.configure import ENGINES, load_workload
+    from apuflow.configure import load_workload
+    from apuflow.core.engines import ENGINES
+    from apuflow.engines import runs_on
 
     workload = load_workload(name, root)
     lines = [f"{name}: {workload.description}", f"program: {workload.program}"]
     for engine in ENGINES:
-        runs = workload.runs_on(engine)
+        runs = runs_on(workload, engine)
         lines.append(f"{engine}: {runs.state} ({runs.reason})")
     if workload.notes:
         lines.append(f"note: {workload.notes}")
-    if workload.config_text is None or workload.direction is None:
-        return "\n".join(lines)
-    network = dnnmark.parse(workload.config_text, workload.config_file)
-    lines.append(f"needs: {', '.join(workload.needs) or 'nothing'}")
-    lines.append(f"device memory: {dnnmark.device_bytes(network, workload.direction) / 1e6:,.1f} MB")
-    lines.append(f"mmap file: {dnnmark.mmap_bytes(network, workload.direction) / 1e6:,.1f} MB")
-    lines.append(f"network ({workload.config_file}):")
-    for layer in network.layers:
-        lines.append(f"  {layer.kind} {layer.name}: {layer.input} -> {layer.output}")
-    for problem in dnnmark.check(network, workload.direction, workload.handles):
-        lines.append(f"{problem.level}: {problem.layer}: {problem.message}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *workload.about()])

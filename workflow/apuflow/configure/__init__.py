@@ -1,28 +1,24 @@
 """Configuration files as typed, checked values: sweeps, workloads, machines, gem5 releases, the site."""
 
 from apuflow.configure.loading import (
-    Workload,
     load_machine,
     load_release,
     load_sweep,
-    load_workload,
     machine_names,
     release_names,
     sweep_names,
-    sweep_workloads,
     workload_names,
 )
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site, load_site
 from apuflow.configure.sweep import Limits, Sweep, Variation
-from apuflow.configure.workload import ENGINES, CommandFile, DnnmarkFile, EngineName, Runs
+from apuflow.configure.workload import CommandFile, DnnmarkFile, Runs
+from apuflow.configure.workloads import Workload, load_workload
 
 __all__ = [
-    "ENGINES",
     "CommandFile",
     "DnnmarkFile",
-    "EngineName",
     "Limits",
     "Machine",
     "Release",
@@ -39,6 +35,5 @@ __all__ = [
     "machine_names",
     "release_names",
     "sweep_names",
-    "sweep_workloads",
     "workload_names",
 ]

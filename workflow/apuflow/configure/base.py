@@ -20,13 +20,12 @@ from pydantic_core import ErrorDetails
 
 from apuflow.configure import yaml_source
 from apuflow.core.errors import ConfigError
-from apuflow.core.units import size_bytes
+from apuflow.core.units import DURATION, size_bytes
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 """Names become file names: letters, digits, dot, dash and underscore."""
 
 COMMIT = r"^[0-9a-f]{40}$"
-DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
 WORD = r"^[^\s\x00]+$"
 """apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
 

@@ -16,9 +16,9 @@ from typing import TypeAlias
 from apuflow.configure import yaml_source
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.catalogue import Value, catalogue
-from apuflow.configure.loading import load_workload
 from apuflow.configure.option_rules import canonical
 from apuflow.configure.sweep import Sweep, Variation
+from apuflow.configure.workloads import load_workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 
@@ -200,9 +200,7 @@ SITE = "configs/site.yaml"
 def configuration_files(sweep: Sweep, workload: str, root: Path = Path()) -> list[str]:
     """Every file, relative to ``root``, that decides these points: a change of one may change a row."""
     files = [paths.sweep_file(sweep.name), paths.workload_file(workload)]
-    network = load_workload(workload, root).config_file
-    if network is not None:
-        files.append(network.relative_to(root).as_posix())
+    files += [file.relative_to(root).as_posix() for file in load_workload(workload, root).files]
     machines = dict.fromkeys(
         str(value)
         for dimension in plan(sweep, workload, root).dimensions

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apuflow import dnnmark, miopen
+from apuflow.configure.work import Work
 
 LARGEST_WAVES = 16
 """Wavefronts of the largest workgroup that OpenCL kernels of MIOpen use (1024 work-items)."""
@@ -66,10 +66,10 @@ class Misfit:
     needed: int
 
 
-def misfits(config_text: str, direction: dnnmark.Direction, cus: int, room: Room) -> tuple[Misfit, ...]:
-    """The workgroups of a network that the compute unit can never hold, one per option."""
+def misfits(work: Work, compute_units: int, room: Room) -> tuple[Misfit, ...]:
+    """The workgroups of its kernels that the compute unit can never hold, one per option."""
     found: dict[str, Misfit] = {}
-    for need in _needs(config_text, direction, cus):
+    for need in _needs(work, compute_units):
         for misfit in _misfits(need, room):
             known = found.get(misfit.option)
             if known is None or misfit.needed > known.needed:
@@ -113,13 +113,13 @@ def _misfits(need: Need, room: Room) -> Iterator[Misfit]:
 
 
 @lru_cache(maxsize=4096)
-def _needs(config_text: str, direction: dnnmark.Direction, cus: int) -> tuple[Need, ...]:
+def _needs(work: Work, compute_units: int) -> tuple[Need, ...]:
     from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of
     from apuflow.preview.kernels.registry import profile
 
     needs: dict[Need, None] = {}
-    for launch in miopen.launches(dnnmark.parse(config_text), direction, cus):
+    for launch in work.launches(compute_units):
         size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
         try:
             known = profile(facts_of(launch))

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.catalogue import RELEASES, Option, Value, catalogue, short_names
+from apuflow.core.gpus import GPUS
 from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
 
-APU_GFX = ("gfx801", "gfx902")
-DGPU_GFX = ("gfx803", "gfx900")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
 """gem5's parameters are C ints."""
@@ -177,10 +176,11 @@ def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProb
         return int(options[name])
 
     gfx, dgpu = options["gfx-version"], bool(options["dgpu"])
-    if dgpu and gfx not in DGPU_GFX:
-        yield problem("gfx-version", "is an APU, but dgpu is true", "gfx803 or gfx900, or leave dgpu out")
-    if not dgpu and gfx not in APU_GFX:
-        yield problem("gfx-version", "is a discrete GPU and needs dgpu", "set dgpu: true, or take gfx801")
+    alike = [name for name, gpu in GPUS.items() if gpu.discrete == dgpu]
+    if gfx not in alike:
+        wrong = "is an APU, but dgpu is true" if dgpu else "is a discrete GPU and needs dgpu"
+        remedy = "leave dgpu out" if dgpu else "set dgpu: true"
+        yield problem("gfx-version", wrong, f"{' or '.join(alike)}, or {remedy}")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
         yield problem("TLB-config", "2CU needs an even number of CUs", "perCU, or an even num-compute-units")
     granule = number("vreg-min-alloc")

@@ -11,11 +11,19 @@ from apuflow.configure.base import Commit, ListOf, Model, Name, Text, Wrong, did
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.site import ImageMode
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
 
-Gfx: TypeAlias = Literal["gfx801", "gfx803", "gfx900", "gfx902"]
-BuildTarget: TypeAlias = Literal["GCN3_X86", "VEGA_X86"]
+
+def _gpu(value: str) -> str:
+    if value not in GPUS:
+        raise Wrong("not a GPU that gem5 models", value=value, remedy=f"one of {', '.join(GPUS)}")
+    return value
+
+
+Gfx: TypeAlias = Annotated[str, AfterValidator(_gpu), Field(json_schema_extra={"enum": list(GPUS)})]
+"""A GPU of ``apuflow.core.gpus``."""
 
 
 def _counter(value: str) -> str:
@@ -114,6 +122,17 @@ class Release(Model):
                 value=value,
                 remedy=f"one of {', '.join(RELEASES)}",
             )
+        return value
+
+    @field_validator("build_targets")
+    @classmethod
+    def _each_gpu_at_its_build(cls, value: dict[BuildTarget, tuple[str, ...]]) -> object:
+        for target, names in value.items():
+            for name in names:
+                needed = GPUS[name].build_target
+                if needed != target:
+                    remedy = f"list it at {needed}"
+                    raise Wrong(f"{target} does not run this GPU", key=target, value=name, remedy=remedy)
         return value
 
     @field_validator("capabilities")

@@ -17,7 +17,8 @@ from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.workload import ENGINES, WorkloadFile
+from apuflow.configure.workload import WorkloadFile
+from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS
 
 _TYPES = {"int": "integer", "flag": "boolean"}

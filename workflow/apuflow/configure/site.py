@@ -7,11 +7,14 @@ DNNMark of one's own, the image) enters the identity of a point.
 from __future__ import annotations
 
 import re
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Size, Text, Wrong, read
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
@@ -91,7 +94,7 @@ class Mirrors(Model):
 class Site(Model):
     """The whole of ``configs/site.yaml``."""
 
-    engine: Literal["docker", "podman", "apptainer", "host"] = Field(
+    container: Literal["docker", "podman", "apptainer", "host"] = Field(
         "docker", description="what runs containers; host: none, the tools are on this machine"
     )
     socket: Text | None = Field(None, description="address of the Docker or Podman socket")
@@ -107,6 +110,21 @@ class Site(Model):
 
 
 def load_site(root: Path) -> Site:
-    """``configs/site.yaml``, or the defaults when there is none."""
+    """``configs/site.yaml``, or the defaults when there is none.
+
+    The key ``container`` was once ``engine``: that is read as well, with a hint on standard error.
+    """
     path = root / "configs/site.yaml"
-    return read(path, Site) if path.exists() else Site()
+    if not path.exists():
+        return Site()
+    document = yaml_source.load(path)
+    if "engine" in document.data and "container" not in document.data:
+        _hint(document.where(("engine",)))
+        document = document.renamed("engine", "container")
+    return read(document, Site)
+
+
+@cache
+def _hint(place: str) -> None:
+    """Say once where the old key stands."""
+    print(f"apuflow: {place}: the key `engine` is called `container` now; both are read", file=sys.stderr)

@@ -6,13 +6,13 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from apuflow.configure.base import DURATION, ListOf, Model, Name, Text, Wrong
+from apuflow.configure.base import ListOf, Model, Name, Text, Wrong
 from apuflow.configure.machine import Scalar
-from apuflow.configure.workload import ENGINES, EngineName
+from apuflow.core.engines import ENGINES, EngineName
+from apuflow.core.units import DURATION, duration_seconds
 
 DEFAULT_RELEASE = "v22.1"
 DEFAULT_MACHINE = "apu-gfx801"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def _values(value: object) -> object:
@@ -78,7 +78,7 @@ class Limits(Model):
     @property
     def wall_seconds(self) -> float:
         """``wall_time`` in seconds."""
-        return float(self.wall_time[:-1]) * _SECONDS[self.wall_time[-1]]
+        return duration_seconds(self.wall_time)
 
 
 class Variation(Model):
@@ -149,7 +149,7 @@ class Sweep(Variation):
         items = [value] if isinstance(value, str) else value
         if isinstance(items, list):
             for item in items:
-                if item not in ENGINES:
+                if item not in tuple(ENGINES):
                     raise Wrong("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
                 if items.count(item) > 1:
                     raise Wrong("the engine stands twice", value=item, remedy="keep one of them")

@@ -1,4 +1,4 @@
-"""A workload: a DNNMark benchmark, or any GPU program (``configs/workloads/<name>.yaml``)."""
+"""The file of a workload: a DNNMark benchmark, or any GPU program (``configs/workloads/<name>.yaml``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text
+from apuflow.core.engines import EngineName
 from apuflow.dnnmark import Direction
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
 
 Need = Literal["miopen", "rocblas"]
-EngineName = Literal["gem5", "gem5-kernels", "preview"]
-ENGINES: tuple[EngineName, ...] = ("gem5", "gem5-kernels", "preview")
 
 
 def _state(value: object) -> object:

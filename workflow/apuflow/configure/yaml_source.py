@@ -47,6 +47,12 @@ class Document:
         line = self.line(location)
         return str(self.path) if line is None else f"{self.path}:{line}"
 
+    def renamed(self, old: str, new: str) -> Document:
+        """The same document with another name for a key at its top."""
+        data = {new if key == old else key: value for key, value in self.data.items()}
+        lines = {(new, *at[1:]) if at[:1] == (old,) else at: line for at, line in self.lines.items()}
+        return Document(self.path, data, lines)
+
 
 def load(path: str | Path) -> Document:
     """Read one YAML mapping.

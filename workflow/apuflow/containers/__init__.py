@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.host import HostEngine
-from apuflow.containers.job import Engine, Exit, Job, Limits, Mount, Sample
+from apuflow.containers.job import ContainerEngine, Exit, Job, Limits, Mount, Sample
 from apuflow.core.errors import ConfigError
 from apuflow.core.owner import Labels, Owner
 
 if TYPE_CHECKING:
     from apuflow.containers.docker import DockerEngine
 
-ENGINES = ("docker", "podman", "apptainer", "host")
+CONTAINER_ENGINES = ("docker", "podman", "apptainer", "host")
 
 __all__ = [
-    "ENGINES",
+    "CONTAINER_ENGINES",
     "ApptainerEngine",
+    "ContainerEngine",
     "DockerEngine",
-    "Engine",
     "Exit",
     "HostEngine",
     "Job",
@@ -29,7 +29,7 @@ __all__ = [
     "Mount",
     "Owner",
     "Sample",
-    "get_engine",
+    "container_engine",
 ]
 
 
@@ -40,8 +40,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def get_engine(name: str, socket: str | None = None) -> Engine:
-    """The engine of a name of :data:`ENGINES`; connects to nothing yet.
+def container_engine(name: str, socket: str | None = None) -> ContainerEngine:
+    """The engine of a name of :data:`CONTAINER_ENGINES`; connects to nothing yet.
 
     Args:
         socket: address of the Docker or Podman daemon, as a URL or path; None: where it usually is.
@@ -58,5 +58,8 @@ def get_engine(name: str, socket: str | None = None) -> Engine:
     if name == "host":
         return HostEngine()
     raise ConfigError(
-        "unknown container engine", key="engine", value=name, remedy=f"one of {', '.join(ENGINES)}"
+        "unknown container engine",
+        key="container",
+        value=name,
+        remedy=f"one of {', '.join(CONTAINER_ENGINES)}",
     )

@@ -32,7 +32,7 @@ class ApptainerEngine:
             raise EngineError(
                 "Apptainer is not on this machine",
                 value="apptainer",
-                remedy="install apptainer, or set `engine: docker` (podman, host) in configs/site.yaml",
+                remedy="install apptainer, or set `container: docker` (podman, host) in configs/site.yaml",
             )
         return found
 

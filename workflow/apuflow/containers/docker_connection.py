@@ -88,7 +88,7 @@ def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
             "systemctl --user start podman.socket" if engine == "podman" else "sudo systemctl start docker"
         )
         fix = (
-            f"install {engine} and start it (`{start}`), or set `engine: apptainer` (or host) "
+            f"install {engine} and start it (`{start}`), or set `container: apptainer` (or host) "
             "in configs/site.yaml; `apuflow doctor` shows what this machine has"
         )
     elif problem == "permission":

@@ -116,7 +116,7 @@ class Exit:
     stopped: str | None = None
 
 
-class Engine(Protocol):
+class ContainerEngine(Protocol):
     """A way to run jobs."""
 
     name: str

@@ -1,42 +1,63 @@
 """Every path pattern of the workflow. Relative to the project's directory; strings, as Snakemake takes them.
 
-``{...}`` in an argument passes through, so each function also yields the rule's wildcard pattern.
+``{...}`` in an argument passes through, so each function also yields the rule's wildcard pattern; with ``*``
+as arguments it yields a pattern for ``glob``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 
-from apuflow.core import versions
+from apuflow.core.engines import PREVIEW_VERSION
 
 DEFAULT_SWEEP = "default"
+
+CONFIGS = "configs"
+RUNS = "runs"
+RESULTS = "results"
+CACHE = "cachefiles"
+"""Kernel objects and databases."""
+
+
+def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
+    """What a rule's wildcard pattern matches; each wildcard is a group of its name.
+
+    Args:
+        pattern: of one of these functions.
+        wildcards: regular expression of a wildcard; of those left out: anything but ``/``.
+    """
+    parts = re.split(r"\{(\w+)\}", pattern)
+    words = [re.escape(part) for part in parts]
+    words[1::2] = [f"(?P<{name}>{wildcards.get(name, '[^/]+')})" for name in parts[1::2]]
+    return re.compile("".join(words))
 
 
 # configuration -------------------------------------------------------------------------------------------
 def sweep_file(sweep: str = "{sweep}") -> str:
     """What one sweep runs."""
-    return f"configs/sweeps/{sweep}.yaml"
+    return f"{CONFIGS}/sweeps/{sweep}.yaml"
 
 
 def workload_file(workload: str = "{workload}") -> str:
     """What one workload is."""
-    return f"configs/workloads/{workload}.yaml"
+    return f"{CONFIGS}/workloads/{workload}.yaml"
 
 
 def machine_file(machine: str = "{machine}") -> str:
     """Options of one simulated machine."""
-    return f"configs/machines/{machine}.yaml"
+    return f"{CONFIGS}/machines/{machine}.yaml"
 
 
 def release_file(release: str = "{release}") -> str:
     """One gem5 release: commits, capabilities."""
-    return f"configs/gem5/{release}.yaml"
+    return f"{CONFIGS}/gem5/{release}.yaml"
 
 
 # runs ----------------------------------------------------------------------------------------------------
 def run_dir(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
     """Everything one simulated point leaves: its record, statistics, logs and evidence."""
-    return f"runs/{engine}/{workload}/{point}"
+    return f"{RUNS}/{engine}/{workload}/{point}"
 
 
 def run_record(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
@@ -44,20 +65,20 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
-def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW) -> str:
+def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
     """One preview batch: all points of a sweep's workload, by one version of the model."""
-    return f"runs/preview/{workload}/{sweep}.v{version}"
+    return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
 
 
 def preview_counters(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
     """Counters of a preview batch, a row per point."""
     return f"{preview_dir(sweep, workload, version)}/counters.parquet"
 
 
 def preview_record(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = versions.PREVIEW
+    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
 ) -> str:
     """The record of a preview batch."""
     return f"{preview_dir(sweep, workload, version)}/run.json"
@@ -72,27 +93,42 @@ def under(sweep: str) -> str:
 
 def table(under: str = "{under}", workload: str = "{workload}", extension: str = "csv") -> str:
     """One workload's table of a sweep."""
-    return f"results/{under}{workload}.{extension}"
+    return f"{RESULTS}/{under}{workload}.{extension}"
 
 
 def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
     """Units and meanings of a table's columns."""
-    return f"results/{under}{workload}.columns.json"
+    return f"{RESULTS}/{under}{workload}.columns.json"
 
 
 def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
     """One figure of a sweep."""
-    return f"results/{under}figures/{name}.{extension}"
+    return f"{RESULTS}/{under}figures/{name}.{extension}"
 
 
 def report(under: str = "{under}") -> str:
     """The page of a sweep."""
-    return f"results/{under}report.html"
+    return f"{RESULTS}/{under}report.html"
+
+
+_UNDER = "((?!figures/)[^/]+/)?"
+_TARGETS = (
+    matcher(report(), under=_UNDER),
+    matcher(figure(extension="{extension}"), under=_UNDER, extension="svg|png|csv"),
+    matcher(table_columns(), under=_UNDER),
+    matcher(table(extension="{extension}"), under=_UNDER, extension="csv|parquet"),
+)
+
+
+def target(path: str) -> dict[str, str] | None:
+    """Wildcards of a results file, ``under`` and ``workload`` or ``figure`` among them; None: it is none."""
+    match = next((match for each in _TARGETS if (match := each.fullmatch(path))), None)
+    return None if match is None else match.groupdict()
 
 
 def extra_kernels() -> str:
     """Kernel rows that are written down instead of derived, in the format of upstream's cachefiles.csv."""
-    return "configs/kernels.csv"
+    return f"{CONFIGS}/kernels.csv"
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------
@@ -133,14 +169,23 @@ def launcher(sources: str = "{sources}") -> str:
 
 def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
     """One compiled MIOpen kernel."""
-    return f"cachefiles/objects/{gfx}/{name}.o"
+    return f"{CACHE}/objects/{gfx}/{name}.o"
 
 
 def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str = "{database}") -> str:
     """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
-    return f"cachefiles/{release}/{rows}/{file}"
+    return f"{CACHE}/{release}/{rows}/{file}"
 
 
 def log(*parts: str) -> str:
     """Log of a rule: its kind and what tells its jobs apart."""
     return "logs/" + "/".join(parts) + ".log"
+
+
+# Snakemake's own -----------------------------------------------------------------------------------------
+SNAKEMAKE = ".snakemake"
+
+
+def snakemake(*parts: str) -> str:
+    """Below the directory that Snakemake keeps its own state in: ``locks``, ``incomplete``, ``scripts``."""
+    return "/".join((SNAKEMAKE, *parts))

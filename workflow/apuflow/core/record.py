@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, from_json
 
+from apuflow.core.engines import ENGINES, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
 
@@ -151,7 +152,7 @@ class Provenance(Part):
 class PreviewProvenance(Part):
     """What a preview batch was made from."""
 
-    preview_version: str = Field(description="of the timing model (apuflow.core.versions)")
+    preview_version: str = Field(description="of the timing model (apuflow.core.engines)")
 
 
 class _File(Part):
@@ -196,6 +197,12 @@ class RunRecord(_File):
         """Version of an engine of this project's own; None for one that is not."""
         version = self.identity.get("version")
         return version if isinstance(version, str) else None
+
+    @property
+    def own_kernels_only(self) -> bool:
+        """Whether its statistics hold nothing but the kernels of the layer (see EngineFacts)."""
+        facts = ENGINES.get(self.engine)  # type: ignore[call-overload]
+        return facts is not None and bool(facts.own_kernels_only)
 
     def statistics_files(self, directory: str | Path) -> tuple[Path, ...]:
         """The run's statistics files, in the order of its launches where each has one.
@@ -250,7 +257,7 @@ def read(file: str | Path) -> RunRecord | BatchRecord:
     content: Any = None
     with contextlib.suppress(ValueError):
         content = from_json(text)
-    if isinstance(content, dict) and content.get("engine") == "preview":
+    if isinstance(content, dict) and is_batch(str(content.get("engine"))):
         try:
             return BatchRecord.model_validate_json(text)
         except ValidationError as error:

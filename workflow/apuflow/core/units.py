@@ -1,4 +1,4 @@
-"""gem5's unit strings: sizes (16kB), clocks (1GHz), voltages (1.0V).
+"""Quantities with units, read and written: gem5's sizes (16kB), clocks (1GHz) and voltages (1.0V); durations.
 
 Source: gem5 ``src/python/m5/util/convert.py``: in sizes k, M, G, T and Ki, Mi, Gi, Ti are powers of 1024.
 """
@@ -14,6 +14,9 @@ _VOLTAGE = re.compile(r"^\d+(?:\.\d+)?m?V$")
 _BINARY = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _DECIMAL = {None: 0, "k": 1, "M": 2, "G": 3, "T": 4}
 _SECONDS = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+_DURATIONS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
+"""A duration as people write it: 90s, 30m, 12h, 7d."""
 
 
 def size_bytes(text: str) -> int | None:
@@ -56,3 +59,23 @@ def format_clock(hertz: float) -> str:
         if round(hertz) >= scale:
             return f"{hertz / scale:.9g}{prefix}Hz"
     return f"{hertz:.9g}Hz"
+
+
+def duration_seconds(text: str) -> float:
+    """Seconds of a text that matches ``DURATION``."""
+    return float(text[:-1]) * _DURATIONS[text[-1]]
+
+
+def format_duration(seconds: float) -> str:
+    """A duration for people: ``0.5 s``, ``45 s``, ``12 min``, ``3.5 h``, ``2.1 d``."""
+    for unit, size, limit in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 36 * 3600)):
+        if seconds < limit:
+            value = seconds / size
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+    return f"{seconds / 86400:.1f} d"
+
+
+def format_memory(size: int) -> str:
+    """Main memory for people, in the GB that gem5's sizes have (1024 cubed): ``1.50 GB``, ``16.0 GB``."""
+    value = size / 1024**3
+    return f"{value:.2f} GB" if value < 10 else f"{value:.1f} GB"

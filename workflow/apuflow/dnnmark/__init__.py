@@ -1,6 +1,8 @@
 """The grammar of ``.dnnmark`` files: parse, check, write, and what a network needs."""
 
 from apuflow.dnnmark.checks import check
+from apuflow.dnnmark.key import Key, Value
+from apuflow.dnnmark.kind import Direction, Kind
 from apuflow.dnnmark.layers import (
     LAYER_KEYS,
     LRN,
@@ -8,23 +10,16 @@ from apuflow.dnnmark.layers import (
     BatchNorm,
     Bypass,
     Convolution,
-    Direction,
     Dropout,
     FullyConnected,
-    Key,
-    Kind,
-    Layer,
-    Network,
     Pooling,
-    Problem,
-    RunMode,
-    Shape,
     Softmax,
-    Value,
 )
 from apuflow.dnnmark.memory import device_bytes, mmap_bytes
+from apuflow.dnnmark.network import Layer, Network, Problem, RunMode
 from apuflow.dnnmark.parser import parse
-from apuflow.dnnmark.writer import with_layer_values
+from apuflow.dnnmark.shape import Plane, Shape
+from apuflow.dnnmark.writer import with_layer_values, write
 
 __all__ = [
     "LAYER_KEYS",
@@ -40,6 +35,7 @@ __all__ = [
     "Kind",
     "Layer",
     "Network",
+    "Plane",
     "Pooling",
     "Problem",
     "RunMode",
@@ -51,4 +47,5 @@ __all__ = [
     "mmap_bytes",
     "parse",
     "with_layer_values",
+    "write",
 ]

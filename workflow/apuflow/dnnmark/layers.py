@@ -1,394 +1,291 @@
-"""A DNNMark network as values: shapes, layer parameters, layers.
+"""The kinds of layers, one class each: its keys, its output shape, its memory and its traps.
 
-Source: DNNMark ``core/include/dnn_param.h`` (parameters and their defaults), ``dnn_layer.h`` (shapes).
+The name of a class is that of its section in a ``.dnnmark`` file. Parser, writer, memory and checks know the
+kinds through the class ``Kind`` only: a new one is a class here, with a place in ``KINDS``.
 
-The keys of each section of a ``.dnnmark`` file.
-
-Source: DNNMark ``core/include/dnn_config_keywords.h`` and the ``Setup*Param`` functions of ``dnn_param.h``.
-
-Output shapes of layers: the ``ComputeOutputDim`` functions of DNNMark's ``layers/*_layer.h``.
+Source: DNNMark ``core/include/dnn_param.h`` (keys and defaults), ``layers/*_layer.h`` (shapes:
+``ComputeOutputDim``, memory: ``Setup``, traps: HIP branches); MIOpen rocm-4.0.1 where named.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
-Direction: TypeAlias = Literal["fwd", "bwd", "both"]
-RunMode: TypeAlias = Literal["none", "standalone", "composed"]
-Kind: TypeAlias = Literal[
-    "Convolution",
-    "Pooling",
-    "LRN",
-    "Activation",
-    "FullyConnected",
-    "Softmax",
-    "BatchNorm",
-    "Dropout",
-    "Bypass",
-]
-FIRST = "null"
-"""The ``previous_layer`` of a layer that owns its input."""
+from apuflow.core.gpus import gpu
+from apuflow.dnnmark.key import Key, flag, keys_of, real, text, whole, window
+from apuflow.dnnmark.kind import Direction, Kind, Parameters, Trap
+from apuflow.dnnmark.shape import FLOAT_BYTES, Plane, Shape, started_windows, whole_windows
 
-
-class Shape(NamedTuple):
-    """Dimensions of a packed NCHW tensor of float32."""
-
-    n: int
-    c: int
-    h: int
-    w: int
-
-    @property
-    def elements(self) -> int:
-        return self.n * self.c * self.h * self.w
-
-    def __str__(self) -> str:
-        return f"{self.n}x{self.c}x{self.h}x{self.w}"
+MOST_WORKSPACE_BYTES: Final = 7_287_183_769
+"""Largest workspace that MIOpen asks for."""
 
 
 @dataclass(frozen=True)
-class Convolution:
+class Convolution(Kind):
     """Default ``conv_mode`` is what ``ConvolutionParam`` starts with: ``miopenConvolution``.
 
     On HIP ``conv_mode=convolution`` and ``transpose`` are both ``miopenTranspose`` (see ``transposed``).
     """
 
-    num_output: int = 32
-    kernel_h: int = 5
-    kernel_w: int = 5
-    pad_h: int = 2
-    pad_w: int = 2
-    stride_h: int = 1
-    stride_w: int = 1
-    conv_mode: str = "cross_correlation"
-    propagation: bool = True
-    algo: str = ""
-    algod: str = ""
-    conv_fwd_pref: str = ""
-    conv_bwd_filter_pref: str = ""
-    conv_bwd_data_pref: str = ""
+    conv_mode: str = text(
+        "cross_correlation",
+        "plain or transposed convolution",
+        choices=("convolution", "cross_correlation", "transpose"),
+    )
+    num_output: int = whole(32, 1, "output channels")
+    kernel: Plane = window("kernel_size", 5, 1, "size of the filter")
+    pad: Plane = window("pad", 2, 0, "zeros on each side of the image")
+    stride: Plane = window("stride", 1, 1, "step of the filter")
+    propagation: bool = flag(True, "whether the backward pass computes the gradient of the input")
+    algo: str = text("", "an algorithm of cuDNN; no effect on HIP")
+    algod: str = text("", "an algorithm of cuDNN; no effect on HIP")
+    conv_fwd_pref: str = text("", "how cuDNN chooses its algorithm forward; no effect on HIP")
+    conv_bwd_filter_pref: str = text("", "the same for the filter's gradient; no effect on HIP")
+    conv_bwd_data_pref: str = text("", "the same for the input's gradient; no effect on HIP")
 
     @property
     def transposed(self) -> bool:
         return self.conv_mode != "cross_correlation"
 
+    def output(self, bottom: Shape) -> Shape:
+        h = whole_windows(bottom.h, self.kernel.h, self.pad.h, self.stride.h)
+        w = whole_windows(bottom.w, self.kernel.w, self.pad.w, self.stride.w)
+        return Shape(bottom.n, self.num_output, h, w)
+
+    def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
+        return (Parameters("weights", self.num_output * bottom.c * self.kernel.h * self.kernel.w, 2),)
+
+    def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
+        """GEMM's, forward and the two backward (other algorithms may ask for more).
+
+        Column matrix of one image: ``c*kh*kw`` x ``oh*ow``. Source: MIOpen ``src/convolution.cpp``
+        (``ForwardGetWorkSpaceSizeGEMM`` and its backward twins).
+        """
+        columns = FLOAT_BYTES * bottom.c * self.kernel.h * self.kernel.w * top.h * top.w
+        if (self.kernel, self.pad) == ((1, 1), (0, 0)):
+            if self.stride == (1, 1):
+                return (0, 0, 0)
+            if self.stride == (2, 2):
+                transposed = FLOAT_BYTES * bottom.n * (bottom.c + top.c) * top.h * top.w
+                return (transposed, columns, transposed)
+        return (columns, columns, columns)
+
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        if self.transposed and bottom.c != self.num_output:
+            yield (
+                "error",
+                f"conv_mode={self.conv_mode} is MIOpen's transposed convolution on HIP, which needs "
+                f"c ({bottom.c}) = num_output ({self.num_output}): Setup aborts before any kernel",
+                "set conv_mode=cross_correlation",
+            )
+        elif self.transposed:
+            yield (
+                "warning",
+                f"conv_mode={self.conv_mode} is MIOpen's transposed convolution on HIP: forward runs the "
+                "kernels of a plain convolution's backward data, and the other way round",
+                "set conv_mode=cross_correlation for a plain convolution",
+            )
+        columns = max(self.workspaces(bottom, top))
+        if columns > MOST_WORKSPACE_BYTES:
+            yield (
+                "error",
+                f"its column matrix takes {columns} bytes: above {MOST_WORKSPACE_BYTES} MIOpen asks for no "
+                "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
+                "make the image, the kernel or the number of channels smaller",
+            )
+        if gfx is not None and gpu(gfx).winograd_workspace and self._winograd_sized(bottom):
+            yield (
+                "warning",
+                f"on {gfx} MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
+                "that may be too small for it (convolution.cpp, IsWinograd3x3SupportedAndFast)",
+                "use gfx801, another kernel size, or fewer than 16 channels",
+            )
+        if direction in ("bwd", "both") and self.propagation:
+            yield (
+                "warning",
+                "backward data writes into the layer's input instead of its gradient (conv_layer.h)",
+                "expect the same kernels; do not use the gradient's values",
+            )
+
+    def _winograd_sized(self, bottom: Shape) -> bool:
+        window = (self.kernel, self.pad, self.stride)
+        channels = (bottom.c, self.num_output)
+        return window == ((3, 3), (1, 1), (1, 1)) and all(n >= 16 and n % 2 == 0 for n in channels)
+
 
 @dataclass(frozen=True)
-class Pooling:
-    pool_mode: str = "max"
-    kernel_h: int = 3
-    kernel_w: int = 3
-    pad_h: int = 0
-    pad_w: int = 0
-    stride_h: int = 2
-    stride_w: int = 2
+class Pooling(Kind):
+    pool_mode: str = text("max", "largest or mean value of a window", choices=("max", "avg"))
+    kernel: Plane = window("kernel_size", 3, 1, "size of the window")
+    pad: Plane = window("pad", 0, 0, "padding on each side of the image")
+    stride: Plane = window("stride", 2, 1, "step of the window")
+
+    def output(self, bottom: Shape) -> Shape:
+        padded = self.pad.h > 0 and self.pad.w > 0
+        h = started_windows(bottom.h, self.kernel.h, self.pad.h, self.stride.h, padded)
+        w = started_windows(bottom.w, self.kernel.w, self.pad.w, self.stride.w, padded)
+        return Shape(bottom.n, bottom.c, h, w)
+
+    def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
+        """An 8-bit index for each output."""
+        return (top.elements,)
+
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        if direction == "fwd" or self.pool_mode != "max":
+            return
+        if self.kernel.h * self.kernel.w > 255:
+            yield (
+                "error",
+                f"max pooling backward over {self.kernel.h}x{self.kernel.w}: MIOpen's 8-bit index ends at "
+                "255 (pooling_ocl.cpp)",
+                "make kernel_h*kernel_w at most 255, or set pool_mode=avg",
+            )
+        yield (
+            "warning",
+            "max pooling backward reads an index that DNNMark's forward pass never saves (do_backward=false)",
+            "expect the same kernel and traffic; do not use the gradient's values",
+        )
 
 
 @dataclass(frozen=True)
-class LRN:
-    lrn_mode: str = "cross_channel_dim1"
-    local_size: int = 5
-    alpha: float = 0.0001
-    beta: float = 0.75
-    k: float = 2.0
+class LRN(Kind):
+    lrn_mode: str = text(
+        "cross_channel_dim1",
+        "across channels or within one",
+        choices=("cross_channel_dim1", "within_channel"),
+    )
+    local_size: int = whole(5, 1, "channels, or rows and columns, of the window")
+    alpha: float = real(0.0001, "factor of the sum of squares")
+    beta: float = real(0.75, "exponent")
+    k: float = real(2.0, "what is added to the scaled sum of squares")
 
     @property
     def refused(self) -> bool:
         """k is 0 as a float: MIOpen refuses it (``lrn_ocl.cpp``: expect non-zero bias/K)."""
         return abs(self.k) < 7.1e-46
 
+    def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
+        """The scale of each output."""
+        return (FLOAT_BYTES * top.elements,)
 
-@dataclass(frozen=True)
-class Activation:
-    activation_mode: str = "relu"
-
-
-@dataclass(frozen=True)
-class FullyConnected:
-    num_output: int = 4096
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        if self.refused:
+            yield ("error", "k=0: MIOpen refuses it (Expect non-zero bias/K)", "set k to 1.0 or 2.0")
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Activation(Kind):
+    activation_mode: str = text("relu", "function", choices=("sigmoid", "relu", "tanh", "soft_relu"))
+
+
+@dataclass(frozen=True)
+class FullyConnected(Kind):
+    fills_backward = ("top_diff", "bottom")
+
+    num_output: int = whole(4096, 1, "outputs")
+
+    def output(self, bottom: Shape) -> Shape:
+        return Shape(bottom.n, self.num_output, 1, 1)
+
+    def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
+        return (Parameters("weights", self.num_output * bottom.c * bottom.h * bottom.w, 2),)
+
+
+@dataclass(frozen=True)
+class Softmax(Kind):
     """Both keys are accepted and ignored on HIP: MIOpen's softmax is always accurate, over channels."""
 
-    softmax_algo: str = ""
-    softmax_mode: str = ""
+    softmax_algo: str = text("", "cuDNN's algorithm; no effect on HIP")
+    softmax_mode: str = text("", "cuDNN's choice of what is summed; no effect on HIP")
+
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        if self.softmax_algo not in ("", "accurate") or self.softmax_mode not in ("", "channel"):
+            yield (
+                "warning",
+                "softmax_algo and softmax_mode have no effect on HIP: accurate, over channels, is what runs",
+                "write accurate and channel",
+            )
 
 
 @dataclass(frozen=True)
-class BatchNorm:
-    batchnorm_mode: str = "per_activation"
-    save_intermediates: bool = True
-    exp_avg_factor: float = 1.0
-    epsilon: float = 1e-5
+class BatchNorm(Kind):
+    batchnorm_mode: str = text(
+        "per_activation", "a mean for each activation or each channel", choices=("per_activation", "spatial")
+    )
+    save_intermediates: bool = flag(True, "whether the forward pass saves mean and variance")
+    exp_avg_factor: float = real(1.0, "weight of the new mean in the running one")
+    epsilon: float = real(1e-5, "what is added to the variance", minimum=1e-5)
+
+    def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
+        """Scale, bias, means and variances, a vector each."""
+        length = bottom.c if self.batchnorm_mode == "spatial" else bottom.c * bottom.h * bottom.w
+        return (Parameters("statistics", length, 8 if self.save_intermediates else 6),)
+
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        if not self.save_intermediates:
+            yield (
+                "error",
+                "save_intermediates=false: DNNMark calls Get() on a null pointer (bn_layer.h) and crashes",
+                "set save_intermediates=true",
+            )
 
 
 @dataclass(frozen=True)
-class Dropout:
-    dropout_probability: float = 0.5
-    random_seed: int = 0
+class Dropout(Kind):
+    fills_backward = ("top_diff",)
+
+    dropout_probability: float = real(0.5, "share of values that become 0")
+    random_seed: int = whole(0, 0, "of the generator")
+
+    def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
+        yield (
+            "error",
+            "dropout is not implemented for HIP: no kernel runs, and DNNMark reads uninitialised sizes "
+            "(dropout_layer.h), so it may crash or allocate at random",
+            "leave the layer out",
+        )
 
 
 @dataclass(frozen=True)
-class Bypass:
+class Bypass(Kind):
     pass
 
 
-Params: TypeAlias = (
-    Convolution | Pooling | LRN | Activation | FullyConnected | Softmax | BatchNorm | Dropout | Bypass
-)
-PARAMS: dict[str, type[Params]] = {
-    kind.__name__: kind
-    for kind in (
-        Convolution,
-        Pooling,
-        LRN,
-        Activation,
-        FullyConnected,
-        Softmax,
-        BatchNorm,
-        Dropout,
-        Bypass,
-    )
-}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A trap in a network: ``error`` when the program cannot run it, ``warning`` when the result misleads."""
-
-    level: Literal["error", "warning"]
-    layer: str
-    message: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One layer with the shapes that flow through it.
-
-    ``previous`` is the name as written ("" when the key is absent). ``remarks`` holds what the parser saw
-    and DNNMark passes over in silence, such as a key given twice.
-    """
-
-    kind: Kind
-    name: str
-    previous: str
-    input: Shape
-    output: Shape
-    params: Params
-    remarks: tuple[Problem, ...] = field(default=(), compare=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Network:
-    """A parsed ``.dnnmark`` file; layers in the order of the file."""
-
-    run_mode: RunMode
-    layers: tuple[Layer, ...]
-
-    def owns_input(self, layer: Layer) -> bool:
-        """Whether the layer allocates its own input (else it shares the previous layer's output)."""
-        return self.run_mode != "composed" or layer.previous == FIRST
-
-    def fills(self, layer: Layer) -> bool:
-        """Whether the layer fills its data before it runs (``ForwardPropagation`` of each layer)."""
-        return self.run_mode == "standalone" or layer.previous == FIRST
-
-    def write(self) -> str:
-        """The canonical text: parsing it gives this network again."""
-        from apuflow.dnnmark.writer import write
-
-        return write(self)
-
-
-Value: TypeAlias = int | float | bool | str
-INT_MAX: Final = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Key:
-    """One key: its type, its default in DNNMark and what it sets.
-
-    Args:
-        name: as written in the file.
-        type: Python type of the value.
-        default: DNNMark's value when the key is absent; None when there is none.
-        choices: the only values that DNNMark knows (empty: any).
-        minimum: smallest value that makes sense.
-        fields: attributes of the layer's parameters that the key sets (two for ``kernel_size``).
-    """
-
-    name: str
-    type: type[int] | type[float] | type[bool] | type[str]
-    default: Value | None
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    fields: tuple[str, ...] = ()
-
-    def read(self, text: str) -> Value:
-        """The value that ``text`` stands for.
-
-        Raises:
-            ValueError: with the reason, when DNNMark would abort or silently read something else.
-        """
-        if self.type is int:
-            return self._integer(text)
-        if self.type is float:
-            return self._number(text)
-        if self.type is bool:
-            if text not in ("true", "false"):
-                raise ValueError("write true or false; DNNMark keeps its default for anything else")
-            return text == "true"
-        if self.choices and text not in self.choices:
-            raise ValueError(f"one of {', '.join(self.choices)}")
-        return text
-
-    def _integer(self, text: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text):
-            raise ValueError("a whole number; DNNMark reads only leading digits (atoi), else 0")
-        value = int(text)
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:.0f}")
-        if abs(value) > INT_MAX:
-            raise ValueError(f"at most {INT_MAX} (a C int)")
-        return value
-
-    def _number(self, text: str) -> float:
-        if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", text):
-            raise ValueError("a number; DNNMark reads only its leading part (atof), else 0")
-        value = float(text)
-        if not math.isfinite(value):
-            raise ValueError("a finite number")
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
-        return value
-
-
-def _text(name: str, default: str | None = "", *, choices: tuple[str, ...] = ()) -> Key:
-    return Key(name, str, default, choices, fields=(name,))
-
-
-def _whole(name: str, default: int | None, minimum: int, *fields: str) -> Key:
-    return Key(name, int, default, minimum=minimum, fields=fields or (name,))
-
-
-def _real(name: str, default: float, minimum: float | None = None) -> Key:
-    return Key(name, float, default, minimum=minimum, fields=(name,))
-
-
-def _window(kernel: int, pad: int, stride: int) -> tuple[Key, ...]:
-    """Window keys: the plain key sets both axes, a later ``_h`` or ``_w`` one of them."""
-    keys = []
-    for name, stem, default, minimum in (
-        ("kernel_size", "kernel", kernel, 1),
-        ("pad", "pad", pad, 0),
-        ("stride", "stride", stride, 1),
-    ):
-        keys.append(_whole(name, default, minimum, f"{stem}_h", f"{stem}_w"))
-        keys.append(_whole(f"{name}_h", default, minimum, f"{stem}_h"))
-        keys.append(_whole(f"{name}_w", default, minimum, f"{stem}_w"))
-    return tuple(keys)
-
-
 DATA_KEYS: Final = (
-    _text("name"),
-    *(_whole(name, None, 1) for name in "nchw"),
-    _text("previous_layer"),
+    Key(str, "", "the layer's name", name="name"),
+    Key(int, None, "images of the input", 1, name="n"),
+    Key(int, None, "channels of the input", 1, name="c"),
+    Key(int, None, "height of the input", 1, name="h"),
+    Key(int, None, "width of the input", 1, name="w"),
+    Key(str, "", "name of the layer whose output is the input, or null", name="previous_layer"),
 )
 """Keys of every section: the layer's name, its input dimensions and the layer before it."""
 
-DIMENSIONS: Final = ("n", "c", "h", "w")
-
-_OWN: Final[Mapping[str, tuple[Key, ...]]] = {
-    "Convolution": (
-        _text("conv_mode", "cross_correlation", choices=("convolution", "cross_correlation", "transpose")),
-        _whole("num_output", 32, 1),
-        *_window(5, 2, 1),
-        Key("propagation", bool, True, fields=("propagation",)),
-        *(
-            _text(name)
-            for name in ("algo", "algod", "conv_fwd_pref", "conv_bwd_filter_pref", "conv_bwd_data_pref")
-        ),
-    ),
-    "Pooling": (_text("pool_mode", "max", choices=("max", "avg")), *_window(3, 0, 2)),
-    "LRN": (
-        _text("lrn_mode", "cross_channel_dim1", choices=("cross_channel_dim1", "within_channel")),
-        _whole("local_size", 5, 1),
-        _real("alpha", 0.0001),
-        _real("beta", 0.75),
-        _real("k", 2.0),
-    ),
-    "Activation": (_text("activation_mode", "relu", choices=("sigmoid", "relu", "tanh", "soft_relu")),),
-    "FullyConnected": (_whole("num_output", 4096, 1),),
-    "Softmax": (_text("softmax_algo"), _text("softmax_mode")),
-    "BatchNorm": (
-        _text("batchnorm_mode", "per_activation", choices=("per_activation", "spatial")),
-        Key("save_intermediates", bool, True, fields=("save_intermediates",)),
-        _real("exp_avg_factor", 1.0),
-        _real("epsilon", 1e-5, 1e-5),
-    ),
-    "Dropout": (_real("dropout_probability", 0.5), _whole("random_seed", 0, 0)),
-    "Bypass": (),
-}
+KINDS: Final[Mapping[str, type[Kind]]] = MappingProxyType(
+    {
+        kind.__name__: kind
+        for kind in (
+            Convolution,
+            Pooling,
+            LRN,
+            Activation,
+            FullyConnected,
+            Softmax,
+            BatchNorm,
+            Dropout,
+            Bypass,
+        )
+    }
+)
+"""By the section's name."""
 
 LAYER_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
-    {kind: MappingProxyType({key.name: key for key in (*DATA_KEYS, *own)}) for kind, own in _OWN.items()}
+    {
+        name: MappingProxyType({key.name: key for key in (*DATA_KEYS, *keys_of(kind))})
+        for name, kind in KINDS.items()
+    }
 )
 """Per layer kind (the section's name): its keys by name."""
-
-RUN_MODES: Final = ("none", "standalone", "composed")
-
-
-class NoOutput(ValueError):
-    """The window does not fit into the padded input."""
-
-
-def output_shape(params: Params, shape: Shape) -> Shape:
-    """Shape of a layer's output.
-
-    Raises:
-        NoOutput: no output element is left.
-    """
-    if isinstance(params, Convolution):
-        return Shape(
-            shape.n,
-            params.num_output,
-            _floor_window(shape.h, params.kernel_h, params.pad_h, params.stride_h),
-            _floor_window(shape.w, params.kernel_w, params.pad_w, params.stride_w),
-        )
-    if isinstance(params, Pooling):
-        padded = params.pad_h > 0 and params.pad_w > 0
-        return Shape(
-            shape.n,
-            shape.c,
-            _ceil_window(shape.h, params.kernel_h, params.pad_h, params.stride_h, padded),
-            _ceil_window(shape.w, params.kernel_w, params.pad_w, params.stride_w, padded),
-        )
-    if isinstance(params, FullyConnected):
-        return Shape(shape.n, params.num_output, 1, 1)
-    return shape
-
-
-def _floor_window(size: int, kernel: int, pad: int, stride: int) -> int:
-    """Convolution: only whole windows count."""
-    room = size + 2 * pad - kernel
-    if room < 0:
-        raise NoOutput(f"a window of {kernel} in {size} with padding {pad}")
-    return room // stride + 1
-
-
-def _ceil_window(size: int, kernel: int, pad: int, stride: int, padded: bool) -> int:
-    """Pooling: a part of a window counts, but none that starts behind the padded input (Caffe's rule)."""
-    out = -((kernel - size - 2 * pad) // stride) + 1
-    if padded and (out - 1) * stride >= size + pad:
-        out -= 1
-    if out < 1:
-        raise NoOutput(f"a window of {kernel} in {size} with padding {pad} and stride {stride}")
-    return out

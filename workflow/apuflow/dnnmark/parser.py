@@ -1,200 +1,23 @@
-"""Read ``.dnnmark`` text into a network whose shapes are worked out.
+"""Read ``.dnnmark`` text: cut it into sections, and work them out into a network with its shapes.
 
-Source: DNNMark ``core/src/dnnmark.cc``, ``core/include/dnn_layer.h`` (``Setup``) and ``layers/*_layer.h``.
-
-Cut ``.dnnmark`` text into its sections, as DNNMark's two parsing passes see them.
-
-Source: DNNMark ``core/src/dnnmark.cc`` (``ParseGeneralConfig``, ``ParseLayerConfig``) and ``utility.cc``.
+Sections are what DNNMark's two parsing passes see. Source: DNNMark ``core/src/dnnmark.cc``
+(``ParseGeneralConfig``, ``ParseLayerConfig``), ``utility.cc``; ``core/include/dnn_layer.h`` (``Setup``) and
+``layers/*_layer.h``.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark.layers import (
-    DIMENSIONS,
-    FIRST,
-    LAYER_KEYS,
-    PARAMS,
-    RUN_MODES,
-    Kind,
-    Layer,
-    Network,
-    NoOutput,
-    Problem,
-    RunMode,
-    Shape,
-    Value,
-    output_shape,
-)
-
-
-@functools.lru_cache(maxsize=16384)
-def parse(text: str, file: str | Path | None = None) -> Network:
-    """The network that DNNMark builds from ``text``.
-
-    Args:
-        text: content of a ``.dnnmark`` file.
-        file: its name, for error messages.
-
-    Raises:
-        ConfigError: what DNNMark would abort on, or read as something else than was written; with file,
-            key and line, value and remedy.
-    """
-    parts = sections(text, file)
-    run_mode = _run_mode(parts, file)
-    bodies = [part for part in parts if part.name != GENERAL]
-    if not bodies:
-        raise ConfigError(
-            "no layer", file=file, remedy=f"add a section: {', '.join(f'[{kind}]' for kind in LAYER_KEYS)}"
-        )
-    layers: list[Layer] = []
-    known: dict[str, Layer] = {}
-    for part in bodies:
-        layer = _layer(part, run_mode, known, file)
-        if layer.name:
-            if layer.name in known and run_mode == "composed":
-                raise ConfigError(
-                    "two layers of one name: previous_layer could mean either",
-                    file=file,
-                    key=f"name (section at line {part.line})",
-                    value=layer.name,
-                    remedy="give each layer of a composed network a name of its own",
-                )
-            known[layer.name] = layer
-        layers.append(layer)
-    return Network(run_mode, tuple(layers))
-
-
-def _run_mode(parts: list[Section], file: str | Path | None) -> RunMode:
-    run_mode = "none"
-    for part in parts:
-        if part.name != GENERAL:
-            continue
-        for entry in part.entries:
-            if entry.key != "run_mode" or entry.value not in RUN_MODES:
-                raise ConfigError(
-                    "unknown run mode" if entry.key == "run_mode" else "unknown key of [DNNMark]",
-                    file=file,
-                    key=f"{entry.key} (line {entry.line})",
-                    value=entry.value,
-                    remedy=f"the only key is run_mode, with {', '.join(RUN_MODES)}",
-                )
-            run_mode = entry.value
-    return cast(RunMode, run_mode)
-
-
-def _layer(part: Section, run_mode: RunMode, known: dict[str, Layer], file: str | Path | None) -> Layer:
-    keys = LAYER_KEYS[part.name]
-    lines: dict[str, int] = {}
-    data: dict[str, Value] = {}
-    fields: dict[str, Value] = {}
-    repeated: list[str] = []
-    for entry in part.entries:
-        key = keys.get(entry.key)
-        if key is None:
-            raise ConfigError(
-                f"unknown key of [{part.name}]",
-                file=file,
-                key=f"{entry.key} (line {entry.line})",
-                value=entry.value,
-                remedy=f"its keys are {', '.join(keys)}",
-            )
-        try:
-            value = key.read(entry.value)
-        except ValueError as error:
-            raise ConfigError(
-                f"value of {key.name} in [{part.name}] is not what DNNMark takes",
-                file=file,
-                key=f"{entry.key} (line {entry.line})",
-                value=entry.value,
-                remedy=str(error),
-            ) from None
-        if key.name in lines:
-            repeated.append(key.name)
-        lines[key.name] = entry.line
-        if key.name in ("name", "previous_layer", *DIMENSIONS):
-            data[key.name] = value
-        else:
-            fields.update(dict.fromkeys(key.fields, value))
-    name = str(data.get("name", ""))
-    previous = str(data.get("previous_layer", ""))
-    given: list[str] = [axis for axis in DIMENSIONS if axis in data]
-    shape = _input(part, name, previous, given, data, run_mode, known, file)
-    params = PARAMS[part.name](**fields)  # type: ignore[arg-type]
-    try:
-        output = output_shape(params, shape)
-    except NoOutput as error:
-        raise ConfigError(
-            f"layer {name or part.name} has no output: {error}",
-            file=file,
-            key=f"[{part.name}] (line {part.line})",
-            value=str(shape),
-            remedy="make the input larger, the window smaller or the padding larger",
-        ) from None
-    remarks = [
-        Problem("warning", name, f"{key} is given twice; DNNMark takes the last", "remove one of the two")
-        for key in repeated
-    ]
-    if run_mode == "composed" and previous != FIRST and given:
-        remarks.append(
-            Problem(
-                "warning",
-                name,
-                f"{', '.join(given)}: ignored, the previous layer's output decides",
-                "remove the dimensions of all layers but the first",
-            )
-        )
-    return Layer(cast(Kind, part.name), name, previous, shape, output, params, tuple(remarks))
-
-
-def _input(
-    part: Section,
-    name: str,
-    previous: str,
-    given: list[str],
-    data: dict[str, Value],
-    run_mode: RunMode,
-    known: dict[str, Layer],
-    file: str | Path | None,
-) -> Shape:
-    """Where the layer's input comes from (``Layer::Setup``)."""
-    where = f"[{part.name}] (line {part.line})"
-    label = name or part.name
-    if len(given) == len(DIMENSIONS):
-        if run_mode == "composed" and previous != FIRST:
-            raise ConfigError(
-                f"layer {label} of a composed network has dimensions and a previous layer: DNNMark aborts",
-                file=file,
-                key=where,
-                value=previous,
-                remedy="previous_layer=null for the first layer; no n, c, h, w in later ones",
-            )
-        return Shape(*(int(data[axis]) for axis in DIMENSIONS))
-    if run_mode != "composed":
-        missing = [axis for axis in DIMENSIONS if axis not in data]
-        raise ConfigError(
-            f"layer {label} lacks {', '.join(missing)}: every layer of a {run_mode} network has dimensions",
-            file=file,
-            key=where,
-            value=previous,
-            remedy="give n, c, h and w, or set run_mode=composed in [DNNMark] and name the previous layer",
-        )
-    if previous not in known:
-        raise ConfigError(
-            f"layer {label} has no dimensions and its previous layer is not an earlier one: DNNMark aborts",
-            file=file,
-            key=where,
-            value=previous,
-            remedy=f"earlier layers: {', '.join(known) or 'none'}; a first layer needs n, c, h, w and "
-            "previous_layer=null",
-        )
-    return known[previous].output
-
+from apuflow.dnnmark.key import Value
+from apuflow.dnnmark.layers import KINDS, LAYER_KEYS
+from apuflow.dnnmark.network import FIRST, RUN_MODES, Layer, Network, Problem, RunMode
+from apuflow.dnnmark.shape import NoOutput, Shape
 
 GENERAL: Final = "DNNMark"
 SPACE: Final = " \t\n\v\f\r"
@@ -239,7 +62,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 value=line,
                 remedy="put one [DNNMark] section with run_mode at the top of the file",
             )
-        if name == GENERAL or name in LAYER_KEYS:
+        if name == GENERAL or name in KINDS:
             found.append((str(name), number, []))
             continue
         key, equals, value = line.partition("=")
@@ -249,7 +72,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 file=file,
                 key=f"line {number}",
                 value=line,
-                remedy=f"the sections are {', '.join(f'[{kind}]' for kind in (GENERAL, *LAYER_KEYS))}",
+                remedy=f"the sections are {', '.join(f'[{kind}]' for kind in (GENERAL, *KINDS))}",
             )
         if not found:
             raise ConfigError(
@@ -261,3 +84,194 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
             )
         found[-1][2].append(Entry(key.strip(SPACE), value.strip(SPACE), number))
     return [Section(name, line, tuple(entries)) for name, line, entries in found]
+
+
+@functools.lru_cache(maxsize=16384)
+def parse(text: str, file: str | Path | None = None) -> Network:
+    """The network that DNNMark builds from ``text``.
+
+    Args:
+        text: content of a ``.dnnmark`` file.
+        file: its name, for error messages.
+
+    Raises:
+        ConfigError: what DNNMark would abort on, or read as something else than was written; with file,
+            key and line, value and remedy.
+    """
+    parts = sections(text, file)
+    run_mode = _run_mode(parts, file)
+    bodies = [part for part in parts if part.name != GENERAL]
+    if not bodies:
+        raise ConfigError(
+            "no layer", file=file, remedy=f"add a section: {', '.join(f'[{kind}]' for kind in KINDS)}"
+        )
+    builder = _Builder(run_mode, file)
+    return Network(run_mode, tuple(builder.layer(part) for part in bodies))
+
+
+def _run_mode(parts: list[Section], file: str | Path | None) -> RunMode:
+    run_mode: RunMode = "none"
+    for part in parts:
+        if part.name != GENERAL:
+            continue
+        for entry in part.entries:
+            known = next((mode for mode in RUN_MODES if mode == entry.value), None)
+            if entry.key != "run_mode" or known is None:
+                raise ConfigError(
+                    "unknown run mode" if entry.key == "run_mode" else "unknown key of [DNNMark]",
+                    file=file,
+                    key=f"{entry.key} (line {entry.line})",
+                    value=entry.value,
+                    remedy=f"the only key is run_mode, with {', '.join(RUN_MODES)}",
+                )
+            run_mode = known
+    return run_mode
+
+
+class _Values(NamedTuple):
+    """What a section states.
+
+    Attributes:
+        name, previous: the layer's, "" where absent.
+        dimensions: those of its input that are given.
+        attributes: of the layer's class.
+        repeated: names of keys given twice.
+    """
+
+    name: str
+    previous: str
+    dimensions: Mapping[str, int]
+    attributes: Mapping[str, Any]
+    repeated: tuple[str, ...]
+
+
+class _Builder:
+    """Makes the layers of a network one after the other, since a layer's input may be an earlier output."""
+
+    def __init__(self, run_mode: RunMode, file: str | Path | None) -> None:
+        self.run_mode = run_mode
+        self.file = file
+        self.known: dict[str, Layer] = {}
+
+    def layer(self, part: Section) -> Layer:
+        values = self._values(part)
+        name = values.name
+        bottom = self._input(part, values)
+        params = KINDS[part.name](**values.attributes)
+        try:
+            top = params.output(bottom)
+        except NoOutput as error:
+            raise ConfigError(
+                f"layer {name or part.name} has no output: {error}",
+                file=self.file,
+                key=f"[{part.name}] (line {part.line})",
+                value=str(bottom),
+                remedy="make the input larger, the window smaller or the padding larger",
+            ) from None
+        layer = Layer(name, values.previous, bottom, top, params, self._remarks(values))
+        if name:
+            if name in self.known and self.run_mode == "composed":
+                raise ConfigError(
+                    "two layers of one name: previous_layer could mean either",
+                    file=self.file,
+                    key=f"name (section at line {part.line})",
+                    value=name,
+                    remedy="give each layer of a composed network a name of its own",
+                )
+            self.known[name] = layer
+        return layer
+
+    def _values(self, part: Section) -> _Values:
+        keys = LAYER_KEYS[part.name]
+        seen: set[str] = set()
+        repeated: list[str] = []
+        data: dict[str, Value] = {}
+        attributes: dict[str, Any] = {}
+        for entry in part.entries:
+            key = keys.get(entry.key)
+            if key is None:
+                raise self._refused(entry, f"unknown key of [{part.name}]", f"its keys are {', '.join(keys)}")
+            try:
+                value = key.read(entry.value)
+            except ValueError as error:
+                message = f"value of {key.name} in [{part.name}] is not what DNNMark takes"
+                raise self._refused(entry, message, str(error)) from None
+            if key.attribute:
+                key.put(value, attributes)
+            else:
+                data[key.name] = value
+            if key.name in seen:
+                repeated.append(key.name)
+            seen.add(key.name)
+        return _Values(
+            str(data.get("name", "")),
+            str(data.get("previous_layer", "")),
+            {axis: int(data[axis]) for axis in Shape._fields if axis in data},
+            attributes,
+            tuple(repeated),
+        )
+
+    def _refused(self, entry: Entry, message: str, remedy: str) -> ConfigError:
+        where = f"{entry.key} (line {entry.line})"
+        return ConfigError(message, file=self.file, key=where, value=entry.value, remedy=remedy)
+
+    def _input(self, part: Section, values: _Values) -> Shape:
+        """Where the layer's input comes from (``Layer::Setup``)."""
+        where = f"[{part.name}] (line {part.line})"
+        label = values.name or part.name
+        previous, given = values.previous, values.dimensions
+        if len(given) == len(Shape._fields):
+            if self.run_mode == "composed" and previous != FIRST:
+                raise ConfigError(
+                    f"layer {label} of a composed network has dimensions and a previous layer: "
+                    "DNNMark aborts",
+                    file=self.file,
+                    key=where,
+                    value=previous,
+                    remedy="previous_layer=null for the first layer; no n, c, h, w in later ones",
+                )
+            return Shape(**given)
+        if self.run_mode != "composed":
+            missing = [axis for axis in Shape._fields if axis not in given]
+            raise ConfigError(
+                f"layer {label} lacks {', '.join(missing)}: every layer of a {self.run_mode} network has "
+                "dimensions",
+                file=self.file,
+                key=where,
+                value=previous,
+                remedy="give n, c, h and w, or set run_mode=composed in [DNNMark] and name the previous "
+                "layer",
+            )
+        if previous not in self.known:
+            raise ConfigError(
+                f"layer {label} has no dimensions and its previous layer is not an earlier one: "
+                "DNNMark aborts",
+                file=self.file,
+                key=where,
+                value=previous,
+                remedy=f"earlier layers: {', '.join(self.known) or 'none'}; a first layer needs n, c, h, w "
+                "and previous_layer=null",
+            )
+        return self.known[previous].output
+
+    def _remarks(self, values: _Values) -> tuple[Problem, ...]:
+        """What DNNMark passes over in silence."""
+        remarks = [
+            Problem(
+                "warning",
+                values.name,
+                f"{key} is given twice; DNNMark takes the last",
+                "remove one of the two",
+            )
+            for key in values.repeated
+        ]
+        if self.run_mode == "composed" and values.previous != FIRST and values.dimensions:
+            remarks.append(
+                Problem(
+                    "warning",
+                    values.name,
+                    f"{', '.join(values.dimensions)}: ignored, the previous layer's output decides",
+                    "remove the dimensions of all layers but the first",
+                )
+            )
+        return tuple(remarks)

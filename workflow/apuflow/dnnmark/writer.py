@@ -1,6 +1,6 @@
-"""Write a network as ``.dnnmark`` text.
+"""Write ``.dnnmark`` text: the canonical text of a network, and given text with other values.
 
-Set layer keys in given ``.dnnmark`` text: what a sweep over layer keys does.
+A sweep over layer keys changes given text, so that comments and order stay as its author wrote them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark.layers import DIMENSIONS, LAYER_KEYS, Key, Layer, Network, Value
+from apuflow.dnnmark.key import Value, format_value
+from apuflow.dnnmark.layers import LAYER_KEYS
+from apuflow.dnnmark.network import Layer, Network
 from apuflow.dnnmark.parser import GENERAL, Section, parse, sections
 
 
-def format_value(value: Value) -> str:
-    """A value as DNNMark reads it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
-
-
 def write(network: Network) -> str:
-    """The canonical text of a network."""
+    """The canonical text of a network: parsing it gives the network again.
+
+    It is part of the identity of every run: defaults are written out, comments and order of keys are gone.
+    """
     lines = [f"[{GENERAL}]", f"run_mode={network.run_mode}"]
     for layer in network.layers:
         lines += ["", f"[{layer.kind}]", *_entries(network, layer)]
@@ -31,26 +29,14 @@ def write(network: Network) -> str:
 def _entries(network: Network, layer: Layer) -> list[str]:
     lines = [f"name={layer.name}"] if layer.name else []
     if network.owns_input(layer):
-        lines += [f"{axis}={size}" for axis, size in zip(DIMENSIONS, layer.input, strict=True)]
+        lines += [f"{axis}={size}" for axis, size in layer.input._asdict().items()]
     if layer.previous:
         lines.append(f"previous_layer={layer.previous}")
     for key in LAYER_KEYS[layer.kind].values():
-        values = [getattr(layer.params, field) for field in key.fields if hasattr(layer.params, field)]
-        if not values or _covered(key, layer) or values[0] == "":
-            continue
-        if len(set(values)) == 1:
-            lines.append(f"{key.name}={format_value(values[0])}")
+        value = key.stated(layer.params)
+        if value is not None:
+            lines.append(f"{key.name}={format_value(value)}")
     return lines
-
-
-def _covered(key: Key, layer: Layer) -> bool:
-    """Whether the plain key (``kernel_size``) already says what ``key`` (``kernel_size_h``) would say."""
-    if not key.name.endswith(("_h", "_w")):
-        return False
-    plain = LAYER_KEYS[layer.kind].get(key.name[:-2])
-    if plain is None or key.fields[0] not in plain.fields:
-        return False
-    return len({getattr(layer.params, field) for field in plain.fields}) == 1
 
 
 def with_layer_values(text: str, values: Mapping[str, Value], file: str | Path | None = None) -> str:
@@ -83,6 +69,7 @@ def with_layer_values(text: str, values: Mapping[str, Value], file: str | Path |
 def _targets(
     name: str, value: Value, layers: list[Section], composed: bool, file: str | Path | None
 ) -> tuple[str, list[Section]]:
+    """The key that ``name`` means, and the sections to set it in."""
     layer_name, _, key = name.rpartition(".")
     allowed = sorted(
         {known for part in layers for known in LAYER_KEYS[part.name]} - {"name", "previous_layer"}
@@ -121,14 +108,14 @@ def _name(part: Section) -> str:
 def _replace(lines: list[str], part: Section, key: str, value: str) -> list[str]:
     """Put ``key=value`` where the section last stated it, or behind the section's last line.
 
-    The plain key (``stride``) also takes out ``stride_h`` and ``stride_w``, which it replaces; an ``_h`` or
-    ``_w`` key goes behind the plain one, so that it has the last word.
+    A key of both axes (``stride``) also takes out ``stride_h`` and ``stride_w``, which it replaces. One of
+    these goes behind a key of both axes, so that it has the last word.
     """
-    variants = {key, f"{key}_h", f"{key}_w"} if f"{key}_h" in LAYER_KEYS[part.name] else {key}
-    stale = {entry.line for entry in part.entries if entry.key in variants}
-    plain = key[:-2] if key.endswith(("_h", "_w")) and key[:-2] in LAYER_KEYS[part.name] else None
-    kept = [entry.line for entry in part.entries if entry.key == plain]
-    place = max(stale | set(kept), default=part.entries[-1].line if part.entries else part.line)
+    known = LAYER_KEYS[part.name]
+    given = [(entry.line, known[entry.key]) for entry in part.entries if entry.key in known]
+    stale = {line for line, other in given if known[key].covers(other)}
+    wider = {line for line, other in given if other.covers(known[key])}
+    place = max(stale | wider, default=part.entries[-1].line if part.entries else part.line)
     result = []
     for number, line in enumerate(lines, start=1):
         if number not in stale:

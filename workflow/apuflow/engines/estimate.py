@@ -10,14 +10,12 @@ first.
 from __future__ import annotations
 
 import contextlib
-import functools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuflow import dnnmark
-from apuflow.configure.points import Point
+from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import Status, read_run
@@ -33,6 +31,9 @@ BYTES_PER_CU = 6_300_000
 """More per compute unit, from hostMemory at 1 and 64 CUs."""
 COPIES = 2
 """Ruby keeps guest data twice: in the backing store and in the DRAM model (access_backing_store)."""
+FROM_COUNTS = "the preview's counts at the host speed of 137 recorded runs"
+"""What an estimate from the preview stands on."""
+
 RUNTIME_BYTES = 200_000_000
 """Touched by the ROCm runtime and its code objects."""
 
@@ -45,50 +46,36 @@ class Duration:
     basis: str
 
 
-def host_memory(point: Point) -> int:
-    """Bytes of host memory that the run of a point will touch, rounded up to 100 MB; 0 for the preview."""
-    if point.engine == "preview":
-        return 0
-    if point.config_text is None or point.direction is None:
-        guest = size_bytes(str(point.options["mem-size"])) or 0
-    else:
-        guest = _tensors(point.config_text, point.direction)
-    if point.engine == "gem5":
-        guest += RUNTIME_BYTES
-    total = GEM5_BYTES + BYTES_PER_CU * int(point.options["num-compute-units"]) + COPIES * guest
+def host_memory(point: Point, *, runtime_bytes: int) -> int:
+    """Bytes of host memory that a gem5 run of a point will touch, rounded up to 100 MB."""
+    memory = size_bytes(str(point.options["mem-size"])) or 0
+    guest = point.work.touched_bytes(memory) + runtime_bytes
+    total = GEM5_BYTES + BYTES_PER_CU * point.compute_units + COPIES * guest
     return -(-total // 100_000_000) * 100_000_000
 
 
-def from_preview(points: Sequence[Point]) -> list[Duration]:
-    """Host time of simulating each point, from the instructions and cycles that the preview counts.
+def from_preview(points: Sequence[Point]) -> list[float]:
+    """Seconds of host time of each point on gem5, from the instructions and cycles that the preview counts.
 
     Raises:
         NotModelled: the preview does not know a kernel or an option of theirs.
     """
     from apuflow import preview
+    from apuflow.configure import option_rules
 
-    frame = preview.run(points)
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE))
     seconds = (
         SETUP_SECONDS
         + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy()
         + SECONDS_PER_CYCLE * frame["cu_cycles"].to_numpy()
     )
-    return [Duration(float(each), BASIS[point.engine]) for each, point in zip(seconds, points, strict=True)]
-
-
-BASIS = {
-    "preview": "",
-    "gem5-kernels": "the preview's counts at the host speed of 137 recorded runs",
-    "gem5": "GPU part alone, from the preview's counts at the host speed of 137 recorded runs; the simulated "
-    "CPUs come on top",
-}
+    return [float(each) for each in seconds]
 
 
 def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | None:
     """Median of the completed runs of this workload that are already there; None without any."""
-    directory = (root / paths.run_dir(engine, workload, "any")).parent
     seconds = []
-    for record in directory.glob("*/run.json"):
+    for record in root.glob(paths.run_record(engine, workload, "*")):
         with contextlib.suppress(AnalysisError):
             run = read_run(record)
             if run.status is Status.COMPLETED:
@@ -96,9 +83,3 @@ def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | 
     if not seconds:
         return None
     return Duration(statistics.median(seconds), f"median of {len(seconds)} completed runs here")
-
-
-@functools.lru_cache(maxsize=1024)
-def _tensors(config_text: str, direction: dnnmark.Direction) -> int:
-    network = dnnmark.parse(config_text)
-    return dnnmark.device_bytes(network, direction) + dnnmark.mmap_bytes(network, direction)

@@ -1,23 +1,38 @@
-"""From a point to the gem5 process that runs it: DNNMark programs and other GPU programs (engine gem5)."""
+"""Engine gem5: whole programs on gem5, DNNMark's and others, with the ROCm runtime."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
-from apuflow import dnnmark, miopen
+from typing_extensions import override
+
 from apuflow.configure import CommandFile, Release
-from apuflow.configure.points import Point
-from apuflow.containers import Mount
-from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.core.files import sha256_file
-from apuflow.core.record import LaunchRecord, Provenance, scalars
+from apuflow.configure.catalogue import Value
+from apuflow.configure.point import Point
+from apuflow.configure.site import Site
+from apuflow.configure.work import NetworkWork
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload, Workload
+from apuflow.core.engines import EngineName
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.gpus import gpu
+from apuflow.core.record import LaunchRecord
+from apuflow.engines import estimate
+from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
+from apuflow.engines.simulated import launch_records, provenance, required_rows
+from apuflow.miopen import network_rows
 from apuflow.miopen.database import DatabaseLocation
-from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
-from apuflow.run.command import Gem5, Guest, refuse_redirected
+from apuflow.miopen.row_file import project_rows
+from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
+from apuflow.prepare.doctor import Use
+from apuflow.prepare.tools import Toolset, data_file
+from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
-from apuflow.run.process import Asked, Process
+from apuflow.run.process import Process
 
 END_MARKER = "DNNMark suites: Tear down..."
 """The last thing every DNNMark benchmark logs (benchmarks/*/test_*.cc)."""
@@ -27,34 +42,189 @@ DATA = "mmap.bin"
 HOME = "home"
 
 
-def asked(point: Point) -> Asked:
-    """The point as its record shows it."""
-    return Asked(
-        engine=point.engine,
-        workload=point.workload,
-        direction=point.direction,
-        point=point.id,
-        identity=point.describe(),
-        axes=scalars(point.axes),
-        options=scalars(point.options),
-        gfx=point.gfx,
-        release=point.release,
-        release_facts=point.release_facts,
+class Gem5(SimulatingEngine):
+    """The workload's own program under ``apu_se.py``, in the container image: everything is real."""
+
+    name: ClassVar[EngineName] = "gem5"
+    image_in_identity: ClassVar[bool] = True
+    cost_basis: ClassVar[str] = f"GPU part alone, from {estimate.FROM_COUNTS}; the simulated CPUs come on top"
+    cost_is_a_lower_bound: ClassVar[bool] = True
+
+    @override
+    def runs(self, workload: Workload) -> Runs:
+        return Runs(state="yes", reason="nothing stands against it")
+
+    @override
+    def content(
+        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
+    ) -> dict[str, Any]:
+        return {
+            "engine": self.name,
+            "direction": workload.direction,
+            "gem5": requests.gem5_content(release, gfx, site, root),
+            "image": requests.image_content(release, site, root),
+            **_program(workload).content(release, site, root),
+        }
+
+    @override
+    def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
+        """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
+        units, gfx = options["num-compute-units"], str(options["gfx-version"])
+        told = gpu(gfx).told_compute_units
+        if told in (None, units):
+            return None
+        return ConfigError(
+            f"gem5 tells ROCm that a {gfx} has {told} CUs, whatever num-compute-units says: MIOpen "
+            "would launch for another machine",
+            key="num-compute-units",
+            value=units,
+            remedy=f"{told}, or an APU (gfx902), or the gem5-kernels engine",
+        )
+
+    @override
+    def use(self, workload: Workload) -> Use:
+        return _program(workload).use
+
+    @override
+    def host_memory(self, point: Point) -> int:
+        return estimate.host_memory(point, runtime_bytes=estimate.RUNTIME_BYTES)
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        return _program(tools.workload(point.workload)).needs(tools, point)
+
+    @override
+    def inputs(self, tools: Toolset, point: Point, given: Mapping[str, Sequence[str]]) -> Inputs:
+        if not given:
+            return super().inputs(tools, point, given)
+        database, data = (next(iter(given[name]), None) for name in ("database", "data"))
+        return Inputs(given["tools"][0], database, data)
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        program = _program(tools.workload(point.workload))
+        return program.prepare(tools, point, inputs, gem5, run_dir)
+
+
+class Program(ABC):
+    """What engine gem5 does with one kind of workload."""
+
+    use: ClassVar[Use]
+
+    @abstractmethod
+    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+        """The program's part of a point's identity."""
+
+    @abstractmethod
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        """See SimulatingEngine.needs."""
+
+    @abstractmethod
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        """See SimulatingEngine.prepare."""
+
+
+@dataclass(frozen=True)
+class DnnmarkProgram(Program):
+    """A benchmark of DNNMark."""
+
+    workload: DnnmarkWorkload
+    use: ClassVar[Use] = Use.DNNMARK
+
+    @override
+    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+        return {
+            "benchmark": self.workload.benchmark,
+            "miopen": release.miopen.source.commit,
+            "dnnmark": requests.dnnmark_content(release, site, root),
+        }
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        work = point.work
+        assert isinstance(work, NetworkWork)
+        rows = network_rows(work.network, work.direction, point.compute_units, tools.release.miopen.formulas)
+        database = tools.database(point, [*rows, *project_rows(tools.root)]) if rows else None
+        return Needs(
+            (*_tools(tools, point), tools.record("dnnmark")),
+            database.objects if database else (),
+            database,
+            data_file(work.data_bytes),
+        )
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        root, benchmark = tools.root.resolve(), self.workload.benchmark
+        record = root / tools.record("dnnmark")
+        built = read_record(record, DnnmarkRecord)
+        check_dnnmark(built, benchmark, record)
+        if inputs.data is None:
+            raise EngineError("a DNNMark run needs its data file", value=point.id)
+        data, database = root / inputs.data, root / inputs.database if inputs.database else None
+        process = dnnmark_process(
+            point, benchmark, tools.release, built, run_dir=run_dir, database=database, data=data
+        )
+        made_from = provenance(
+            point, gem5, tools.image, build=built, benchmark=benchmark, database=database, data=data
+        )
+        reads = (Path(built.build), data, *([database] if database else []))
+        return Prepared(process, kernel_launches(point), reads, made_from)
+
+
+@dataclass(frozen=True)
+class CommandProgram(Program):
+    """Any other GPU program."""
+
+    workload: CommandWorkload
+    use: ClassVar[Use] = Use.PROGRAM
+
+    @override
+    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+        command = self.workload.command
+        return {
+            "command": {
+                "binary": requests.supplied_hash(root, command.binary),
+                "arguments": list(command.arguments),
+                "environment": dict(sorted(command.environment.items())),
+            }
+        }
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        return Needs(_tools(tools, point))
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        process = command_process(point, tools.release, self.workload.command, project=tools.root.resolve())
+        return Prepared(process, (), (process.guest.directory,), provenance(point, gem5, tools.image))
+
+
+def _program(workload: Workload) -> Program:
+    match workload:
+        case DnnmarkWorkload():
+            return DnnmarkProgram(workload)
+        case CommandWorkload():
+            return CommandProgram(workload)
+    raise ConfigError(
+        f"engine gem5 has no program for workloads of kind {workload.kind}", value=workload.name
     )
 
 
-def installed(record: Gem5Record, release: Release) -> Gem5:
-    """A gem5 as its release behaves."""
-    return Gem5(
-        binary=Path(record.binary),
-        script=Path(record.script),
-        stdout_file=release.capabilities.stdout_file,
-        stderr_file=release.capabilities.stderr_file,
-    )
+def _tools(tools: Toolset, point: Point) -> tuple[str, str]:
+    return tools.record(tools.gem5_tool(point.gfx)), tools.record("image")
 
 
 def dnnmark_process(
     point: Point,
+    benchmark: str,
     release: Release,
     build: DnnmarkRecord,
     *,
@@ -69,15 +239,13 @@ def dnnmark_process(
         database: kernel database, named as MIOpen looks for it; None for workloads that need none.
         data: the file for ``-mmap``.
 
-    ``-debuginfo 1`` sends DNNMark's log to standard error, where its last line proves that it ended;
-    without it
-    the log goes to files inside gem5's fake /tmp.
+    ``-debuginfo 1`` sends DNNMark's log to standard error, where its last line proves that it ended; without
+    it the log goes to files inside gem5's fake /tmp.
 
     Raises:
         ConfigError: the build has no such program, or the guest could not read its files where they are.
     """
-    benchmark = point.program.removeprefix("dnnmark_")
-    if benchmark not in build.programs or point.config_text is None:
+    if benchmark not in build.programs:
         raise ConfigError(
             "the DNNMark build has no such benchmark",
             file=build.build,
@@ -94,13 +262,13 @@ def dnnmark_process(
     return Process(
         guest=Guest(
             directory=Path(build.build) / "benchmarks" / benchmark,
-            program=point.program,
+            program=f"dnnmark_{benchmark}",
             arguments=("-config", CONFIG, "-mmap", DATA, "-debuginfo", "1"),
             end_marker=END_MARKER,
         ),
         options=dict(point.options),
-        expectation=Expectation(end_marker=END_MARKER, blocks=blocks),
-        files={CONFIG: point.config_text},
+        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, needs=required_rows()),
+        files={CONFIG: point.work.text or ""},
         copies=copies,
         links={DATA: data},
         home=HOME,
@@ -136,6 +304,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             end_marker=command.end_marker,
             error_texts=command.error_texts,
             blocks=None if release.capabilities.per_kernel_statistics else 1,
+            needs=required_rows(),
         ),
         home=HOME,
         rocm=True,
@@ -143,68 +312,11 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
 
 
 def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
-    """The GPU kernels that a DNNMark point launches, in order; none where they cannot be derived."""
-    if point.config_text is None or point.direction is None:
-        return ()
-    units = point.options["num-compute-units"]
+    """The GPU kernels that a point launches, in order; none where they cannot be derived."""
     try:
-        found = miopen.launches(dnnmark.parse(point.config_text), point.direction, int(units or 0))
+        return launch_records(point.launches())
     except ApuflowError:
         return ()
-    return launch_records(found)
 
 
-def launch_records(found: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
-    """Launches as a run's record shows them, loops unrolled."""
-    return tuple(
-        LaunchRecord(
-            layer=one.layer,
-            layer_kind=one.layer_kind,
-            direction=one.direction,
-            kernel=one.kernel,
-            grid=one.grid,
-            workgroup=one.workgroup,
-        )
-        for one in miopen.expand(found)
-    )
-
-
-def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:
-    """Read-only mounts for gem5 and whatever else a run reads, without those that lie in another one."""
-    wanted = {
-        Path(gem5.source.path).resolve(),
-        Path(gem5.binary).parent,
-        *(path.resolve() for path in inputs),
-    }
-    outer = [path for path in wanted if not any(parent in wanted for parent in path.parents)]
-    return tuple(Mount(path) for path in sorted(outer))
-
-
-def provenance(
-    point: Point,
-    gem5: Gem5Record,
-    image: ImageRecord,
-    *,
-    build: DnnmarkRecord | None = None,
-    database: Path | None = None,
-    data: Path | None = None,
-) -> Provenance:
-    """What a run is made from, for its record."""
-    notes = []
-    if gem5.source.dirty:
-        notes.append(f"gem5 sources have uncommitted changes (sha256 {gem5.source.changes_sha256})")
-    if build is not None and build.source is not None and build.source.dirty:
-        notes.append(f"DNNMark sources have uncommitted changes (sha256 {build.source.changes_sha256})")
-    program, text = point.program.removeprefix("dnnmark_"), point.config_text
-    return Provenance(
-        gem5_commit=gem5.source.commit,
-        gem5_binary=gem5.binary,
-        gem5_binary_sha256=gem5.sha256,
-        image_digest=image.digest,
-        dnnmark_commit=build.source.commit if build is not None and build.source is not None else None,
-        dnnmark_sha256=build.programs.get(program) if build is not None else None,
-        config_sha256=hashlib.sha256(text.encode()).hexdigest() if text is not None else None,
-        kernel_db_sha256=sha256_file(database) if database is not None else None,
-        mmap_bytes=data.stat().st_size if data is not None else None,
-        notes=tuple(notes),
-    )
+ENGINE = Gem5()

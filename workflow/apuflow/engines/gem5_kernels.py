@@ -1,28 +1,41 @@
-"""Engine gem5-kernels: from a point to the kernel objects it needs and the gem5 processes that run it."""
+"""Engine gem5-kernels: from a point to the kernel objects it needs and the gem5 process that runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
+from typing_extensions import override
+
+from apuflow.configure.point import Point
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.workloads import Workload
+from apuflow.core import paths
+from apuflow.core.engines import KERNELS_VERSION, EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
-from apuflow.dnnmark import Direction, parse
-from apuflow.engines.gem5 import launch_records
+from apuflow.engines import estimate
+from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
+from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher import gemm
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import guest_run, kernel_source
-from apuflow.miopen import Launch, Row, launches
+from apuflow.launcher.program import sources_identity as launcher_identity
+from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
-from apuflow.run.command import Guest, OptionValue
+from apuflow.prepare import requests
+from apuflow.prepare.doctor import Use
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.tools import Toolset, data_file
+from apuflow.run.command import Guest, OptionValue, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
-
-DEVICES = ("gfx801", "gfx803", "gfx900", "gfx902")
-"""GPUs that the launcher knows how to start; gfx803 and gfx900 with ``dgpu``."""
 
 DATA = "data.bin"
 
@@ -32,39 +45,14 @@ class KernelRun:
     """What a point of this engine runs.
 
     Attributes:
-        processes: gem5 processes, in order.
+        process: the gem5 process.
         launches: every kernel launch, in order: one block of statistics each.
         inputs: files outside the run directory that the guest reads (to be mounted in a container).
     """
 
-    processes: tuple[Process, ...]
+    process: Process
     launches: tuple[LaunchRecord, ...]
     inputs: tuple[Path, ...]
-
-
-def point_launches(
-    config_text: str | None, direction: Direction | None, options: Mapping[str, OptionValue]
-) -> tuple[Launch, ...]:
-    """The kernel launches of a point: of its resolved ``.dnnmark`` text, at its number of compute units.
-
-    Raises:
-        ConfigError: not a DNNMark workload, or one that launches no kernel.
-        NotDerivable: a layer that MIOpen refuses.
-    """
-    if config_text is None or direction is None:
-        raise ConfigError(
-            "engine gem5-kernels runs the kernels of DNNMark layers, not commands",
-            key="engines",
-            remedy="use engine gem5 for this workload",
-        )
-    found = launches(parse(config_text), direction, int(options["num-compute-units"] or 0))
-    if not found:
-        raise ConfigError(
-            "this workload launches no GPU kernel",
-            key="workload",
-            remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
-        )
-    return found
 
 
 def kernel_objects(
@@ -115,12 +103,9 @@ def kernel_run(
         release_dumps: it writes statistics after every kernel.
 
     Raises:
-        ConfigError: a GPU that the launcher does not know, or a data file smaller than an input.
+        ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
     """
-    if gfx not in DEVICES:
-        raise ConfigError(
-            "the launcher does not know this GPU", key="gfx-version", value=gfx, remedy=", ".join(DEVICES)
-        )
+    gpu(gfx)
     names = {row: f"kernel{number}.o" for number, row in enumerate(objects)}
     run = guest_run(
         found,
@@ -151,6 +136,7 @@ def kernel_run(
             error_texts=("apuflow-launcher: error:",),
             blocks=None if release_dumps else count + 2,
             kernels=count,
+            needs=required_rows(),
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,
@@ -161,4 +147,87 @@ def kernel_run(
         record.model_copy(update={"stand_in": launch.note or None})
         for record, launch in zip(records, run.launches, strict=True)
     )
-    return KernelRun((process,), named, (launcher, *links.values()))
+    return KernelRun(process, named, (launcher, *links.values()))
+
+
+class Gem5Kernels(SimulatingEngine):
+    """Just the layer's kernels on gem5, started by the launcher without ROCm."""
+
+    name: ClassVar[EngineName] = "gem5-kernels"
+    for_launcher: ClassVar[bool] = True
+    cost_basis: ClassVar[str] = estimate.FROM_COUNTS
+
+    @override
+    def content(
+        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
+    ) -> dict[str, Any]:
+        return {
+            "engine": self.name,
+            "direction": workload.direction,
+            "version": KERNELS_VERSION,
+            "gem5": requests.gem5_content(release, gfx, site, root),
+            "miopen": release.miopen.source.commit,
+        }
+
+    @override
+    def use(self, workload: Workload) -> Use:
+        return Use.KERNELS
+
+    @override
+    def host_memory(self, point: Point) -> int:
+        return estimate.host_memory(point, runtime_bytes=0)
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        found = self._launches(point)
+        sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
+        objects = kernel_objects(found, point.gfx, tools.compiler(for_launcher=True), tools.kernels, sources)
+        read = [
+            arg.elements * arg.element_bytes
+            for launch in found
+            for arg in launch.args
+            if arg.kind == "buffer" and arg.role != "out"
+        ]
+        return Needs(
+            (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
+            tuple(objects.values()),
+            None,
+            data_file(max(read, default=0)),
+            paths.launcher(launcher_identity()),
+        )
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        refuse_redirected(run_dir)
+        root = tools.root.resolve()
+        data = root / inputs.data if inputs.data else None
+        found = self._launches(point)
+        rows = dict.fromkeys(kernel_source(launch) for launch in found)
+        run = kernel_run(
+            found,
+            gfx=point.gfx,
+            options=dict(point.options),
+            launcher=root / (inputs.launcher or ""),
+            objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
+            data=data,
+            defects=tools.release.instruction_defects(point.gfx),
+            release_dumps=tools.release.capabilities.per_kernel_statistics,
+        )
+        made_from = provenance(point, gem5, tools.image, data=data)
+        return Prepared(run.process, run.launches, run.inputs, made_from)
+
+    def _launches(self, point: Point) -> tuple[Launch, ...]:
+        found = point.launches()
+        if not found:
+            raise ConfigError(
+                "this workload launches no GPU kernel",
+                key="workload",
+                value=point.workload,
+                remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
+            )
+        return found
+
+
+ENGINE = Gem5Kernels()

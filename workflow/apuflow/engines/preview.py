@@ -1,83 +1,58 @@
-"""A preview batch: the timing model's counters for all points of a sweep's workload, with their record."""
+"""Engine preview: the timing model; all points of a workload are one batch (``engines.preview_batch``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
-import pandas as pd
+from typing_extensions import override
 
-from analysis.tables.columns import MACHINE
-from apuflow import preview
-from apuflow.configure.points import Point
-from apuflow.core.errors import ConfigError
-from apuflow.core.files import atomic_write
-from apuflow.core.record import BatchRecord, PreviewProvenance, Status, host_facts, now
-from apuflow.dnnmark import parse
-from apuflow.miopen.rocm_4_0_1.gemm import NOTE
+from apuflow.configure.catalogue import Value, catalogue
+from apuflow.configure.point import Point
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.workloads import Workload
+from apuflow.core.engines import PREVIEW_VERSION, EngineName
+from apuflow.engines.base import Engine
+from apuflow.prepare.doctor import Use
 
-_OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
+UNREAD = frozenset({"mem-size"})
+"""Options besides group ``system`` that the model does not read."""
 
 
-def write_batch(points: Sequence[Point], counters: str | Path, record: str | Path) -> None:
-    """Run the timing model and write its counters, then the record that vouches for them.
+class Preview(Engine):
+    """The timing model."""
 
-    Args:
-        points: points of one workload whose engine is preview.
-        counters: Parquet file, one row per point: point, status, axes, machine options, counters, bound.
-        record: its ``run.json``.
+    name: ClassVar[EngineName] = "preview"
 
-    Raises:
-        ConfigError: there is no point.
-        NotModelled: the model refuses a layer or an option.
-    """
-    if not points:
-        raise ConfigError("the sweep leaves no preview point", remedy="exclude fewer combinations")
-    first, started = points[0], now()
-    frame = preview.run(points).drop(columns="point", errors="ignore")
-    axes = list(first.axes)
-    given = pd.DataFrame(
-        {
-            "point": [point.id for point in points],
-            "status": "completed",
-            **{axis: [point.axes[axis] for point in points] for axis in axes},
-            "release": [point.release for point in points],
-            "gfx": [point.gfx for point in points],
-            "stand_in": [_stand_in(point.config_text or "") for point in points],
-            **{
-                column: [point.options.get(option) for point in points]
-                for column, option in _machine_options(first).items()
-                if option not in axes
-            },
+    @override
+    def content(
+        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
+    ) -> dict[str, Any]:
+        return {
+            "engine": self.name,
+            "direction": workload.direction,
+            "version": PREVIEW_VERSION,
+            "barrier_slots": release.capabilities.barrier_slots,
         }
-    )
-    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
-    batch = batch.loc[:, ~batch.columns.duplicated()]
-    with atomic_write(counters) as part:
-        batch.to_parquet(part, index=False)
-    BatchRecord(
-        workload=first.workload,
-        direction=first.direction,
-        status=Status.COMPLETED,
-        evidence=f"preview {preview.VERSION}: closed form, {len(points)} points",
-        axes={axis: tuple(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
-        points=len(points),
-        started=started,
-        ended=now(),
-        host=host_facts(),
-        provenance=PreviewProvenance(preview_version=preview.VERSION),
-    ).write(Path(record))
+
+    @override
+    def options_read(self, changed: Mapping[str, Value]) -> dict[str, Value]:
+        known = catalogue()
+        return {
+            name: value
+            for name, value in changed.items()
+            if known[name].group != "system" and name not in UNREAD
+        }
+
+    @override
+    def use(self, workload: Workload) -> Use:
+        return Use.PREVIEW
+
+    @override
+    def host_memory(self, point: Point) -> int:
+        return 0
 
 
-@cache
-def _stand_in(config_text: str) -> str | None:
-    """What the model times where rocBLAS would be called, as tables of engine gem5-kernels say it."""
-    kinds = {layer.kind for layer in parse(config_text).layers}
-    return f"sgemm: {NOTE}" if kinds & {"Convolution", "FullyConnected"} else None
-
-
-def _machine_options(point: Point) -> dict[str, str]:
-    """Table column to option name, for the options that a table shows."""
-    by_column = {option.replace("-", "_"): option for option in point.options}
-    return {column: by_column[column] for column in _OPTIONS if column in by_column}
+ENGINE = Preview()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from apuflow.core import versions
+from apuflow.core.engines import KERNELS_VERSION
 from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.launcher.program import build_launcher
 
-VERSION = versions.KERNELS
+VERSION = KERNELS_VERSION
 
 __all__ = [
     "VERSION",

@@ -169,7 +169,7 @@ class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
-        device: the GPU that gem5 plays: gfx801, gfx902 (APU), gfx803, gfx900 (``--dgpu``).
+        device: the GPU that gem5 plays, one of ``apuflow.core.gpus``.
         per_dispatch_statistics: one block of gem5 statistics per dispatch, written by the guest itself.
         data: the file that :meth:`Contents.file` refers to.
     """

@@ -78,7 +78,7 @@ def guest_run(
 
     Args:
         launches: from :func:`apuflow.miopen.launches`; at least one.
-        device: gfx801, gfx803, gfx900 or gfx902.
+        device: a GPU of ``apuflow.core.gpus``.
         objects: the compiled code object of every kernel source.
         data: file of uniform floats to fill inputs from (DNNMark's ``-mmap``); without it the guest
             computes them.

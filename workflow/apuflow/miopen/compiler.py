@@ -1,11 +1,11 @@
-"""OpenCL compilers for AMDGPU: clang on the host, ``clang-ocl`` in the image.
+"""Compile OpenCL kernels for AMDGPU (clang on the host, ``clang-ocl`` in the image), and check the objects.
 
-Read an AMDGPU code object just far enough to know that it is whole and what it holds.
+A code object is read just far enough to know that it is whole and what it holds. Source: LLVM's "User Guide
+for AMDGPU Backend" (ELF header flags, ``<kernel>.kd`` descriptors).
 
-Source: LLVM's "User Guide for AMDGPU Backend" (ELF header flags, ``<kernel>.kd`` descriptors).
-
-Why not pyelftools: it does not look whether a file is whole, so most of these checks would stay; in a damaged
-file it raises whatever it stumbles over; and it takes some 50 times as long for an object (measured).
+Why not pyelftools: it does not look whether a file is whole, so most of these checks would stay; in a
+damaged file it raises whatever it stumbles over; and it takes some 50 times as long for an object
+(measured).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import EngineError
+from apuflow.core.gpus import GPUS
 
 Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
 """Run a command in a directory, append its output to a log file, give its exit status."""
@@ -143,8 +144,7 @@ def digest(*parts: str) -> str:
 
 
 EM_AMDGPU: Final = 224
-MACHINES: Final = {0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2C: "gfx900", 0x2D: "gfx902"}
-"""EF_AMDGPU_MACH (the low byte of e_flags) of the GPUs that gem5 models, and gfx802."""
+_MACHINES: Final = {gpu.elf_machine: gpu.name for gpu in GPUS.values()}
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -216,7 +216,7 @@ def _read(data: bytes) -> CodeObject:
     if not kernels:
         raise ValueError("it holds no kernel")
     machine = flags & 0xFF
-    return CodeObject(MACHINES.get(machine, f"machine 0x{machine:x}"), kernels, len(data))
+    return CodeObject(_MACHINES.get(machine, f"machine 0x{machine:x}"), kernels, len(data))
 
 
 def _within(data: bytes, what: str, offset: int, size: int) -> None:

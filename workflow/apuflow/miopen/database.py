@@ -1,11 +1,8 @@
-"""MIOpen's kernel database (``.ukdb``): write it, read it back, compare it with what a network needs.
+"""MIOpen's kernel database (``.ukdb``): write it, read it back, compare it, and where MIOpen looks for it.
 
-Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``.
-
-Where MIOpen looks for its kernel database, and under which name.
-
-Source: MIOpen ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp``
-(``GetDbBasename``), ``src/include/miopen/device_name.hpp``, ``src/expanduser.cpp``.
+Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``; for place
+and name ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp`` (``GetDbBasename``),
+``src/include/miopen/device_name.hpp``, ``src/expanduser.cpp``.
 """
 
 from __future__ import annotations
@@ -21,6 +18,7 @@ from typing import Final
 
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import atomic_write
+from apuflow.core.gpus import gpu
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Row
 
@@ -68,8 +66,8 @@ class Entry:
 
 def key(row: Row, gfx: str) -> tuple[str, str]:
     """``kernel_name`` and ``kernel_args`` under which MIOpen looks a row up on a GPU architecture."""
-    body = row.arguments.strip()
-    return f"{row.program}.o", f" {body} -mcpu={device_name(gfx)}" if body else f" -mcpu={device_name(gfx)}"
+    words = (row.arguments.strip(), f"-mcpu={gpu(gfx).miopen_name}")
+    return f"{row.program}.o", "".join(f" {word}" for word in words if word)
 
 
 def rows_identity(objects: Iterable[tuple[tuple[str, str], str]]) -> str:
@@ -213,23 +211,14 @@ def lacking(entries: Iterable[Entry], rows: Iterable[Row], gfx: str) -> tuple[Ro
     return tuple(row for row in rows if key(row, gfx) not in present)
 
 
-DEVICE_NAMES: Final = {"gfx800": "gfx803", "gfx802": "gfx803", "gfx804": "gfx803"}
-"""GPU architectures that MIOpen knows under another name (``GetDeviceNameFromMap``)."""
-
-
-def device_name(gfx: str) -> str:
-    """MIOpen's name of a GPU architecture: in ``-mcpu`` of every key, and in the database's name."""
-    return DEVICE_NAMES.get(gfx, gfx)
-
-
-def db_name(gfx: str, num_cus: int) -> str:
+def db_name(gfx: str, compute_units: int) -> str:
     """File name of the user's database.
 
     Up to 64 compute units it is ``gfx801_4.ukdb``; above, MIOpen writes the number in hexadecimal and leaves
     the underscore out: 80 compute units of gfx801 are ``gfx80150.ukdb``.
     """
-    number = f"_{num_cus}" if num_cus <= 64 else f"{num_cus:x}"
-    return f"{device_name(gfx)}{number}.ukdb"
+    number = f"_{compute_units}" if compute_units <= 64 else f"{compute_units:x}"
+    return f"{gpu(gfx).miopen_name}{number}.ukdb"
 
 
 @dataclass(frozen=True)
@@ -253,6 +242,6 @@ class DatabaseLocation:
         below = self.cache_directory.removeprefix("{home}").strip("/")
         return PurePosixPath(base) / below / self.version_directory
 
-    def file(self, home: str | None, gfx: str, num_cus: int) -> PurePosixPath:
+    def file(self, home: str | None, gfx: str, compute_units: int) -> PurePosixPath:
         """The database that MIOpen opens first."""
-        return self.directory(home) / db_name(gfx, num_cus)
+        return self.directory(home) / db_name(gfx, compute_units)

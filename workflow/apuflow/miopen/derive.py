@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
 from apuflow.core.errors import ConfigError, NotDerivable
-from apuflow.dnnmark.layers import FIRST, Direction, Layer, Network
-from apuflow.dnnmark.parser import parse
+from apuflow.dnnmark import Direction, Layer, Network, parse
 from apuflow.miopen import rocm_4_0_1
 from apuflow.miopen.launch import Buffers, Builder, Launch, Row
 
@@ -27,14 +27,14 @@ HOW_TO_FIND: Final = (
 
 @functools.lru_cache(maxsize=16384)
 def launches(
-    network: Network, direction: Direction, num_cus: int, formulas: str = DEFAULT_FORMULAS
+    network: Network, direction: Direction, compute_units: int, formulas: str = DEFAULT_FORMULAS
 ) -> tuple[Launch, ...]:
     """Every GPU kernel that the layers launch, in order.
 
     Args:
         network: a parsed configuration.
         direction: "fwd", "bwd", or "both" for programs that run forward and then backward.
-        num_cus: compute units of the GPU (changes LRN forward only).
+        compute_units: of the GPU (changes LRN forward only).
         formulas: name of the formula set.
 
     Raises:
@@ -43,8 +43,10 @@ def launches(
     """
     if direction not in ("fwd", "bwd", "both"):
         raise ConfigError("unknown direction", key="direction", value=direction, remedy="fwd, bwd or both")
-    if num_cus < 1:
-        raise ConfigError("a GPU without compute units", key="num_cus", value=num_cus, remedy="at least 1")
+    if compute_units < 1:
+        raise ConfigError(
+            "a GPU without compute units", key="num-compute-units", value=compute_units, remedy="at least 1"
+        )
     if formulas not in FORMULAS:
         raise NotDerivable(
             f"kernel keys of this MIOpen are not known; known are those of {', '.join(FORMULAS)}",
@@ -55,7 +57,7 @@ def launches(
     builders = FORMULAS[formulas]
     found: list[Launch] = []
     for layer, buffers, one in passes(network, direction):
-        found += builders[layer.kind](layer, buffers, one, num_cus)
+        found += builders[layer.kind](layer, buffers, one, compute_units)
     return tuple(found)
 
 
@@ -73,21 +75,16 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
-        own = layer.name or layer.kind
+        own = layer.label
         if own in used:
             own = f"{own}#{number}"
         used.add(own)
         bottom, bottom_diff = f"{own}.bottom", f"{own}.bottom_diff"
-        if network.run_mode == "composed" and layer.previous != FIRST:
+        if not network.owns_input(layer):
             bottom, bottom_diff = tops[layer.previous]
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
-        label = layer if layer.name else _labelled(layer)
-        yield label, Buffers(own, bottom, bottom_diff, *top)
-
-
-def _labelled(layer: Layer) -> Layer:
-    return Layer(layer.kind, layer.kind, layer.previous, layer.input, layer.output, layer.params)
+        yield replace(layer, name=layer.label), Buffers(own, bottom, bottom_diff, *top)
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -100,12 +97,12 @@ def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def network_rows(
-    network: Network, direction: Direction, num_cus: int, formulas: str = DEFAULT_FORMULAS
+    network: Network, direction: Direction, compute_units: int, formulas: str = DEFAULT_FORMULAS
 ) -> tuple[Row, ...]:
     """Kernel objects that a network looks up in MIOpen's cache: distinct, in launch order."""
     return distinct(
         Row(launch.program, launch.arguments, launch.layer)
-        for launch in launches(network, direction, num_cus, formulas)
+        for launch in launches(network, direction, compute_units, formulas)
         if launch.program is not None and launch.arguments is not None
     )
 
@@ -113,7 +110,7 @@ def network_rows(
 def kernel_rows(
     config_text: str,
     direction: Direction,
-    num_cus: int,
+    compute_units: int,
     *,
     file: str | Path | None = None,
     formulas: str = DEFAULT_FORMULAS,
@@ -123,7 +120,7 @@ def kernel_rows(
     Args:
         config_text: content of a ``.dnnmark`` file.
         direction: "fwd", "bwd" or "both".
-        num_cus: compute units of the GPU.
+        compute_units: of the GPU.
         file: the file's name, for error messages.
         formulas: name of the formula set.
 
@@ -131,4 +128,4 @@ def kernel_rows(
         ConfigError: the text is not a DNNMark configuration.
         NotDerivable: a layer that MIOpen refuses, with the fix.
     """
-    return list(network_rows(parse(config_text, file), direction, num_cus, formulas))
+    return list(network_rows(parse(config_text, file), direction, compute_units, formulas))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from apuflow.dnnmark.layers import Layer
+from apuflow.dnnmark import Layer
 
 Extent: TypeAlias = tuple[int, int, int]
 ArgKind: TypeAlias = Literal["buffer", "int", "uint", "float", "long", "double"]

@@ -24,13 +24,13 @@ class DatabasePlan:
     Args:
         release: name of the release whose MIOpen reads it.
         gfx: GPU architecture.
-        num_cus: compute units; only in the file's name (and in LRN forward's rows).
+        compute_units: only in the file's name (and in LRN forward's rows).
         objects: what it holds.
     """
 
     release: str
     gfx: str
-    num_cus: int
+    compute_units: int
     objects: tuple[KernelObject, ...]
 
     @cached_property
@@ -41,7 +41,7 @@ class DatabasePlan:
     @property
     def path(self) -> str:
         """Relative to the project's directory."""
-        return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.num_cus))
+        return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.compute_units))
 
     def build(self, root: Path = Path(), target: Path | None = None) -> Path:
         """Put the database together from its objects, which must be there; at ``path`` or at ``target``."""
@@ -53,7 +53,7 @@ class DatabasePlan:
 def plan_database(
     rows: Iterable[Row],
     gfx: str,
-    num_cus: int,
+    compute_units: int,
     *,
     release: str,
     compiler: str,
@@ -67,7 +67,7 @@ def plan_database(
     """
     identify = sources if callable(sources) else lambda _program: sources
     objects = tuple(kernel_object(row, gfx, compiler, identify(row.program)) for row in distinct(rows))
-    return DatabasePlan(release, gfx, num_cus, objects)
+    return DatabasePlan(release, gfx, compute_units, objects)
 
 
 def prepare_databases(

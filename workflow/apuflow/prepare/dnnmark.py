@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.containers import Engine, Limits
+from apuflow.containers import ContainerEngine, Limits
 from apuflow.core.errors import EngineError
 from apuflow.core.files import sha256_file
 from apuflow.prepare.records import ToolRecord, run_step
@@ -30,7 +30,7 @@ def build_dnnmark(
     source: SourceRecord,
     *,
     jobs: int,
-    container: Engine,
+    container: ContainerEngine,
     image: str | None,
     project: Path,
     log: Path,

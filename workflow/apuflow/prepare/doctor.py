@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from apuflow.configure import Release, Site
-from apuflow.containers import get_engine
+from apuflow.containers import container_engine
 from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.git import git
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
 from apuflow.prepare.sources import use_checkout
@@ -25,9 +25,18 @@ BUILD_BYTES = 12 * GB
 RUN_BYTES = 3 * GB
 """The data file and the statistics of some runs."""
 BUILD_MEMORY = 8 * GB
-USES = ("preview", "gem5-kernels", "gem5", "command")
-"""The engines; gem5 by what it runs: DNNMark (``gem5``), or a GPU program of one's own (``command``)."""
-_SIMULATING = USES[1:]
+
+
+class Use(StrEnum):
+    """What this machine can be used for: the engines; engine gem5 by the kind of program that it runs."""
+
+    PREVIEW = "preview"
+    KERNELS = "gem5-kernels"
+    DNNMARK = "gem5"
+    PROGRAM = "command"
+
+
+_SIMULATING = (Use.KERNELS, Use.DNNMARK, Use.PROGRAM)
 _NETWORK_SECONDS = 15.0
 
 
@@ -44,14 +53,14 @@ class Check:
     """One thing that a use of this machine needs.
 
     Attributes:
-        uses: which of USES need it.
+        uses: which uses need it.
         fix: what to do when it is not ok.
     """
 
     name: str
     state: State
     detail: str
-    uses: tuple[str, ...]
+    uses: tuple[Use, ...]
     fix: str | None = None
 
 
@@ -62,12 +71,12 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         network: also ask the source repositories whether they answer.
     """
     checks = [
-        _try("Python packages", USES, lambda: "installed"),
+        _try("Python packages", tuple(Use), lambda: "installed"),
         _container(site),
         *_gem5(site, release, network),
         *_dnnmark(site, release, network),
         _kernel_compiler(),
-        _try("C compiler for the launcher", ("gem5-kernels",), _c_compiler),
+        _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
         *_room(site, project),
     ]
     return [
@@ -75,13 +84,13 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     ]
 
 
-def ready(checks: Sequence[Check], use: str) -> bool:
+def ready(checks: Sequence[Check], use: Use) -> bool:
     """Nothing that this use needs is missing."""
     return not any(check.state is State.MISSING and use in check.uses for check in checks)
 
 
 def check_gem5_ready(
-    site: Site, release: Release, project: Path, *, use: str = "gem5", target: str = "softmax_fwd.csv"
+    site: Site, release: Release, project: Path, *, use: Use = Use.DNNMARK, target: str = "softmax_fwd.csv"
 ) -> None:
     """Stop before an expensive stage on a machine where it cannot work.
 
@@ -107,7 +116,7 @@ def check_gem5_ready(
     )
 
 
-def _try(name: str, uses: tuple[str, ...], check: Callable[[], str]) -> Check:
+def _try(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check:
     """Run a check that returns what it found or raises ApuflowError."""
     try:
         return Check(name, State.OK, check(), uses)
@@ -118,11 +127,11 @@ def _try(name: str, uses: tuple[str, ...], check: Callable[[], str]) -> Check:
 
 def _container(site: Site) -> Check:
     def check() -> str:
-        engine = get_engine(site.engine, site.socket)
+        engine = container_engine(site.container, site.socket)
         engine.check()
-        if site.engine == "host":
+        if site.container == "host":
             return "none asked for: tools are taken from this machine"
-        return f"{site.engine} answers"
+        return f"{site.container} answers"
 
     return _try("container engine", _SIMULATING, check)
 
@@ -134,7 +143,7 @@ def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
     yield from _source(
         "gem5 sources", _SIMULATING, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network
     )
-    if site.engine == "host":
+    if site.container == "host":
         yield _program(
             "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
         )
@@ -144,7 +153,7 @@ def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
 def _own_gem5(site: Site) -> str:
     source = use_checkout(Path(site.gem5.source or ""), allow_dirty=site.gem5.allow_dirty)
     record = existing_gem5(Path(site.gem5.binary or ""), source)
-    if site.engine == "host" and (problem := starts(Path(record.binary))) is not None:
+    if site.container == "host" and (problem := starts(Path(record.binary))) is not None:
         raise EngineError(
             f"gem5 does not start on this machine: {problem}",
             file=record.binary,
@@ -157,31 +166,31 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
     if site.dnnmark.build is not None:
         build = Path(site.dnnmark.build)
         yield _try(
-            "DNNMark (yours)", ("gem5",), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
+            "DNNMark (yours)", (Use.DNNMARK,), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
         )
         return
     address = site.mirrors.gem5_resources or release.resources.url
-    yield from _source("DNNMark sources", ("gem5",), site.dnnmark.source, address, network)
-    if site.engine == "host":
+    yield from _source("DNNMark sources", (Use.DNNMARK,), site.dnnmark.source, address, network)
+    if site.container == "host":
         hipcc = Path("/opt/rocm/bin/hipcc")
         fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
         if hipcc.exists():
-            yield Check("hipcc", State.OK, str(hipcc), ("gem5",))
+            yield Check("hipcc", State.OK, str(hipcc), (Use.DNNMARK,))
         else:
-            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", ("gem5",), fix)
+            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", (Use.DNNMARK,), fix)
 
 
 def _source(
-    name: str, uses: tuple[str, ...], directory: str | None, address: str, network: bool
+    name: str, uses: tuple[Use, ...], directory: str | None, address: str, network: bool
 ) -> Iterator[Check]:
     if directory is not None:
         found = Path(directory).is_dir()
         fix = None if found else "correct the path in configs/site.yaml"
         yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
         return
-    git = _program("git", ("gem5", "gem5-kernels"), "apt install git")
-    yield git
-    if git.state is not State.OK:
+    program = _program("git", (Use.DNNMARK, Use.KERNELS), "apt install git")
+    yield program
+    if program.state is not State.OK:
         return
     if Path(address).is_dir() or not network:
         yield Check(name, State.OK, f"from {address}", uses)
@@ -199,23 +208,14 @@ def _source(
 
 
 def _unreachable(address: str) -> str | None:
-    command = ["git", "ls-remote", "--exit-code", "--", address, "HEAD"]
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=_NETWORK_SECONDS, env=environment, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return (
-            f"no answer in {_NETWORK_SECONDS:g} s"
-            if isinstance(error, subprocess.TimeoutExpired)
-            else str(error)
-        )
-    lines = result.stderr.strip().splitlines() or [f"status {result.returncode}"]
-    return None if result.returncode == 0 else lines[-1]
+        git(Path(), "ls-remote", "--exit-code", "--", address, "HEAD", timeout=_NETWORK_SECONDS)
+    except EngineError as error:
+        return error.message
+    return None
 
 
-def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
+def _program(name: str, uses: tuple[Use, ...], fix: str) -> Check:
     path = shutil.which(name)
     return Check(name, State.OK if path else State.MISSING, path or "not found", uses, None if path else fix)
 
@@ -223,7 +223,7 @@ def _program(name: str, uses: tuple[str, ...], fix: str) -> Check:
 def _kernel_compiler() -> Check:
     from apuflow.miopen.compiler import host_compiler
 
-    uses = ("gem5", "gem5-kernels")
+    uses = (Use.DNNMARK, Use.KERNELS)
     return _try("compiler for GPU kernels", uses, lambda: host_compiler().identity.splitlines()[0])
 
 
@@ -236,7 +236,7 @@ def _c_compiler() -> str:
 
 def _room(site: Site, project: Path) -> Iterator[Check]:
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
-    images = 0 if site.engine == "host" or site.image.mode == "local" else IMAGE_BYTES
+    images = 0 if site.container == "host" or site.image.mode == "local" else IMAGE_BYTES
     wanted = RUN_BYTES + builds + images
     free = shutil.disk_usage(project).free
     state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING

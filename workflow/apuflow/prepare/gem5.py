@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from apuflow.containers import Engine, Limits
+from apuflow.containers import ContainerEngine, Limits
 from apuflow.core.errors import EngineError
 from apuflow.core.files import sha256_file
 from apuflow.prepare.records import ToolRecord, run_step
@@ -39,7 +39,7 @@ def build_gem5(
     target: str,
     *,
     jobs: int,
-    container: Engine,
+    container: ContainerEngine,
     image: str | None,
     project: Path,
     log: Path,

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from apuflow.containers import ApptainerEngine, Engine
+from apuflow.containers import ApptainerEngine, ContainerEngine
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.core.files import sha256_file
+from apuflow.core.files import atomic_write, sha256_file
 from apuflow.prepare.records import ToolRecord
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ImageRecord(ToolRecord):
 
 
 def resolve_image(
-    engine: Engine,
+    engine: ContainerEngine,
     mode: Mode,
     *,
     name: str,
@@ -155,21 +155,18 @@ def _apptainer(
     else:
         file = (directory / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.sif").resolve()
         if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            part = file.with_suffix(".part")
             repository = _split(name)[0]
             source = f"docker://{repository}@{digest}" if digest else f"docker://{name}"
-            with log.open("ab") as stream:
+            with atomic_write(file, flush=False) as part, log.open("ab") as stream:
                 done = subprocess.run(
                     [engine.program, "pull", "--force", str(part), source],
                     stdout=stream,
                     stderr=subprocess.STDOUT,
                     check=False,
                 )
-            if done.returncode != 0:
-                part.unlink(missing_ok=True)
-                raise EngineError(f"cannot pull {source}", file=log, remedy="check the name and the network")
-            part.rename(file)
+                if done.returncode != 0:
+                    remedy = "check the name and the network"
+                    raise EngineError(f"cannot pull {source}", file=log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
     found = f"sha256:{sha256_file(file)}"

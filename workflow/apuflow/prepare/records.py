@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.containers import Engine, Job, Labels, Limits, Mount
+from apuflow.containers import ContainerEngine, Job, Labels, Limits, Mount
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.files import write_text
 from apuflow.run.progress import tail
@@ -45,7 +45,7 @@ def read_record(path: Path, kind: type[R]) -> R:
 
 
 def run_step(
-    engine: Engine,
+    engine: ContainerEngine,
     command: tuple[str, ...],
     *,
     what: str,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from apuflow.core.errors import EngineError
+from apuflow.core.git import changes_of, commit_of, git
 from apuflow.prepare.records import ToolRecord
-
-_PROTOCOLS = "file:git:http:https:ssh"
 
 
 class SourceRecord(ToolRecord):
@@ -56,10 +53,10 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", suffix=".part", dir=destination.parent))
     try:
-        _git(part, "init", "--quiet")
+        git(part, "init", "--quiet")
         _fetch(part, place, commit)
-        _git(part, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", commit)
-        if _git(part, "rev-parse", "HEAD") != commit:
+        git(part, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", commit)
+        if commit_of(part) != commit:
             raise EngineError("the repository has another commit there", key="commit", value=commit)
         part.chmod(0o755)
         part.rename(destination)
@@ -73,10 +70,10 @@ def _fetch(part: Path, place: str, commit: str) -> None:
     single = ["fetch", "--quiet", "--depth", "1", "--no-tags", "--", place, commit]
     everything = ["fetch", "--quiet", "--tags", "--", place, "+refs/heads/*:refs/remotes/origin/*"]
     try:
-        _git(part, *single)
+        git(part, *single)
     except EngineError as first:
         try:
-            _git(part, *everything)
+            git(part, *everything)
         except EngineError:
             raise EngineError(
                 f"cannot clone {place}: {first.message}",
@@ -117,7 +114,7 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
                 remedy="use a git checkout, or set allow_dirty: true in configs/site.yaml",
             )
         return SourceRecord(path=str(path), commit=None, changes_sha256=None)
-    head = _git(path, "rev-parse", "HEAD")
+    head = commit_of(path)
     if commit is not None and head != commit:
         raise EngineError(
             f"the checkout is at {head}",
@@ -126,63 +123,22 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
             value=commit,
             remedy=f"git -C {path} checkout {commit}, or remove the directory",
         )
-    changes = _git(path, "status", "--porcelain", "--untracked-files=no")
+    changes = changes_of(path)
     if not changes:
         return SourceRecord(path=str(path), commit=head)
     if not allow_dirty:
+        first = git(path, "diff", "--name-only", "HEAD").partition("\n")[0]
         raise EngineError(
-            f"the checkout has uncommitted changes:\n    {changes.splitlines()[0]}",
+            f"the checkout has uncommitted changes, of {first} first",
             file=path,
             remedy="commit or undo them, or set allow_dirty: true in configs/site.yaml; they are recorded",
         )
-    digest = hashlib.sha256(_git(path, "diff", "HEAD", "--binary").encode()).hexdigest()
-    return SourceRecord(path=str(path), commit=head, changes_sha256=digest)
-
-
-def _command(path: Path, arguments: tuple[str, ...]) -> list[str]:
-    program = shutil.which("git")
-    if program is None:
-        raise EngineError("git is not on this machine", value="git", remedy="install git")
-    return [
-        program,
-        "-C",
-        str(path),
-        "-c",
-        f"safe.directory={path}",
-        "-c",
-        "core.hooksPath=/dev/null",
-        *arguments,
-    ]
-
-
-def _environment() -> dict[str, str]:
-    # A git hook that calls us must not decide which repository we look at.
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    return {**clean, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C.UTF-8"}
-
-
-def _git(path: Path, *arguments: str) -> str:
-    result = subprocess.run(
-        _command(path, arguments),
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if result.returncode != 0:
-        verb = next(
-            (word for word in arguments if not word.startswith("-") and "=" not in word), arguments[0]
-        )
-        lines = result.stderr.strip().splitlines() or [f"status {result.returncode}"]
-        raise EngineError(f"git {verb}: {lines[-1]}", file=path)
-    return result.stdout.strip()
+    return SourceRecord(path=str(path), commit=head, changes_sha256=hashlib.sha256(changes).hexdigest())
 
 
 def _succeeds(path: Path, *arguments: str) -> bool:
     try:
-        _git(path, *arguments)
+        git(path, *arguments)
     except EngineError:
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from apuflow.containers import Engine, Job, Labels, Mount, get_engine
+from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
 from apuflow.core import paths
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
@@ -17,9 +17,9 @@ from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
 from apuflow.prepare.tools import ObjectOrder, Toolset, kernel_directory
 
 
-def container(tools: Toolset) -> Engine:
+def container(tools: Toolset) -> ContainerEngine:
     """The site's container engine, able to run jobs now. EngineError with the fix when it is not."""
-    engine = get_engine(tools.site.engine, tools.site.socket)
+    engine = container_engine(tools.site.container, tools.site.socket)
     engine.check()
     return engine
 
@@ -108,7 +108,7 @@ def dnnmark(tools: Toolset, out: Path, log: Path, jobs: int) -> None:
 def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
     """Stage ``kernel_object``: one object, on this machine or with the image's clang-ocl."""
     tools = Toolset(order.release, root)
-    compiler = tools.compiler(order.engine)
+    compiler = tools.compiler(for_launcher=order.for_launcher)
     kernels = kernel_directory(order.program, tools.kernels)
     run = _in_image(tools, kernels) if compiler.command[0] == CLANG_OCL else run_on_host
     compile_object(order.row, order.gfx, compiler, kernels, out, run=run)

@@ -1,8 +1,11 @@
 """The preview engine: a closed-form timing model of gem5's GCN3 GPU. See ``docs/preview.md``."""
 
-from apuflow.core import versions
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.preview.evaluate import kernels_frame, run
 
-VERSION = versions.PREVIEW
+VERSION = PREVIEW_VERSION
 
-__all__ = ["VERSION", "kernels_frame", "run"]
+RELEASE = "v23.0"
+"""The gem5 release that the model was made after."""
+
+__all__ = ["RELEASE", "VERSION", "kernels_frame", "run"]

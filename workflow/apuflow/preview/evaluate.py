@@ -6,16 +6,13 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
-from apuflow.dnnmark import Direction, parse
-from apuflow.miopen import Launch, launches
+from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
@@ -30,13 +27,10 @@ class PointLike(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def config_text(self) -> str | None: ...
-    @property
-    def direction(self) -> Direction | None: ...
-    @property
     def options(self) -> Mapping[str, Any]: ...
     @property
     def release_facts(self) -> ReleaseFacts: ...
+    def launches(self, compute_units: int) -> tuple[Launch, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -53,11 +47,6 @@ class Batch:
     machines: list[Machine]
 
 
-@lru_cache(maxsize=65536)
-def _launches(text: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
-    return launches(parse(text), direction, cus)
-
-
 @contextmanager
 def _without_collection() -> Iterator[None]:
     """Pause the cyclic garbage collector: a third of the time of 10,000 points, whose objects all stay."""
@@ -70,7 +59,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def collect(points: Sequence[PointLike]) -> Batch:
+def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch:
     """Launches and machines of the points.
 
     Raises:
@@ -87,20 +76,13 @@ def collect(points: Sequence[PointLike]) -> Batch:
     # The options are kept beside their machine: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int], tuple[Mapping[str, Value], Machine]] = {}
     for number, point in enumerate(points):
-        if point.config_text is None or point.direction is None:
-            raise NotModelled(
-                "the preview models DNNMark networks only",
-                key="workload",
-                value=point.id,
-                remedy="use engine gem5",
-            )
         options: Mapping[str, Value] = point.options
         slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
-            seen = options_seen[id(options), slots] = options, machine(options, barrier_slots=slots)
+            seen = options_seen[id(options), slots] = options, machine(options, defaults, barrier_slots=slots)
         built = seen[1]
-        for launch in _launches(point.config_text, point.direction, built.compute_units):
+        for launch in point.launches(built.compute_units):
             key = (id(launch), id(built))
             index = known.get(key)
             if index is None:
@@ -122,11 +104,11 @@ def collect(points: Sequence[PointLike]) -> Batch:
     )
 
 
-def kernels_frame(points: Sequence[PointLike]) -> pd.DataFrame:
+def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
     """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
-    bound."""
+    bound; arguments and errors as of ``run``."""
     with _without_collection():
-        batch = collect(points)
+        batch = collect(points, defaults)
         frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)
     chosen = [batch.launches[k] for k in batch.pair]
     head = pd.DataFrame(
@@ -161,12 +143,14 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-def run(points: Sequence[PointLike]) -> pd.DataFrame:
+def run(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:
-        points: objects with id, config_text, direction, options (resolved ``apu_se.py`` options) and
+        points: objects with id, launches, options (resolved ``apu_se.py`` options) and
             release_facts.
+        defaults: options of the release that the model was made after (``preview.RELEASE``), for what a
+            point's own release has no option for.
 
     Returns:
         one row per point: point, counters, bound (of the launches that take the most time), launches.
@@ -175,7 +159,7 @@ def run(points: Sequence[PointLike]) -> pd.DataFrame:
         NotModelled: by name, what the model does not have.
     """
     with _without_collection():
-        batch = collect(points)
+        batch = collect(points, defaults)
         each = _modelled(batch)
     numbers = [column for column in each.columns if column != "bound"]
     size = len(batch.points)

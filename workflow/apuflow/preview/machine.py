@@ -1,67 +1,64 @@
 """The machine that ``apu_se.py`` builds, as the few numbers that the timing model needs.
 
-Source: gem5 v23.0.1.0 ``configs/example/apu_se.py``, ``configs/ruby/GPU_VIPER.py``,
-``configs/common/GPUTLBOptions.py``, ``src/gpu-compute/GPU.py``. Options keep their command-line names.
-
-DRAM timing of ``--mem-type``.
-
-Source: gem5 v23.0.1.0 ``src/mem/DRAMInterface.py`` (timing parameters of each interface).
+Options keep their command-line names. Source: gem5 v23.0.1.0 ``configs/example/apu_se.py``,
+``configs/ruby/GPU_VIPER.py``, ``configs/common/GPUTLBOptions.py``, ``src/gpu-compute/GPU.py``; for the DRAM
+of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interface).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.units import clock_hertz, size_bytes
 
 Value = str | int | float | bool | None
 
-DEFAULTS: dict[str, Value] = {
-    "num-compute-units": 4,
-    "simds-per-cu": 4,
-    "wfs-per-simd": 10,
-    "wf-size": 64,
-    "issue-period": 4,
-    "vreg-file-size": 2048,
-    "sreg-file-size": 2048,
-    "vreg-min-alloc": 4,
-    "lds-size": 65536,
-    "ldsBankConflictPenalty": 1,
-    "max-cu-tokens": 4,
-    "mem-req-latency": 50,
-    "mem-resp-latency": 50,
-    "scalar-mem-req-latency": 50,
-    "scalar-mem-resp-latency": 0,
-    "gpu-clock": "1GHz",
-    "ruby-clock": "2GHz",
-    "num-tccs": 1,
-    "tcc-size": "256kB",
-    "tcp-size": "16kB",
-    "l3_size": "16MB",
-    "l2_size": "2MB",
-    "bw-scalor": 0,
-    "TCP_latency": 4,
-    "TCC_latency": 16,
-    "mandatory_queue_latency": 1,
-    "gpu-to-dir-latency": 120,
-    "cpu-to-dir-latency": 120,
-    "num-dirs": 1,
-    "mem-type": "DDR3_1600_8x8",
-    "cacheline_size": 64,
-    "cu-per-sqc": 4,
-    "cu-per-scalar-cache": 4,
-    "TLB-config": "perCU",
-    "L1TLBentries": 32,
-    "L3TLBentries": 8192,
-    "L1AccessLatency": 1,
-    "L2AccessLatency": 69,
-    "L3AccessLatency": 150,
-    "L3MissLatency": 750,
-}
-"""Options that the model reads, with their v23.0.1.0 defaults (``-u`` aside, all are optional)."""
+OPTIONS = (
+    "num-compute-units",
+    "simds-per-cu",
+    "wfs-per-simd",
+    "wf-size",
+    "issue-period",
+    "vreg-file-size",
+    "sreg-file-size",
+    "vreg-min-alloc",
+    "lds-size",
+    "ldsBankConflictPenalty",
+    "max-cu-tokens",
+    "mem-req-latency",
+    "mem-resp-latency",
+    "scalar-mem-req-latency",
+    "scalar-mem-resp-latency",
+    "gpu-clock",
+    "ruby-clock",
+    "num-tccs",
+    "tcc-size",
+    "tcp-size",
+    "l3_size",
+    "l2_size",
+    "bw-scalor",
+    "TCP_latency",
+    "TCC_latency",
+    "mandatory_queue_latency",
+    "gpu-to-dir-latency",
+    "cpu-to-dir-latency",
+    "num-dirs",
+    "mem-type",
+    "cacheline_size",
+    "cu-per-sqc",
+    "cu-per-scalar-cache",
+    "TLB-config",
+    "L1TLBentries",
+    "L3TLBentries",
+    "L1AccessLatency",
+    "L2AccessLatency",
+    "L3AccessLatency",
+    "L3MissLatency",
+)
+"""Options that the model reads."""
 
 FIXED: dict[str, tuple[Value, ...]] = {
     "wf-size": (64,),
@@ -84,27 +81,22 @@ FIXED: dict[str, tuple[Value, ...]] = {
 }
 """Options whose other values change mechanisms that the model does not have."""
 
-_SI = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+def _clock_ns(value: Value, key: str) -> float:
+    """Period in ns of a clock."""
+    hertz = clock_hertz(str(value))
+    if hertz is None:
+        raise ConfigError("not a clock", key=key, value=value, remedy="write it like 1GHz or 500MHz")
+    return 1e9 / hertz
 
 
-def clock_ns(text: Value, key: str) -> float:
-    """Period in ns of a gem5 clock such as ``1GHz``, ``500MHz`` or ``2ns``."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMGT]?)Hz\s*", str(text))
-    if match and float(match[1]) > 0:
-        return 1e9 / (float(match[1]) * _SI[match[2]])
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(ps|ns|us)\s*", str(text))
-    if match and float(match[1]) > 0:
-        return float(match[1]) * {"ps": 1e-3, "ns": 1.0, "us": 1e3}[match[2]]
-    raise ConfigError("not a clock", key=key, value=text, remedy="write it like 1GHz or 500MHz")
-
-
-def size_bytes(text: Value, key: str) -> int:
-    """Bytes of a gem5 memory size such as ``16kB`` or ``1MB`` (binary multiples, as gem5 takes them)."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMG]?)i?B?\s*", str(text))
-    if not match or float(match[1]) <= 0:
-        raise ConfigError("not a memory size", key=key, value=text, remedy="write it like 16kB or 1MB")
-    return int(float(match[1]) * _BINARY[match[2]])
+def _bytes(value: Value, key: str) -> int:
+    """Bytes of a size; a plain number is bytes, too."""
+    text = str(value)
+    size = int(text) if text.isdecimal() else size_bytes(text)
+    if not size:
+        raise ConfigError("not a memory size", key=key, value=value, remedy="write it like 16kB or 1MB")
+    return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +129,7 @@ class Machine:
     tcc_latency: int
     to_directory: int
     directories: int
-    cus_per_sqc: int
+    compute_units_per_sqc: int
     l1_tlb_entries: int
     l1_tlb_cycles: int
     l2_tlb_cycles: int
@@ -151,20 +143,15 @@ class Machine:
         return self.simds * self.slots_per_simd
 
 
-def _number(options: Mapping[str, Value], key: str) -> int:
-    value = options.get(key, DEFAULTS[key])
-    if value is None or value == "":
-        value = DEFAULTS[key]
+_MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
+
+
+def _number(value: Value, key: str) -> int:
     try:
         number = int(str(value))
     except ValueError:
         raise ConfigError("not a whole number", key=key, value=value, remedy="give an integer") from None
-    if number < 1 and key not in {
-        "bw-scalor",
-        "scalar-mem-resp-latency",
-        "mem-resp-latency",
-        "mem-req-latency",
-    }:
+    if number < 1 and key not in _MAY_BE_ZERO:
         raise ConfigError("must be at least 1", key=key, value=value, remedy="give a positive integer")
     return number
 
@@ -173,18 +160,14 @@ def _number(options: Mapping[str, Value], key: str) -> int:
 def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machine:
     options = dict(items)
 
-    def text(key: str) -> Value:
-        value = options.get(key)
-        return DEFAULTS[key] if value is None or value == "" else value
-
     def number(key: str) -> int:
-        return _number(options, key)
+        return _number(options[key], key)
 
-    cus, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
+    compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    tcc = 128 * 1024 * cus if scalor else size_bytes(text("tcc-size"), "tcc-size")
+    tcc = 128 * 1024 * compute_units if scalor else _bytes(options["tcc-size"], "tcc-size")
     return Machine(
-        compute_units=cus,
+        compute_units=compute_units,
         simds=number("simds-per-cu"),
         slots_per_simd=number("wfs-per-simd"),
         issue_period=number("issue-period"),
@@ -199,36 +182,36 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
         response_cycles=number("mem-resp-latency"),
         scalar_request_cycles=number("scalar-mem-req-latency"),
         scalar_response_cycles=number("scalar-mem-resp-latency"),
-        gpu_ns=clock_ns(text("gpu-clock"), "gpu-clock"),
-        ruby_ns=clock_ns(text("ruby-clock"), "ruby-clock"),
+        gpu_ns=_clock_ns(options["gpu-clock"], "gpu-clock"),
+        ruby_ns=_clock_ns(options["ruby-clock"], "ruby-clock"),
         tccs=tccs,
         tcc_bytes=tcc,
-        tcp_bytes=size_bytes(text("tcp-size"), "tcp-size"),
-        l3_bytes=size_bytes(text("l3_size"), "l3_size"),
-        cpu_l2_bytes=size_bytes(text("l2_size"), "l2_size"),
-        link_bytes=16.0 * cus * scalor if scalor else 8.0,
+        tcp_bytes=_bytes(options["tcp-size"], "tcp-size"),
+        l3_bytes=_bytes(options["l3_size"], "l3_size"),
+        cpu_l2_bytes=_bytes(options["l2_size"], "l2_size"),
+        link_bytes=16.0 * compute_units * scalor if scalor else 8.0,
         tcc_latency=number("TCC_latency"),
         to_directory=number("gpu-to-dir-latency"),
         directories=number("num-dirs"),
-        cus_per_sqc=number("cu-per-sqc"),
+        compute_units_per_sqc=number("cu-per-sqc"),
         l1_tlb_entries=number("L1TLBentries"),
         l1_tlb_cycles=number("L1AccessLatency"),
         l2_tlb_cycles=number("L2AccessLatency"),
         l3_tlb_cycles=number("L3AccessLatency"),
         walk_cycles=number("L3MissLatency"),
-        dram=dram(str(text("mem-type"))),
+        dram=dram(str(options["mem-type"])),
     )
 
 
-_READ = tuple(DEFAULTS)
-
-
-def machine(options: Mapping[str, Value], *, barrier_slots: int = 4) -> Machine:
-    """Build the machine from resolved ``apu_se.py`` options.
+def machine(
+    options: Mapping[str, Value], defaults: Mapping[str, Value], *, barrier_slots: int = 4
+) -> Machine:
+    """Build the machine from ``apu_se.py`` options.
 
     Args:
-        options: option names as on the command line without dashes; missing or empty ones take the
-            v23.0.1.0 default. Options without influence on the GPU's timing are not read.
+        options: option names as on the command line without dashes. Options without influence on the GPU's
+            timing are not read.
+        defaults: of every option in ``OPTIONS``, for those left out (older releases lack some).
         barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
             (there is no option for it).
 
@@ -238,14 +221,19 @@ def machine(options: Mapping[str, Value], *, barrier_slots: int = 4) -> Machine:
     """
     for key, allowed in FIXED.items():
         value = options.get(key)
-        if value is not None and value != "" and value not in allowed and str(value) not in map(str, allowed):
+        if value is not None and value not in allowed and str(value) not in map(str, allowed):
             raise NotModelled(
                 "the preview does not model this option value",
                 key=key,
                 value=value,
                 remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
             )
-    return _machine(tuple((key, options[key]) for key in _READ if key in options), barrier_slots)
+    items = tuple((key, options[key] if key in options else defaults[key]) for key in OPTIONS)
+    return _machine(items, barrier_slots)
+
+
+WRITES_PER_SWITCH = 17.5
+"""``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +263,6 @@ class Dram:
         refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
         turnaround = self.read_to_write_ns + self.write_to_read_ns + self.cl_ns + self.burst_ns
         return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
-
-
-WRITES_PER_SWITCH = 17.5
-"""``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
 
 _TYPES = {

@@ -120,7 +120,8 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
             first = max(first, stream.instructions / (1.5 * machine.tokens))
-        l1_misses += min(stream.instructions, first)
+        # An instruction may touch several pages; each walk begins with a miss.
+        l1_misses += max(stream.pages, min(stream.instructions, first))
         if stream.kind == "store":
             tcp_stores += stream.accesses
             writes += stream.accesses
@@ -167,7 +168,11 @@ def in_step(stream: Stream, profile: Profile, machine: Machine, resident: int) -
     request of theirs, none is blocked, and all pages that are wanted are walked at once.
     """
     alone = resident * profile.waves_per_group == 1
-    return alone and stream.sharing <= machine.cus_per_sqc and machine.cus_per_sqc % stream.sharing == 0
+    return (
+        alone
+        and stream.sharing <= machine.compute_units_per_sqc
+        and machine.compute_units_per_sqc % stream.sharing == 0
+    )
 
 
 def _share(capacity: float, need: float) -> float:

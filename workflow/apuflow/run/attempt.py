@@ -114,7 +114,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         cwd=directory,
         home=directory / process.home,
         log=directory / "log",
-        labels=Labels.here(simulation.project, simulation.asked.point),
+        labels=Labels.here(simulation.project, simulation.point.point),
         limits=simulation.limits,
         on_sample=report,
         sample_seconds=_PROGRESS_SECONDS,
@@ -156,8 +156,8 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
     for name, source in process.links.items():
         _inside(directory, name).symlink_to(source.resolve())
     command = gem5_command(simulation.gem5, process.options, process.guest, directory / "m5out", environment)
-    asked = simulation.asked
-    note = f"{asked.engine} {asked.workload} {asked.point}; image: {simulation.image or 'none'}"
+    point = simulation.point
+    note = f"{point.engine} {point.workload} {point.point}; image: {simulation.image or 'none'}"
     script = directory / "command.sh"
     write_text(script, command_script(command, directory, note))
     script.chmod(0o755)
@@ -180,7 +180,7 @@ class _Reporter:
         self.path = simulation.run_dir / "progress.json"
         self.texts = texts
         self.base = Progress(
-            point=simulation.asked.point,
+            point=simulation.point.point,
             attempt=attempt.number,
             owner=str(Owner.current()),
             started=attempt.started,

@@ -11,12 +11,13 @@ src/include/miopen/errors.hpp).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.record import Status
 from apuflow.run import guest_errors
 from apuflow.run.proof import StatisticsProof, scan
+from apuflow.run.proof_needs import Needs
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"
@@ -68,12 +69,14 @@ class Expectation:
         blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
+        needs: what readers of the statistics rely on.
     """
 
     end_marker: str | None = None
     error_texts: tuple[str, ...] = ()
     blocks: int | None = 1
     kernels: int = 1
+    needs: Needs = field(default_factory=Needs)
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ def _after_normal_cause(
             "a guest that aborts can end gem5 with status 0; see simerr",
             ticks,
         )
-    proof = scan(statistics)
+    proof = scan(statistics, needs=expectation.needs)
     problem = _statistics_problem(proof, ticks, expectation)
     if problem is not None:
         return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)

@@ -1,4 +1,4 @@
-"""What one run consists of: the point that was asked for, its gem5 processes, how they are run and ended."""
+"""What one run consists of: the point, its gem5 processes, how they are run and how they ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from apuflow.containers import Engine, Exit, Limits, Mount
+from apuflow.containers import ContainerEngine, Exit, Limits, Mount
 from apuflow.core.errors import EngineError
 from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
 from apuflow.run.command import Gem5, Guest, OptionValue
@@ -17,7 +17,7 @@ Compression = Literal["none", "gz", "zst"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PointFacts:
     """The point, as plain values: what goes into the record unchanged."""
 
     engine: str
@@ -101,10 +101,10 @@ class Simulation:
 
     project: Path
     run_dir: Path
-    asked: Asked
+    point: PointFacts
     gem5: Gem5
     processes: tuple[Process, ...]
-    container: Engine
+    container: ContainerEngine
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
     limits: Limits = field(default_factory=Limits)

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import io
 import lzma
-import re
+import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,15 @@ from typing import BinaryIO, cast
 
 import zstandard
 
+from apuflow.run.proof_block import read_block
+from apuflow.run.proof_needs import Needs, check_needs
+from apuflow.run.proof_rows import Damage, Rows
+
 _BEGIN = b"---------- Begin Simulation Statistics ----------"
 _END = b"---------- End Simulation Statistics   ----------"
-_VALUE = re.compile(rb"^(\S+)\s+(\S+)")
+_DASHES = b"------"
+NOTHING = Needs()
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _KERNELS = b".dispatcher.numKernelLaunched"
 _WAVEFRONTS = b".completedWfs"
 
@@ -53,11 +59,12 @@ def open_statistics(path: Path, suffix: str) -> BinaryIO:
     return path.open("rb")
 
 
-def scan(path: Path | None, suffix: str | None = None) -> StatisticsProof:
+def scan(path: Path | None, suffix: str | None = None, needs: Needs = NOTHING) -> StatisticsProof:
     """Read a statistics file once. Never raises for what is in it: what is wrong is in ``problem``.
 
     Args:
         suffix: how it is compressed, where its name does not say.
+        needs: rows that must be there because somebody reads them.
     """
     if path is None or not path.exists():
         return StatisticsProof("there is no statistics file")
@@ -65,59 +72,96 @@ def scan(path: Path | None, suffix: str | None = None) -> StatisticsProof:
         return StatisticsProof(f"{path.name} is empty: gem5 did not end in a way that writes statistics")
     try:
         with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
-            return _scan(stream, path.name)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+            return _Scan(path.name, needs).read(stream)
+    except _UNREADABLE as error:
         return StatisticsProof(f"{path.name} cannot be read to its end: {error}")
 
 
-def _scan(stream: BinaryIO, name: str) -> StatisticsProof:
+def text_sha256(path: Path, suffix: str | None = None) -> str | None:
+    """SHA-256 of the text of a statistics file, uncompressed; None where it cannot be read to its end."""
     digest = hashlib.sha256()
-    blocks = kernels = wavefronts = 0
-    final_tick: int | None = None
-    tick_of_block: int | None = None
-    inside = False
-    for line in stream:
-        digest.update(line)
-        if line.startswith(b"------"):
-            mark = line.rstrip(b"\n")
-            if mark == _BEGIN and not inside:
-                inside, tick_of_block = True, None
-            elif mark == _END and inside and line.endswith(b"\n"):
-                if tick_of_block is None:
-                    return StatisticsProof(f"block {blocks + 1} of {name} has no finalTick")
-                if final_tick is not None and tick_of_block < final_tick:
-                    return StatisticsProof(
-                        f"{name} goes back in time: {final_tick} then {tick_of_block} ticks"
-                    )
-                inside, blocks, final_tick = False, blocks + 1, tick_of_block
-            else:
-                return StatisticsProof(f"{name} is cut or mixed up near block {blocks + 1}")
-        elif inside and (_KERNELS in line or _WAVEFRONTS in line or line.startswith(b"finalTick")):
-            match = _VALUE.match(line)
-            number = _whole(match.group(2)) if match else None
-            if match is None or number is None:
-                return StatisticsProof(
-                    f"{name} has an unreadable line: {line[:80].decode(errors='replace')!r}"
-                )
-            key = match.group(1)
-            if key == b"finalTick":
-                tick_of_block = number
-            elif key.endswith(_KERNELS):
-                kernels += number
-            elif key.endswith(_WAVEFRONTS):
-                wavefronts += number
-    if inside:
-        return StatisticsProof(
-            f"{name} is cut in block {blocks + 1}", blocks, final_tick, kernels, wavefronts
-        )
-    if blocks == 0:
-        return StatisticsProof(f"{name} holds no statistics block")
-    return StatisticsProof(None, blocks, final_tick, kernels, wavefronts, digest.hexdigest())
-
-
-def _whole(text: bytes) -> int | None:
     try:
-        value = float(text)
+        with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
+    except _UNREADABLE:
+        return None
+    return digest.hexdigest()
+
+
+class _Scan:
+    """Reads one file line by line."""
+
+    def __init__(self, name: str, needs: Needs) -> None:
+        self._name, self._needs = name, needs
+        self._rows: Rows | None = None
+        self._blocks = self._kernels = self._wavefronts = self._number = 0
+        self._final_tick: int | None = None
+
+    def read(self, stream: BinaryIO) -> StatisticsProof:
+        digest = hashlib.sha256()
+        line = b""
+        try:
+            for line in stream:
+                digest.update(line)
+                self._number += 1
+                if self._rows is not None and line[:6] != _DASHES and line != b"\n":
+                    self._rows.add(line)
+                else:
+                    self._between(line)
+        except Damage as damage:
+            return self._proof(f"{self._name}, line {self._number}: {_shown(line)}: {damage}")
+        if self._rows is not None:
+            return self._proof(f"{self._name} is cut in block {self._blocks + 1}")
+        if self._blocks == 0:
+            return StatisticsProof(f"{self._name} holds no statistics block")
+        return self._proof(None, digest.hexdigest())
+
+    def _between(self, line: bytes) -> None:
+        """A line that is no row: a mark, or an empty one beside it."""
+        mark = line.rstrip(b"\n")
+        if mark == _BEGIN and self._rows is None:
+            self._rows = Rows()
+        elif mark == _END and self._rows is not None and line.endswith(b"\n"):
+            self._end(self._rows)
+            self._rows = None
+        elif mark:
+            inside = self._rows is not None or mark[:6] == _DASHES
+            where = f"the file is cut or mixed up near block {self._blocks + 1}"
+            raise Damage(where if inside else "it stands in no statistics block")
+
+    def _end(self, rows: Rows) -> None:
+        """A block is complete."""
+        tick = _whole(rows.values.get(b"finalTick"))
+        if tick is None:
+            raise Damage(f"block {self._blocks + 1}, which ends here, has no finalTick")
+        if self._final_tick is not None and tick < self._final_tick:
+            raise Damage(f"the file goes back in time: {self._final_tick} then {tick} ticks")
+        check_needs(self._needs, read_block(rows))
+        for name, value in rows.values.items():
+            if name.endswith((_KERNELS, _WAVEFRONTS)):
+                number = _whole(value)
+                if number is None:
+                    raise Damage(f"{name.decode()} is no whole number")
+                if name.endswith(_KERNELS):
+                    self._kernels += number
+                else:
+                    self._wavefronts += number
+        self._blocks, self._final_tick = self._blocks + 1, tick
+
+    def _proof(self, problem: str | None, sha256: str | None = None) -> StatisticsProof:
+        return StatisticsProof(
+            problem, self._blocks, self._final_tick, self._kernels, self._wavefronts, sha256
+        )
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:80].decode(errors="replace"))
+
+
+def _whole(text: bytes | None) -> int | None:
+    try:
+        value = float(text) if text is not None else math.nan
     except ValueError:
         return None
     return int(value) if value.is_integer() else None

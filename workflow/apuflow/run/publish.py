@@ -17,7 +17,7 @@ from apuflow.core.files import atomic_write, write_text
 from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
 from apuflow.run.command import STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
-from apuflow.run.proof import scan
+from apuflow.run.proof import text_sha256
 
 _VERSION = re.compile(r"^gem5 version (\S+)", re.M)
 PROVEN = "proven.json"
@@ -34,7 +34,7 @@ def record(
     simulation: Simulation, attempt: int, started: str, ended: Sequence[Ended], seconds: float
 ) -> RunRecord:
     """The record of a run whose last process decided how it ended."""
-    asked, last = simulation.asked, ended[-1]
+    point, last = simulation.point, ended[-1]
     ticks = [process.outcome.ticks for process in ended]
     shas = [process.outcome.statistics.sha256 for process in ended]
     provenance = simulation.provenance.model_copy(
@@ -48,16 +48,16 @@ def record(
     )
     where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
     return RunRecord(
-        engine=asked.engine,
-        workload=asked.workload,
-        direction=asked.direction,
-        point=asked.point,
-        identity=dict(asked.identity),
-        axes=scalars(asked.axes),
-        options=scalars(asked.options),
-        gfx=asked.gfx,
-        release=asked.release,
-        release_facts=asked.release_facts,
+        engine=point.engine,
+        workload=point.workload,
+        direction=point.direction,
+        point=point.point,
+        identity=dict(point.identity),
+        axes=scalars(point.axes),
+        options=scalars(point.options),
+        gfx=point.gfx,
+        release=point.release,
+        release_facts=point.release_facts,
         status=last.outcome.status,
         evidence=last.outcome.evidence + where,
         remedy=last.outcome.remedy,
@@ -154,8 +154,7 @@ def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
 
 
 def _holds(file: Path, sha256: str | None) -> bool:
-    found = scan(file)
-    return found.problem is None and found.sha256 == sha256
+    return sha256 is not None and text_sha256(file) == sha256
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:
@@ -171,7 +170,7 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
             else:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
-        if scan(part, target.suffix).sha256 != sha256:
+        if text_sha256(part, target.suffix) != sha256:
             raise EngineError(
                 "the statistics changed while they were put away",
                 file=target,

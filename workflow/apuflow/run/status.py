@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from apuflow.core import paths
+from apuflow.core.engines import SIMULATING
 from apuflow.core.errors import AnalysisError
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, read_run
 from apuflow.run.progress import Progress, read_progress
-
-ENGINES = ("gem5", "gem5-kernels")
 
 
 class RunState(StrEnum):
@@ -53,8 +53,8 @@ class Run:
 
 def runs(project: Path) -> Iterator[Run]:
     """Every run below ``runs/``, sorted by engine, workload and point."""
-    for engine in ENGINES:
-        for directory in sorted((project / "runs" / engine).glob("*/*")):
+    for engine in SIMULATING:
+        for directory in sorted(project.glob(paths.run_dir(engine, "*", "*"))):
             if directory.is_dir():
                 run = _run(engine, directory)
                 if run is not None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign import repairs
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, load_site, load_workload
 from apuflow.configure.combinations import releases
-from apuflow.configure.identity import brought
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.git import changes_of, commit_of
+from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
 
 PROJECT = (
@@ -37,7 +36,7 @@ PROJECT = (
 LARGEST = 64 << 20
 """Bytes above which a file of a run is left out unless its record names it."""
 
-_NOT_OURS = {"__pycache__", repairs.STATE, "node_modules"}
+_NOT_OURS = {"__pycache__", paths.SNAKEMAKE, "node_modules"}
 _NOT_OF_A_RUN = {"home", "fs", ".lock", "progress.json"}
 
 README = """\
@@ -99,10 +98,10 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
         for tool in sorted((root / image).parent.glob("*.json")):
             files[f"provenance/{release}/{tool.name}"] = tool
     loaded = [load_workload(workload, root) for workload in workloads]
-    given = brought(load_site(root), loaded, root)
+    given = supplied(load_site(root), loaded, root)
     if given:
         files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
-    results = f"results/{under}" if under else " ".join(path for path in wanted) + " results/figures"
+    results = f"{paths.RESULTS}/{under}" if under else " ".join([*wanted, f"{paths.RESULTS}/figures"])
     text = README.format(name=sweep.name, version=_version(), results=results, report=report)
     files["ARCHIVE.md"] = text.encode()
     return files
@@ -111,10 +110,14 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
 def about(campaign: Campaign, sweep: Sweep) -> Mapping[str, Any]:
     """Facts about a study for its archive's manifest."""
     workloads = campaign.workloads(sweep)
+    try:
+        commit, changed = commit_of(campaign.root), bool(changes_of(campaign.root))
+    except EngineError:
+        commit, changed = "", False
     return {
         "apuflow": _version(),
-        "commit": _git(campaign.root, "rev-parse", "HEAD"),
-        "changed": bool(_git(campaign.root, "status", "--porcelain", "--untracked-files=no")),
+        "commit": commit,
+        "changed": changed,
         "sweep": sweep.name,
         "description": sweep.description,
         "engines": list(sweep.engines),
@@ -147,14 +150,3 @@ def _run_files(directory: Path) -> Iterator[Path]:
             continue
         if len(inside) == 1 or path.stat().st_size <= LARGEST:
             yield path
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """What git says of the project; empty where it is no checkout."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return done.stdout.strip()

@@ -11,9 +11,10 @@ from analysis.tables.columns import axis_column
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, judgement
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure import Sweep
-from apuflow.configure.points import Point
+from apuflow.configure import Sweep, option_rules
+from apuflow.configure.point import Point
 from apuflow.core import paths
+from apuflow.core.engines import ENGINES
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
 from apuflow.launcher import gemm
@@ -33,11 +34,11 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     ]
     rows: list[dict[str, Any]] = []
     axes: dict[str, None] = {}
-    modelled = [point for point in points if point.engine == "preview"]
+    modelled = [point for point in points if not ENGINES[point.engine].simulates]
     if modelled:
-        from apuflow.preview import kernels_frame
+        from apuflow import preview
 
-        launches = kernels_frame(modelled)
+        launches = preview.kernels_frame(modelled, option_rules.defaults(preview.RELEASE))
         by_id = {point.id: point for point in modelled}
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
@@ -45,7 +46,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
             rows.append({**_about(by_id[str(identifier)]), "kernel": name, "gpu_cycles": float(value)})
     for point in points:
         axes |= dict.fromkeys(axis_column(name) for name in point.axes)
-        if point.engine == "preview":
+        if not ENGINES[point.engine].simulates:
             continue
         directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
         with contextlib.suppress(AnalysisError):

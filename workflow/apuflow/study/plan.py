@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow import dnnmark
-from apuflow.configure import load_sweep, load_workload, sweep_workloads
+from apuflow.campaign.points import points, sweep_workloads
+from apuflow.configure import load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
-from apuflow.configure.points import Point, points
+from apuflow.configure.point import Point
 from apuflow.core import paths
+from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
-from apuflow.engines import estimate
+from apuflow.engines import estimate, get_engine, runs_on
 
 ESTIMATED_POINTS = 2000
 """Points per workload and engine whose cost the preview is asked for; larger sweeps are sampled evenly."""
@@ -106,21 +107,24 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
     return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned))
 
 
-def _workload(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> PlannedWorkload:
+def _workload(
+    sweep: str, workload: str, engine: EngineName, found: Sequence[Point], root: Path
+) -> PlannedWorkload:
     statuses = _statuses(sweep, workload, engine, found, root)
     planned = tuple(
-        PlannedPoint(point.id, engine, dict(point.axes), status, estimate.host_memory(point))
+        PlannedPoint(point.id, engine, dict(point.axes), status, get_engine(point.engine).host_memory(point))
         for point, status in zip(found, statuses, strict=True)
     )
     left = [point for point, status in zip(found, statuses, strict=True) if status != "completed"]
     seconds, total, basis = _cost(workload, engine, left, root)
-    at_least = engine == "gem5" and basis == estimate.BASIS["gem5"]
+    made = get_engine(engine)
+    at_least = made.cost_is_a_lower_bound and basis == made.cost_basis
     warnings = _warnings(workload, found, root)
     return PlannedWorkload(workload, engine, planned, seconds, total, basis, at_least, warnings)
 
 
-def _statuses(sweep: str, workload: str, engine: str, found: Sequence[Point], root: Path) -> list[str]:
-    if engine == "preview":
+def _statuses(sweep: str, workload: str, engine: EngineName, found: Sequence[Point], root: Path) -> list[str]:
+    if engine not in SIMULATING:
         known = _previewed(root / paths.preview_counters(sweep, workload))
         return ["completed" if point.id in known else "" for point in found]
     return [_status(root / paths.run_record(engine, workload, point.id)) for point in found]
@@ -149,9 +153,9 @@ def _status(record: Path) -> str:
 
 
 def _cost(
-    workload: str, engine: str, left: Sequence[Point], root: Path
+    workload: str, engine: EngineName, left: Sequence[Point], root: Path
 ) -> tuple[tuple[float, float] | None, float | None, str]:
-    if engine == "preview":
+    if engine not in SIMULATING:
         return None, None, "a batch of milliseconds"
     if not left:
         return None, 0.0, "nothing is left to run"
@@ -160,11 +164,11 @@ def _cost(
         return (known.seconds, known.seconds), known.seconds * len(left), known.basis
     step = -(-len(left) // ESTIMATED_POINTS)
     try:
-        costs = estimate.from_preview(left[::step])
+        seconds = estimate.from_preview(left[::step])
     except ApuflowError as error:
         return None, None, f"not known: {error.message}"
-    seconds = [cost.seconds for cost in costs]
-    return (min(seconds), max(seconds)), sum(seconds) * len(left) / len(seconds), costs[0].basis
+    total = sum(seconds) * len(left) / len(seconds)
+    return (min(seconds), max(seconds)), total, get_engine(engine).cost_basis
 
 
 def _warnings(workload: str, found: Sequence[Point], root: Path) -> tuple[str, ...]:
@@ -172,14 +176,12 @@ def _warnings(workload: str, found: Sequence[Point], root: Path) -> tuple[str, .
     result: dict[str, None] = {}
     loaded = load_workload(workload, root)
     for engine in dict.fromkeys(point.engine for point in found):
-        runs = loaded.runs_on(engine)
+        runs = runs_on(loaded, engine)
         if runs.state == "unproven":
             result[f"unproven on {engine}: {runs.reason}"] = None
-    for text, gfx in dict.fromkeys((point.config_text, point.gfx) for point in found):
-        if text is None or loaded.direction is None:
-            continue
+    for work, gfx in dict.fromkeys((point.work, point.gfx) for point in found):
         layers: dict[tuple[str, str], list[str]] = {}
-        for problem in dnnmark.check(dnnmark.parse(text), loaded.direction, loaded.handles, gfx):
+        for problem in work.warnings(gfx):
             layers.setdefault((problem.message, problem.remedy), []).append(problem.layer)
         for (message, remedy), names in layers.items():
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

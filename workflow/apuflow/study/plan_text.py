@@ -5,6 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from apuflow.core.engines import SIMULATING
+from apuflow.core.units import format_duration, format_memory
 from apuflow.study.plan import PlannedWorkload, SweepPlan
 from apuflow.study.terminal import terminal_console
 
@@ -31,7 +33,7 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
             str(each.failed) if each.failed else "",
             _range(each),
             _left(each),
-            f"{each.memory_bytes / 1e9:.1f} GB" if each.memory_bytes else "",
+            format_memory(each.memory_bytes) if each.memory_bytes else "",
         )
     out.print(table)
     _totals(plan, out)
@@ -48,27 +50,18 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
             _points(each, out)
 
 
-def duration(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3.5 h``, ``2.1 d``."""
-    for unit, size, limit in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 36 * 3600)):
-        if seconds < limit:
-            value = seconds / size
-            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
-    return f"{seconds / 86400:.1f} d"
-
-
 def _left(each: PlannedWorkload) -> str:
     if each.total_seconds is None:
-        return "" if each.engine == "preview" else "?"
+        return "" if each.engine not in SIMULATING else "?"
     if not each.total_seconds:
         return "-"
-    return ("> " if each.at_least else "") + duration(each.total_seconds)
+    return ("> " if each.at_least else "") + format_duration(each.total_seconds)
 
 
 def _range(each: PlannedWorkload) -> str:
     if each.seconds is None:
         return ""
-    low, high = (duration(value) for value in each.seconds)
+    low, high = (format_duration(value) for value in each.seconds)
     return ("> " if each.at_least else "") + (low if low == high else f"{low} to {high}")
 
 
@@ -78,7 +71,7 @@ def _totals(plan: SweepPlan, out: Console) -> None:
     seconds = [each.total_seconds for each in plan.workloads if each.total_seconds is not None]
     line = f"{points} points, {done} done"
     if sum(seconds) > 0:
-        line += f"; {duration(sum(seconds))} of one core's time for the rest"
+        line += f"; {format_duration(sum(seconds))} of one core's time for the rest"
     out.print(line, highlight=False, style="bold")
 
 

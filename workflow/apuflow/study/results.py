@@ -9,6 +9,7 @@ from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure.catalogue import Value
 from apuflow.core import paths
+from apuflow.core.engines import is_batch
 
 
 def write_table(
@@ -55,7 +56,7 @@ def write_figure(campaign: Campaign, under: str, name: str, table_files: Sequenc
     if figures.FIGURES[name].per_kernel:
         frame = kernel_rows(campaign, campaign.sweep(under))
     else:
-        frame = figures.combine([tables.read(file) for file in table_files])
+        frame = figures.combine([tables.read(file, whole=True) for file in table_files])
     plot = figures.make_or_say(name, frame)
     figures.save(plot.figure, plot.data, stem)
 
@@ -81,10 +82,10 @@ def write_report(
         sweep.model_dump(),
         workloads,
         campaign.sources(sweep),
-        measured_error() if "preview" in sweep.engines else "",
+        measured_error() if any(map(is_batch, sweep.engines)) else "",
     )
     frames = {
-        paths.table(under, workload): tables.read(file)
+        paths.table(under, workload): tables.read(file, whole=True)
         for workload, file in zip(workloads, table_files, strict=True)
     }
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]

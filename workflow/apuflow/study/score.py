@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import Machine
@@ -58,6 +59,12 @@ class Scored:
     refused: Mapping[str, int]
 
 
+def _read(file: Path) -> pd.DataFrame:
+    if file.suffix == ".parquet":
+        return pd.read_parquet(file, page_checksum_verification=True)
+    return pd.read_csv(file, dtype=str)
+
+
 def read_runs(path: str | Path) -> pd.DataFrame:
     """A table of runs, CSV or Parquet, without rows of the preview or without completed cycles.
 
@@ -68,7 +75,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     """
     file = Path(path)
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, dtype=str)
+        frame = _read(file)
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise ConfigError(
             "cannot read the table of runs",
@@ -87,7 +94,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
             remedy=f"it needs {', '.join(REQUIRED)}",
         )
     if "engine" in frame.columns:
-        frame = frame[frame["engine"] != "preview"]
+        frame = frame[~frame["engine"].map(is_batch)]
     cycles = pd.to_numeric(frame["gpu_cycles"], errors="coerce")
     return frame[cycles > 0].reset_index(drop=True)
 

@@ -27,15 +27,21 @@ import pandas as pd
 from analysis.tables.columns import axis_column
 from analysis.tables.kernels import UNNAMED, kernel_table
 from analysis.tables.records import COMPLETED
+from apuflow import preview
+from apuflow.configure import option_rules
 from apuflow.core import paths
+from apuflow.core.engines import ENGINES, SIMULATING
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
 from apuflow.core.record import read_run
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.miopen import Launch, expand, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.machine import DEFAULTS, FIXED, Machine, Value, machine
+from apuflow.preview.machine import FIXED, OPTIONS, Machine, Value, machine
 
-KEYS = {key.replace("-", "_"): key for key in (*DEFAULTS, *FIXED)}
+_ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
+"""Engines whose matrix products are rocBLAS' own kernels, which the preview does not model."""
+
+KEYS = {key.replace("-", "_"): key for key in (*OPTIONS, *FIXED)}
 """Columns of options that the model reads, or refuses for some values."""
 MODES = ("sigmoid", "tanh", "relu", "soft_relu")
 CONVOLUTION = ("Im2d2Col", "Col2Im2d", "SubTensorOpWithScalar1d")
@@ -66,7 +72,9 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
 def row_machine(row: Mapping[str, Any]) -> Machine:
     """Machine of a run from its option columns."""
     options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
-    return machine(options, barrier_slots=_int(row, "barrier_slots", 4))
+    return machine(
+        options, option_rules.defaults(preview.RELEASE), barrier_slots=_int(row, "barrier_slots", 4)
+    )
 
 
 def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
@@ -96,8 +104,8 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=16384)
-def _of_layer(config: str, direction: Direction, cus: int) -> tuple[Launch, ...]:
-    return launches(parse(config), direction, cus)
+def _of_layer(config: str, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    return launches(parse(config), direction, compute_units)
 
 
 def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
@@ -137,16 +145,16 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
         NotModelled: no layer of this shape launches the kernel, or the shape is not one of a layer.
     """
     kernel = text(row, "kernel")
-    if kernel == "sgemm" and text(row, "engine") == "gem5":
+    if kernel == "sgemm" and text(row, "engine") in _ROCBLAS:
         raise NotModelled("rocBLAS's kernels are not those of the preview", key="kernel", value=kernel)
     config = _config(row, kernel)
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
     group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))
-    cus, number = _int(row, "num_compute_units", 4), text(row, "launch")
+    compute_units, number = _int(row, "num_compute_units", 4), text(row, "launch")
     found: list[Launch] = []
     try:
         for direction in _directions(row):
-            layer = _of_layer(config, direction, cus)
+            layer = _of_layer(config, direction, compute_units)
             chosen = layer[_int(row, "launch") :][:1] if number else layer
             found += [launch for launch in chosen if launch.kernel == kernel]
     except ApuflowError as error:
@@ -161,7 +169,6 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
 
 
 POINT = ("engine", "workload", "point", "status")
-ENGINES = ("gem5", "gem5-kernels")
 """Engines whose kernels are measured."""
 
 
@@ -189,7 +196,7 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         ConfigError: the table has no completed run of gem5, or none of its runs is there.
     """
-    chosen = frame[frame["engine"].isin(ENGINES) & (frame["status"] == COMPLETED)]
+    chosen = frame[frame["engine"].isin(SIMULATING) & (frame["status"] == COMPLETED)]
     if chosen.empty:
         raise ConfigError(
             "the table has no completed run of gem5",

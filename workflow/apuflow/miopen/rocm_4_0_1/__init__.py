@@ -16,7 +16,7 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "FullyConnected": gemm.launches,
     "Softmax": softmax.launches,
     "BatchNorm": batchnorm.launches,
-    "Dropout": lambda layer, buffers, direction, num_cus: (),
+    "Dropout": lambda layer, buffers, direction, compute_units: (),
     "Bypass": activation.launches,
 }
 """Per layer kind. Dropout launches nothing on HIP."""

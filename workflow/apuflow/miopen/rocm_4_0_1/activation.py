@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from apuflow.dnnmark.layers import Activation, Layer
+from apuflow.dnnmark import Activation, Layer
 from apuflow.miopen.launch import Arg, Buffers, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32, floats, read_type, read_unit
 
@@ -23,7 +23,7 @@ def arguments(elements: int, mode: str) -> str:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a work-item per read unit."""
     mode = layer.params.activation_mode if isinstance(layer.params, Activation) else "bypass"

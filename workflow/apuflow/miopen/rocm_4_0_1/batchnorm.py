@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.layers import BatchNorm, Layer, Shape
+from apuflow.dnnmark import BatchNorm, Layer, Shape
 from apuflow.miopen.launch import Arg, Buffers, Extent, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32
 
@@ -121,7 +121,7 @@ class _Kernel(NamedTuple):
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch, or the three of spatial variant 2.
 

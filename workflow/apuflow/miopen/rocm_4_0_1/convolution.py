@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import Literal
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.layers import Convolution, Layer, Shape
+from apuflow.dnnmark import Convolution, Layer, Plane, Shape
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.common import floats, ints
 from apuflow.miopen.rocm_4_0_1.gemm import (
     COL2IM_ARGUMENTS,
     GROUP,
-    Plane,
     Transpose,
     gemm_launch,
     im2col_arguments,
@@ -32,7 +31,7 @@ UNIT = Plane(1, 1)
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """Forward; or backward weights, then backward data unless ``propagation=false``.
 
@@ -75,9 +74,7 @@ class _Convolution:
         self.x_buffer, self.x = x
         self.y_buffer, self.y = y
         self.k, self.c = params.num_output, layer.input.c
-        self.kernel = Plane(params.kernel_h, params.kernel_w)
-        self.pad = Plane(params.pad_h, params.pad_w)
-        self.stride = Plane(params.stride_h, params.stride_w)
+        self.kernel, self.pad, self.stride = params.kernel, params.pad, params.stride
         self.taps = self.c * self.kernel.h * self.kernel.w
         self.pixels = self.y.h * self.y.w
         self.pointwise = self.kernel == UNIT and self.pad == (0, 0)

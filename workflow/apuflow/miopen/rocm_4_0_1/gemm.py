@@ -1,26 +1,34 @@
-"""Matrix products: rocBLAS calls of DNNMark's fully connected layer and of MIOpen's GEMM convolution.
+"""Matrix products, and the kernels around those of a convolution.
 
-MIOpen's products are row major; ``gemm_v2.cpp`` swaps A and B for rocBLAS, which is column major, as here.
-rocBLAS picks its kernel (Tensile) at run time, so no kernel object of MIOpen's cache is involved and the
-geometry cannot be derived: ``stand_in`` is that of a plain tiled kernel, one work-item per element of C.
+The products are rocBLAS calls of DNNMark's fully connected layer and of MIOpen's GEMM convolution. MIOpen's
+are row major; ``gemm_v2.cpp`` swaps A and B for rocBLAS, which is column major, as here. rocBLAS picks its
+kernel (Tensile) at run time, so no kernel object of MIOpen's cache is involved and the geometry cannot be
+derived: ``stand_in`` is that of a plain tiled kernel, one work-item per element of C.
 
-Source: DNNMark ``layers/fc_layer.h``; MIOpen ``src/gemm_v2.cpp``.
+The kernels around them are im2col, col2im, set-tensor and the transposes of 1x1 convolutions.
 
-The kernels around convolution's matrix products: im2col, col2im, set-tensor, 1x1 transposes.
-
-Source: MIOpen ``src/ocl/utilocl.cpp``, ``src/ocl/tensorocl.cpp`` (``SetTensor``).
+Source: DNNMark ``layers/fc_layer.h``; MIOpen ``src/gemm_v2.cpp``, ``src/ocl/utilocl.cpp``,
+``src/ocl/tensorocl.cpp`` (``SetTensor``).
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from apuflow.dnnmark.layers import FullyConnected, Layer
+from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_unit
 
 TILE = 16
 NOTE = "stand-in for rocBLAS: one work-item per element of C in 16x16 tiles"
+
+GROUP = 256
+LDS_BYTES = 65536
+MOST_SET_ITEMS = 65536
+MOST_ACTIVE = 64 * 4 * 64
+
+COL2IM_ARGUMENTS = FP32_ALL
+"""``MIOpenCol2Im2d.cl``: independent of the shape."""
 
 
 def stand_in(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
@@ -56,7 +64,7 @@ def gemm_launch(
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """Fully connected: one product forward; weights' and input's gradients backward."""
     params = layer.params
@@ -76,19 +84,6 @@ def launches(
         gemm_launch(layer, direction, (x, dy, dw), Gemm(rows, cols, n, False, True, 1, rows, cols, rows)),
         gemm_launch(layer, direction, (w, dy, dx), Gemm(rows, n, cols, False, False, 1, rows, cols, rows)),
     )
-
-
-GROUP = 256
-LDS_BYTES = 65536
-MOST_SET_ITEMS = 65536
-MOST_ACTIVE = 64 * 4 * 64
-
-
-class Plane(NamedTuple):
-    """Height and width, or a pair along them."""
-
-    h: int
-    w: int
 
 
 class Columns(NamedTuple):
@@ -140,10 +135,6 @@ def im2col_arguments(channels: int, plan: Columns, stride: Plane) -> str:
 def im2col_grid(channels: int, plan: Columns) -> Extent:
     """Work-items for one image."""
     return GROUP * max(1, channels // plan.channels) * plan.blocks, 1, 1
-
-
-COL2IM_ARGUMENTS = FP32_ALL
-"""``MIOpenCol2Im2d.cl``: independent of the shape."""
 
 
 def set_items(elements: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.layers import LRN, Layer, Shape
+from apuflow.dnnmark import LRN, Layer, Shape
 from apuflow.miopen.launch import Arg, Buffers, Extent, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_MLO, floats, read_type, read_unit
 
@@ -22,7 +22,7 @@ class _Forward(NamedTuple):
     units: int
 
 
-def forward_plan(shape: Shape, cross: bool, num_cus: int) -> _Forward:
+def forward_plan(shape: Shape, cross: bool, compute_units: int) -> _Forward:
     """Workgroup, outputs per work-item and read units of the forward kernel.
 
     The number of compute units enters here and nowhere else: across channels, a launch of at most 8
@@ -33,7 +33,7 @@ def forward_plan(shape: Shape, cross: bool, num_cus: int) -> _Forward:
     if not cross:
         return _Forward(8 if w <= 16 else 16, 8, 1 if w <= 8 else 2, 1 if h <= 8 else 2, 4, (plane + 3) // 4)
     unit = read_unit(plane)
-    if (n * (plane // unit) + 63) // 64 <= num_cus * 8:
+    if (n * (plane // unit) + 63) // 64 <= compute_units * 8:
         unit = 2 if plane % 2 == 0 else 1
     return _Forward(64, 1, 1, 1, unit, plane // unit)
 
@@ -52,10 +52,10 @@ def _sizes(h: int, w: int) -> str:
     )
 
 
-def forward_arguments(shape: Shape, area: int, cross: bool, num_cus: int) -> str:
+def forward_arguments(shape: Shape, area: int, cross: bool, compute_units: int) -> str:
     """Compile arguments of the forward kernel."""
     n, c, h, w = shape
-    plan = forward_plan(shape, cross, num_cus)
+    plan = forward_plan(shape, cross, compute_units)
     pre = (area - 1) // 2
     pad = area - pre - 1
     packed = (c * h * w, h * w, w)
@@ -103,7 +103,7 @@ def backward_arguments(shape: Shape, area: int, cross: bool) -> str:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch.
 
@@ -123,12 +123,12 @@ def launches(
     scale = f"{buffers.own}.workspace"
     grid: Extent
     if direction == "fwd":
-        plan = forward_plan(layer.input, cross, num_cus)
+        plan = forward_plan(layer.input, cross, compute_units)
         group = (plan.group0, plan.group1, 1)
         grid = (plan.units, 1, n) if cross else _tiles(h, w, n * c, (*group[:2], plan.pix0, plan.pix1))
         program = "MIOpenLRNFwd.cl"
         kernel = "MIOpenLRNAcrossChannels4" if cross else "MIOpenLRNWithinChannel_PS"
-        compiled = forward_arguments(layer.input, area, cross, num_cus)
+        compiled = forward_arguments(layer.input, area, cross, compute_units)
         args = (
             Arg("buffer", buffers.bottom, elements, "in", "x"),
             Arg("buffer", buffers.top, elements, "out", "y"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark.layers import Layer, Pooling
+from apuflow.dnnmark import Layer, Pooling
 from apuflow.miopen.launch import Arg, Buffers, Extent, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_MLO, ints
 
@@ -60,8 +60,8 @@ def backward_tile(in_w: int, maximum: bool) -> Tile:
 def _window(params: Pooling) -> str:
     return (
         f" -DMLO_POOLING_OP_ID={1 if params.pool_mode == 'max' else 0}"
-        f" -DMLO_POOLING_KERNEL_SZ1={params.kernel_h} -DMLO_POOLING_STRIDE1={params.stride_h}"
-        f" -DMLO_POOLING_KERNEL_SZ0={params.kernel_w} -DMLO_POOLING_STRIDE0={params.stride_w}"
+        f" -DMLO_POOLING_KERNEL_SZ1={params.kernel.h} -DMLO_POOLING_STRIDE1={params.stride.h}"
+        f" -DMLO_POOLING_KERNEL_SZ0={params.kernel.w} -DMLO_POOLING_STRIDE0={params.stride.w}"
     )
 
 
@@ -79,7 +79,7 @@ def _grid(width: int, height: int, planes: int, tile: Tile) -> Extent:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a workgroup per tile of outputs (forward) or inputs (backward) of each plane.
 
@@ -93,8 +93,8 @@ def launches(
     maximum = params.pool_mode == "max"
     mask = Arg("buffer", f"{buffers.own}.workspace", layer.output.elements, "in", "mask", 0, 1)
     geometry = ints(
-        pad_h=params.pad_h,
-        pad_w=params.pad_w,
+        pad_h=params.pad.h,
+        pad_w=params.pad.w,
         channels=c,
         bottom_h=h,
         bottom_w=w,
@@ -109,7 +109,7 @@ def launches(
     )
     args: tuple[Arg, ...]
     if direction == "fwd":
-        tile = forward_tile(out_h, out_w, params.stride_h)
+        tile = forward_tile(out_h, out_w, params.stride.h)
         program, kernel = "MIOpenPooling.cl", "mloPoolingG"
         compiled = _arguments(params, tile, "MLO_POOLING", "")
         grid = _grid(out_w, out_h, n * c, tile)
@@ -119,11 +119,11 @@ def launches(
             mask,
         )
     else:
-        if maximum and params.kernel_h * params.kernel_w > INDEX_MAX:
+        if maximum and params.kernel.h * params.kernel.w > INDEX_MAX:
             raise NotDerivable(
-                f"max pooling backward over {params.kernel_h}x{params.kernel_w}: MIOpen refuses the layer",
+                f"max pooling backward over {params.kernel.h}x{params.kernel.w}: MIOpen refuses the layer",
                 key=layer.name,
-                value=params.kernel_h * params.kernel_w,
+                value=params.kernel.h * params.kernel.w,
                 remedy=f"make kernel_h*kernel_w at most {INDEX_MAX}, or set pool_mode=avg",
             )
         tile = backward_tile(w, maximum)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from apuflow.dnnmark.layers import Layer
+from apuflow.dnnmark import Layer
 from apuflow.miopen.launch import Arg, Buffers, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32, floats, ints
 
@@ -42,7 +42,7 @@ def arguments(channels: int, forward: bool) -> str:
 
 
 def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], num_cus: int
+    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
 ) -> tuple[Launch, ...]:
     """One launch: a workgroup per vector, or per ``NUM_BATCH`` vectors when they are short."""
     n, c, h, w = layer.input

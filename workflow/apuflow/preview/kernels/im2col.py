@@ -1,18 +1,15 @@
-"""MIOpenIm2d2Col.cl: Im2d2Col, one image.
+"""MIOpenIm2d2Col.cl: the columns of one image, for a matrix product.
 
-Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of one
-channel into LDS (zeros outside the image), then writes the columns of its output tile.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of one
+channel into LDS (zeros outside the image), then writes the columns of its output tile. For planes of at
+most 8 x 8 outputs it takes four whole channels instead; there the inner loop over a row of the window is
+unrolled four times.
 
 gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``: it takes the
-instruction's second word for the first operand. The compiler uses them for some divisions of the workgroup's
-number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images wider than 32 outputs run with
-wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5 does, since the
-preview predicts gem5.
-
-MIOpenIm2d2Col.cl, the variant for planes of at most 8 x 8 outputs: four channels a workgroup.
-
-Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801; the inner loop over a row of the
-window is unrolled four times.
+instruction's second word for the first operand. The compiler uses them for some divisions of the
+workgroup's number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images, wider than 32
+outputs, run with wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5
+does, since the preview predicts gem5.
 """
 
 from __future__ import annotations
@@ -24,6 +21,8 @@ from math import ceil, gcd
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+
+CHANNELS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +206,7 @@ def _channel(
 ) -> tuple[_Sum, tuple[int, ...]]:
     """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    h, w, _, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
+    h, w, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_w"))
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     wide, high = _tile_size(facts)
@@ -298,9 +297,6 @@ def im2col(facts: Facts) -> Profile:
         sgprs=48,
         lds_conflicts=7.0,
     )
-
-
-CHANNELS = 4
 
 
 def small_planes(facts: Facts) -> Profile:

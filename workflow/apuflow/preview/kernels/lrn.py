@@ -1,14 +1,9 @@
-"""MIOpenLRNFwd.cl: MIOpenLRNAcrossChannels4.
+"""Local response normalisation: MIOpenLRNFwd.cl and MIOpenLRNBwd.cl, across channels and within one.
 
-Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801 with a window of 5 channels: a
-prologue that
-unrolls the first window, a loop over the remaining channels, an epilogue for the last outputs. One
-work-item handles ``MLO_READ_UNIT`` pixels of all channels.
-
-MIOpenLRNBwd.cl and the within-channel kernels of MIOpenLRNFwd.cl.
-
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 with windows of 5. The backward
-kernel across channels walks all channels of a pixel; the within-channel kernels work on a tile in LDS.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 with windows of 5. Across channels,
+forward: a prologue that unrolls the first window, a loop over the remaining channels, an epilogue for the
+last outputs; one work-item handles ``MLO_READ_UNIT`` pixels of all channels. Backward walks all channels of
+a pixel. The kernels within a channel work on a tile in LDS.
 """
 
 from __future__ import annotations
@@ -18,6 +13,8 @@ from math import ceil
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+
+WINDOW = 5
 
 
 def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
@@ -117,19 +114,6 @@ def lrn_forward(facts: Facts) -> Profile:
     )
 
 
-WINDOW = 5
-
-
-def _window(facts: Facts) -> None:
-    if facts.define("MLO_LRN_KERNEL_SZ") != WINDOW:
-        raise NotModelled(
-            "the preview models LRN windows of 5",
-            key="local_size",
-            value=facts.define("MLO_LRN_KERNEL_SZ"),
-            remedy="use local_size=5, or the gem5 or gem5-kernels engine",
-        )
-
-
 def _span(tile: int, width: int, plane: int) -> float:
     """Lines of a wavefront's access: rows of the tile, which follow one another where it is as wide as the
     image."""
@@ -188,6 +172,16 @@ def across_backward(facts: Facts) -> Profile:
         sgprs=32,
         flops=float(25 * elements),
     )
+
+
+def _window(facts: Facts) -> None:
+    if facts.define("MLO_LRN_KERNEL_SZ") != WINDOW:
+        raise NotModelled(
+            "the preview models LRN windows of 5",
+            key="local_size",
+            value=facts.define("MLO_LRN_KERNEL_SZ"),
+            remedy="use local_size=5, or the gem5 or gem5-kernels engine",
+        )
 
 
 def within_forward(facts: Facts) -> Profile:

@@ -1,11 +1,10 @@
-"""The tiled SGEMM that stands in for rocBLAS (``apuflow/launcher/gemm.cl``): 16 x 16 outputs a workgroup.
+"""Matrix products and what MIOpen runs beside them: setting a tensor, transposes of 1x1 convolutions.
 
-Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801, for each pair of transposes.
+The tiled SGEMM (``apuflow/launcher/gemm.cl``, 16 x 16 outputs a workgroup) stands in for rocBLAS; the
+others are MIOpenSubTensorOpWithScalarKernel.cl and MIOpenUtilKernels4.cl.
 
-MIOpenSubTensorOpWithScalarKernel.cl (set a tensor) and MIOpenUtilKernels4.cl (transposes of 1x1
-convolutions).
-
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, of the SGEMM for each pair of
+transposes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def sampled_waves(count: int, most: int) -> NDArray[np.int64]:
-    """Wavefronts to look at, of ``count``: all of them, or ``most`` that lie evenly among them.
+    """Numbers of the wavefronts to look at: all ``count`` of them, or ``most`` that lie evenly among them.
 
     They follow each other in golden steps, so that they keep time with no row of an image.
     """

@@ -14,30 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow.configure import catalogue, identity, option_rules, yaml_source
+from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import together
 from apuflow.configure.catalogue import Options, Value
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fit import Room, misfits
-from apuflow.configure.identity import engine_content
-from apuflow.configure.loading import Workload, load_machine, load_release
-from apuflow.configure.networks import Network, Networks
+from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.workload import EngineName
+from apuflow.configure.work import Work
+from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-
-RUNTIME_BYTES = 512 * 1024**2
-"""Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
-softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
-
-SYSTEM_ONLY = frozenset({"mem-size"})
-"""Options besides group ``system`` that the preview does not read."""
-
-VEGA_UNITS = 64
-"""CUs in the topology that ``createVegaTopology`` writes (simd_count 256), v21.1 to v24.0."""
+from apuflow.engines import get_engine, runs_on
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -59,7 +50,7 @@ class Resolved:
     """One point's parts."""
 
     machine: Base
-    network: Network
+    work: Work
     options: Mapping[str, Value]
     label: str
     content: Mapping[str, Any]
@@ -69,7 +60,7 @@ class Resolved:
 class _Machine:
     base: Base
     changed: Mapping[str, Value]
-    cus: int
+    compute_units: int
     room: Room
     memory: str | None
     label: tuple[str, ...]
@@ -87,12 +78,12 @@ class Resolver:
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
-        self._networks = Networks(workload, plan.layer, self._note_network)
+        self._works = Works(workload, plan.layer, self._note_work)
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
-        runs = self._workload.runs_on(engine)
+        runs = runs_on(self._workload, engine)
         if runs.state == "no":
             self._note(
                 f"{engine} cannot run {self._workload.name}: {runs.reason}",
@@ -113,18 +104,16 @@ class Resolver:
     def resolve(self, engine: EngineName, assignment: Assignment) -> Resolved | None:
         """One point; None when something is wrong with it (noted)."""
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
-        network = self._networks.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
-        if machine is None or network is None:
-            return None
-        if engine == "gem5" and not self._sees_its_units(machine):
+        work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        if machine is None or work is None or not self._accepted(engine, machine):
             return None
         changed = dict(machine.changed)
-        memory = self._memory(machine, network, changed)
-        if memory is None or not self._places(machine, network):
+        memory = self._memory(machine, work, changed)
+        if memory is None or not self._places(machine, work):
             return None
-        label = identity.join(*machine.label, *network.label, memory)
-        content = self._content(engine, machine.base, network, changed)
-        return Resolved(machine.base, network, changed, label, content)
+        label = labels.join(*machine.label, *work.label, memory)
+        content = self._content(engine, machine.base, work, changed)
+        return Resolved(machine.base, work, changed, label, content)
 
     # options -------------------------------------------------------------------------------------------
 
@@ -147,9 +136,9 @@ class Resolver:
         if problems:
             return None
         full = option_rules.resolve(given, described)
-        cus = int(full["num-compute-units"])
+        compute_units = int(full["num-compute-units"])
         if "cu-per-sa" not in given and "sa-per-complex" not in given:
-            full["cu-per-sa"] = cus
+            full["cu-per-sa"] = compute_units
         gfx = str(full["gfx-version"])
         if gfx not in base.release_file.gfx:
             self._note(
@@ -170,7 +159,14 @@ class Resolver:
             register_block=int(full["vreg-min-alloc"]),
             lds_bytes=int(full["lds-size"]),
         )
-        return _Machine(base, changed, cus, room, memory, identity.option_parts(base.release, changed, cus))
+        return _Machine(
+            base,
+            changed,
+            compute_units,
+            room,
+            memory,
+            labels.option_parts(base.release, changed, compute_units),
+        )
 
     def _base(self, release: str, machine: str) -> Base | None:
         key = (release, machine)
@@ -191,71 +187,57 @@ class Resolver:
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _memory(self, machine: _Machine, network: Network, changed: dict[str, Value]) -> str | None:
+    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Value]) -> str | None:
         """Give the point the memory it needs; the label's part, if it was given another size.
 
         None: noted that what it was given is too small.
         """
-        need = network.device_bytes + network.mmap_bytes + (RUNTIME_BYTES if network.parsed else 0)
-        derived = units.format_size(1 << max(29, (need - 1).bit_length()))
+        derived = units.format_size(1 << max(29, (work.simulated_bytes - 1).bit_length()))
         if machine.memory is None:
             changed["mem-size"] = derived
             return ""
         changed["mem-size"] = machine.memory
-        if (units.size_bytes(machine.memory) or 0) < network.device_bytes:
+        if (units.size_bytes(machine.memory) or 0) < work.device_bytes:
             self._note(
-                f"the workload allocates {network.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
+                f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
                 "mem-size",
                 machine.memory,
                 f"leave it out, or {derived}",
             )
             return None
-        return "" if machine.memory == derived else identity.value_part("mem-size", machine.memory)
+        return "" if machine.memory == derived else labels.value_part("mem-size", machine.memory)
 
-    def _sees_its_units(self, machine: _Machine) -> bool:
-        """Whether ROCm is told the machine's number of CUs (hsaTopology.py: not on gfx900)."""
-        gfx = Options(machine.base.defaults, machine.changed)["gfx-version"]
-        if gfx != "gfx900" or machine.cus == VEGA_UNITS:
-            return True
-        self._note(
-            f"gem5 tells ROCm that a gfx900 has {VEGA_UNITS} CUs, whatever num-compute-units says: MIOpen "
-            "would launch for another machine",
-            "num-compute-units",
-            machine.cus,
-            f"{VEGA_UNITS}, or an APU (gfx902), or the gem5-kernels engine",
-        )
-        return False
+    def _accepted(self, engine: EngineName, machine: _Machine) -> bool:
+        """Whether the engine can run on this machine."""
+        problem = get_engine(engine).objection(Options(machine.base.defaults, machine.changed))
+        if problem is not None:
+            self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
+        return problem is None
 
-    def _places(self, machine: _Machine, network: Network) -> bool:
-        """Whether every workgroup fits into a compute unit."""
-        direction = self._workload.direction
-        if machine.room.ample or network.text is None or direction is None:
+    def _places(self, machine: _Machine, work: Work) -> bool:
+        """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
+        if machine.room.ample or not self._workload.derives_kernels:
             return True
-        problems = misfits(network.text, direction, machine.cus, machine.room)
+        problems = misfits(work, machine.compute_units, machine.room)
         for problem in problems:
             value = Options(machine.base.defaults, machine.changed)[problem.option]
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")
         return not problems
 
     def _content(
-        self, engine: EngineName, base: Base, network: Network, changed: Mapping[str, Value]
+        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Value]
     ) -> Mapping[str, Any]:
         key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
         if key not in self._contents:
-            self._contents[key] = engine_content(
-                engine, base.release_file, key[2], self._workload, self._site, self._root
+            self._contents[key] = get_engine(engine).content(
+                base.release_file, key[2], self._workload, self._site, self._root
             )
-        known = catalogue.catalogue()
-        if engine == "preview":
-            changed = {
-                n: v for n, v in changed.items() if known[n].group != "system" and n not in SYSTEM_ONLY
-            }
         return {
             **self._contents[key],
             "options_of": base.release_file.options_of,
             "defaults": base.defaults_hash,
-            "options": changed,
-            "config": network.text,
+            "options": get_engine(engine).options_read(changed),
+            "config": work.text,
         }
 
     def _note(
@@ -268,7 +250,7 @@ class Resolver:
             file = document.where(("options", option))
         self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
 
-    def _note_network(self, error: ConfigError) -> None:
+    def _note_work(self, error: ConfigError) -> None:
         if error.file is None:
             error.file = line_of(self._sweep, self._root, [(error.key or "").removeprefix("layer."), "layer"])
         self._keep(error)

@@ -1,0 +1,160 @@
+"""What a point runs, whatever its machine is: a network with this point's layer values, or a program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from typing_extensions import override
+
+from apuflow import dnnmark, miopen
+from apuflow.core.errors import NotModelled
+
+RUNTIME_BYTES = 512 * 1024**2
+"""Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
+softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
+
+
+class Work(ABC):
+    """What one point runs."""
+
+    direction: dnnmark.Direction | None
+    label: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def text(self) -> str | None:
+        """The network in canonical form, as it enters the point's identity; None for a program."""
+
+    @property
+    @abstractmethod
+    def device_bytes(self) -> int:
+        """Simulated memory that it allocates."""
+
+    @property
+    @abstractmethod
+    def simulated_bytes(self) -> int:
+        """Simulated memory that its machine must have."""
+
+    @abstractmethod
+    def touched_bytes(self, memory_bytes: int) -> int:
+        """Simulated memory that it writes to, on a machine of ``memory_bytes``."""
+
+    @abstractmethod
+    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
+        """The GPU kernels that it launches, in order.
+
+        Raises:
+            NotModelled: its kernels are not known before it runs.
+            NotDerivable: MIOpen refuses a layer.
+        """
+
+    def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
+        """What may go wrong on a GPU, though it can be tried."""
+        del gfx
+        return iter(())
+
+
+@dataclass(frozen=True)
+class NetworkWork(Work):
+    """A DNNMark network.
+
+    Attributes:
+        network: with this point's values, checked.
+        canonical: its text, comments and blank lines gone.
+        handles: MIOpen handles that the program makes.
+        label: what differs from the shipped network, as ``n10``.
+    """
+
+    network: dnnmark.Network = field(compare=False)
+    canonical: str
+    direction: dnnmark.Direction
+    handles: int | None = None
+    label: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    @override
+    def text(self) -> str:
+        return self.canonical
+
+    @property
+    @override
+    def device_bytes(self) -> int:
+        return _device_bytes(self)
+
+    @property
+    def data_bytes(self) -> int:
+        """Size of the largest chunk that is filled from the data file."""
+        return _data_bytes(self)
+
+    @property
+    @override
+    def simulated_bytes(self) -> int:
+        return self.device_bytes + self.data_bytes + RUNTIME_BYTES
+
+    @override
+    def touched_bytes(self, memory_bytes: int) -> int:
+        return self.device_bytes + self.data_bytes
+
+    @override
+    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
+        return _launches(self.canonical, self.direction, compute_units)
+
+    @override
+    def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
+        return iter(dnnmark.check(self.network, self.direction, self.handles, gfx))
+
+
+@dataclass(frozen=True)
+class ProgramWork(Work):
+    """A GPU program.
+
+    Attributes:
+        device_bytes: the simulated memory that its workload file asks for.
+    """
+
+    program_bytes: int
+    direction: dnnmark.Direction | None = None
+    label: tuple[str, ...] = ()
+
+    @property
+    @override
+    def text(self) -> None:
+        return None
+
+    @property
+    @override
+    def device_bytes(self) -> int:
+        return self.program_bytes
+
+    @property
+    @override
+    def simulated_bytes(self) -> int:
+        return self.program_bytes
+
+    @override
+    def touched_bytes(self, memory_bytes: int) -> int:
+        return memory_bytes
+
+    @override
+    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
+        raise NotModelled(
+            "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"
+        )
+
+
+@lru_cache(maxsize=65536)
+def _launches(text: str, direction: dnnmark.Direction, compute_units: int) -> tuple[miopen.Launch, ...]:
+    return miopen.launches(dnnmark.parse(text), direction, compute_units)
+
+
+@lru_cache(maxsize=4096)
+def _device_bytes(work: NetworkWork) -> int:
+    return dnnmark.device_bytes(work.network, work.direction)
+
+
+@lru_cache(maxsize=4096)
+def _data_bytes(work: NetworkWork) -> int:
+    return dnnmark.mmap_bytes(work.network, work.direction)

@@ -1,0 +1,76 @@
+"""Questions to git, so that neither a hook, a prompt nor a variable of whoever calls us changes the answer.
+
+The user's own settings hold (proxies, credentials, other addresses of servers): a clone may need them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from apuflow.core.errors import EngineError
+
+_PROTOCOLS = "file:git:http:https:ssh"
+"""Others run programs (``ext::``)."""
+
+
+def git(directory: Path, *arguments: str, timeout: float | None = None) -> str:
+    """What a git command prints, without white space around it.
+
+    Args:
+        directory: of a checkout, or where a new one is made.
+        timeout: seconds; for commands that ask a server.
+
+    Raises:
+        EngineError: there is no git, or it fails; the message ends with its last line.
+    """
+    return _output(directory, arguments, timeout).decode(errors="replace").strip()
+
+
+def commit_of(directory: Path) -> str:
+    """The commit that a checkout stands at; EngineError where there is none."""
+    return git(directory, "rev-parse", "HEAD")
+
+
+def changes_of(directory: Path) -> bytes:
+    """The uncommitted changes of a checkout's known files, as a patch; empty when there are none.
+
+    Raises:
+        EngineError: it is no checkout.
+    """
+    plain = ("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--no-ext-diff")
+    return _output(directory, (*plain, "--no-textconv", "HEAD", "--binary"), None)
+
+
+def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) -> bytes:
+    program = shutil.which("git")
+    if program is None:
+        raise EngineError("git is not on this machine", value="git", remedy="install git")
+    settings = (f"safe.directory={directory}", "core.hooksPath=/dev/null", "core.fsmonitor=false")
+    command = [program, "-C", str(directory), *(word for each in settings for word in ("-c", each))]
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            capture_output=True,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise EngineError(f"no answer in {timeout:g} s", file=directory) from None
+    except OSError as error:
+        raise EngineError(f"git cannot start: {error.strerror}", value=program) from None
+    if done.returncode != 0:
+        verb = next((word for word in arguments if not word.startswith("-") and "=" not in word), "")
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"status {done.returncode}"]
+        raise EngineError(f"git {verb}: {said[-1]}", file=directory)
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    # A git hook that calls us must not decide which repository we look at.
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    return {**clean, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C.UTF-8"}

@@ -1,0 +1,179 @@
+"""What an engine is: everything that differs between gem5, gem5-kernels and the preview."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from apuflow.configure.catalogue import Value
+from apuflow.configure.point import Point
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import Workload
+from apuflow.core import paths
+from apuflow.core.engines import EngineName
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import LaunchRecord, Provenance
+from apuflow.miopen.objects import KernelObject
+from apuflow.miopen.prepare import DatabasePlan
+from apuflow.prepare.doctor import Use
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.tools import Toolset
+from apuflow.run.process import Process
+
+
+class Engine(ABC):
+    """Makes the results of points."""
+
+    name: ClassVar[EngineName]
+
+    image_in_identity: ClassVar[bool] = False
+    """Whether the container image's digest is part of a point's identity: then it has to be known first."""
+
+    cost_basis: ClassVar[str] = ""
+    """What an estimate of host time from the preview's counts stands on."""
+
+    cost_is_a_lower_bound: ClassVar[bool] = False
+    """Whether that estimate leaves out a part of the run."""
+
+    def runs(self, workload: Workload) -> Runs:
+        """Whether it can run a workload whose file says nothing about this engine."""
+        if workload.derives_kernels:
+            return Runs(state="yes", reason="nothing stands against it")
+        return Runs(state="no", reason=f"{self.name} runs DNNMark's layers, not programs")
+
+    @abstractmethod
+    def content(
+        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
+    ) -> dict[str, Any]:
+        """What decides the result besides options and network, as JSON-able values: part of the identity."""
+
+    def options_read(self, changed: Mapping[str, Value]) -> dict[str, Value]:
+        """Of the options that differ from the release's defaults, those that can change its results."""
+        return dict(changed)
+
+    def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
+        """Why it cannot run a machine with these options, though gem5 could be started; None: it can."""
+        return None
+
+    @abstractmethod
+    def use(self, workload: Workload) -> Use:
+        """What a run of the workload asks of this machine."""
+
+    @abstractmethod
+    def host_memory(self, point: Point) -> int:
+        """Bytes of host memory that a run will touch, rounded up to 100 MB; 0 where it is no matter."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Files that must exist before a point can run, relative to the project's directory.
+
+    Attributes:
+        tools: records of gem5, the image and DNNMark.
+        objects: kernel objects by the row they are compiled from.
+        database: MIOpen's kernel database made of them; None where the runtime has no part.
+        data: the file of floats that tensors are filled from.
+        launcher: the program that dispatches kernels without a runtime.
+    """
+
+    tools: tuple[str, ...]
+    objects: tuple[KernelObject, ...] = ()
+    database: DatabasePlan | None = None
+    data: str | None = None
+    launcher: str | None = None
+
+    def rule_inputs(self) -> dict[str, list[str]]:
+        """As named inputs of a rule. A database stands for the objects in it."""
+        objects = [] if self.database else [paths.kernel_object(o.gfx, o.name) for o in self.objects]
+        return {
+            "tools": list(self.tools),
+            "objects": objects,
+            "database": [self.database.path] if self.database else [],
+            "data": [self.data] if self.data else [],
+            "launcher": [self.launcher] if self.launcher else [],
+        }
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files that a run reads, relative to the project's directory; all of them exist.
+
+    Attributes:
+        gem5: record of the gem5 that runs.
+        database, data, launcher: as in Needs.
+        objects: for the launcher: kernel objects by program and arguments.
+    """
+
+    gem5: str
+    database: str | None = None
+    data: str | None = None
+    launcher: str | None = None
+    objects: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run, ready to be started.
+
+    Attributes:
+        process: the gem5 process.
+        launches: the GPU kernels that it launches, in order, as far as they are known.
+        reads: files and directories that it reads besides gem5's.
+        provenance: what it is made from.
+    """
+
+    process: Process
+    launches: tuple[LaunchRecord, ...]
+    reads: tuple[Path, ...]
+    provenance: Provenance
+
+
+class SimulatingEngine(Engine):
+    """An engine whose points are runs of gem5."""
+
+    for_launcher: ClassVar[bool] = False
+    """Whether kernel objects are compiled for the launcher, and not for MIOpen."""
+
+    @abstractmethod
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        """What has to exist before a point can run.
+
+        Raises:
+            ConfigError: the point cannot run on this release or site.
+            NotDerivable: a layer whose kernel key MIOpen's formulas do not give.
+        """
+
+    def inputs(self, tools: Toolset, point: Point, given: Mapping[str, Sequence[str]]) -> Inputs:
+        """What a point reads.
+
+        Args:
+            given: the rule's named inputs, as Needs.rule_inputs() names them; none where the record was
+                there.
+        """
+        needs = self.needs(tools, point)
+        return Inputs(
+            needs.tools[0],
+            needs.database.path if needs.database else None,
+            needs.data,
+            needs.launcher,
+            {(o.row.program, o.row.arguments): paths.kernel_object(o.gfx, o.name) for o in needs.objects},
+        )
+
+    @abstractmethod
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        """The run of a point.
+
+        Args:
+            run_dir: where it will run, absolute.
+
+        Raises:
+            ConfigError: the guest could not read its files where they are, or the program is not there.
+            EngineError: DNNMark is not what its record says.
+        """

@@ -1,0 +1,81 @@
+"""A preview batch: the timing model's counters for all points of a sweep's workload, with their record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.tables.columns import MACHINE
+from apuflow import preview
+from apuflow.configure import option_rules
+from apuflow.configure.point import Point
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import atomic_write
+from apuflow.core.record import BatchRecord, PreviewProvenance, Status, host_facts, now
+from apuflow.miopen import Launch
+from apuflow.miopen.rocm_4_0_1.gemm import NOTE
+
+_OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
+
+
+def write_batch(points: Sequence[Point], counters: str | Path, record: str | Path) -> None:
+    """Run the timing model and write its counters, then the record that vouches for them.
+
+    Args:
+        points: points of one workload whose engine is preview.
+        counters: Parquet file, one row per point: point, status, axes, machine options, counters, bound.
+        record: its ``run.json``.
+
+    Raises:
+        ConfigError: there is no point.
+        NotModelled: the model refuses a layer or an option.
+    """
+    if not points:
+        raise ConfigError("the sweep leaves no preview point", remedy="exclude fewer combinations")
+    first, started = points[0], now()
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
+    axes = list(first.axes)
+    given = pd.DataFrame(
+        {
+            "point": [point.id for point in points],
+            "status": "completed",
+            **{axis: [point.axes[axis] for point in points] for axis in axes},
+            "release": [point.release for point in points],
+            "gfx": [point.gfx for point in points],
+            "stand_in": [_stand_in(point.launches()) for point in points],
+            **{
+                column: [point.options.get(option) for point in points]
+                for column, option in _machine_options(first).items()
+                if option not in axes
+            },
+        }
+    )
+    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
+    batch = batch.loc[:, ~batch.columns.duplicated()]
+    with atomic_write(counters) as part:
+        batch.to_parquet(part, index=False, write_page_checksum=True)
+    BatchRecord(
+        workload=first.workload,
+        direction=first.direction,
+        status=Status.COMPLETED,
+        evidence=f"preview {preview.VERSION}: closed form, {len(points)} points",
+        axes={axis: tuple(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
+        points=len(points),
+        started=started,
+        ended=now(),
+        host=host_facts(),
+        provenance=PreviewProvenance(preview_version=preview.VERSION),
+    ).write(Path(record))
+
+
+def _stand_in(launches: Sequence[Launch]) -> str | None:
+    """What the model times where rocBLAS would be called, as tables of engine gem5-kernels say it."""
+    return f"sgemm: {NOTE}" if any(launch.gemm for launch in launches) else None
+
+
+def _machine_options(point: Point) -> dict[str, str]:
+    """Table column to option name, for the options that a table shows."""
+    by_column = {option.replace("-", "_"): option for option in point.options}
+    return {column: by_column[column] for column in _OPTIONS if column in by_column}

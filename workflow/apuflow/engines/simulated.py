@@ -1,0 +1,113 @@
+"""What engines that run gem5 have in common: facts of a point and origin of a run, for its record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from analysis.counters.identities import AS_MANY, OF_EACH_UNIT
+from analysis.counters.terms import relied_on
+from apuflow import miopen
+from apuflow.configure import Release
+from apuflow.configure.point import Point
+from apuflow.containers import Mount
+from apuflow.core.files import sha256_file
+from apuflow.core.record import LaunchRecord, Provenance, scalars
+from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
+from apuflow.run.command import Gem5
+from apuflow.run.process import PointFacts
+from apuflow.run.proof_needs import Equal, Need, Needs
+
+
+def point_facts(point: Point) -> PointFacts:
+    """The point as its record shows it."""
+    return PointFacts(
+        engine=point.engine,
+        workload=point.workload,
+        direction=point.direction,
+        point=point.id,
+        identity=point.describe(),
+        axes=scalars(point.axes),
+        options=scalars(point.options),
+        gfx=point.gfx,
+        release=point.release,
+        release_facts=point.release_facts,
+    )
+
+
+def gem5_of(record: Gem5Record, release: Release) -> Gem5:
+    """A gem5 as its release behaves."""
+    return Gem5(
+        binary=Path(record.binary),
+        script=Path(record.script),
+        stdout_file=release.capabilities.stdout_file,
+        stderr_file=release.capabilities.stderr_file,
+    )
+
+
+def launch_records(found: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
+    """Launches as a run's record shows them, loops unrolled."""
+    return tuple(
+        LaunchRecord(
+            layer=one.layer,
+            layer_kind=one.layer_kind,
+            direction=one.direction,
+            kernel=one.kernel,
+            grid=one.grid,
+            workgroup=one.workgroup,
+        )
+        for one in miopen.expand(found)
+    )
+
+
+def required_rows() -> Needs:
+    """What the tables rely on in the statistics of a run."""
+    rows = tuple(Need(names, optional) for names, optional in relied_on())
+    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
+
+
+def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:
+    """Read-only mounts for gem5 and whatever else a run reads, without those that lie in another one."""
+    wanted = {
+        Path(gem5.source.path).resolve(),
+        Path(gem5.binary).parent,
+        *(path.resolve() for path in inputs),
+    }
+    outer = [path for path in wanted if not any(parent in wanted for parent in path.parents)]
+    return tuple(Mount(path) for path in sorted(outer))
+
+
+def provenance(
+    point: Point,
+    gem5: Gem5Record,
+    image: ImageRecord,
+    *,
+    build: DnnmarkRecord | None = None,
+    benchmark: str = "",
+    database: Path | None = None,
+    data: Path | None = None,
+) -> Provenance:
+    """What a run is made from, for its record.
+
+    Args:
+        build, benchmark: the DNNMark build and which of its programs runs.
+    """
+    notes = []
+    if gem5.source.dirty:
+        notes.append(f"gem5 sources have uncommitted changes (sha256 {gem5.source.changes_sha256})")
+    if build is not None and build.source is not None and build.source.dirty:
+        notes.append(f"DNNMark sources have uncommitted changes (sha256 {build.source.changes_sha256})")
+    text = point.work.text
+    return Provenance(
+        gem5_commit=gem5.source.commit,
+        gem5_binary=gem5.binary,
+        gem5_binary_sha256=gem5.sha256,
+        image_digest=image.digest,
+        dnnmark_commit=build.source.commit if build is not None and build.source is not None else None,
+        dnnmark_sha256=build.programs.get(benchmark) if build is not None else None,
+        config_sha256=hashlib.sha256(text.encode()).hexdigest() if text is not None else None,
+        kernel_db_sha256=sha256_file(database) if database is not None else None,
+        mmap_bytes=data.stat().st_size if data is not None else None,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,167 @@
+"""What a site asks for: which gem5, DNNMark and image, as values that name records and enter identities."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.workloads import Workload
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import remembered_sha256
+from apuflow.core.git import changes_of, commit_of
+
+
+@functools.cache
+def checkout_commit(directory: Path) -> str:
+    """Commit that a git checkout stands at; with a hash of its uncommitted changes, if it has any.
+
+    Raises:
+        ConfigError: it is no git checkout.
+    """
+    try:
+        commit, changes = commit_of(directory), changes_of(directory)
+    except EngineError as error:
+        raise ConfigError(
+            "not a git checkout",
+            file="configs/site.yaml",
+            value=str(directory),
+            remedy="name the directory of a clone, and install git",
+        ) from error
+    return f"{commit}+{hashlib.sha256(changes).hexdigest()[:12]}" if changes else commit
+
+
+def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
+    """The gem5 that runs a GPU architecture: the site's own by its hash, else by commit and build."""
+    if site.gem5.binary is not None:
+        return {"binary": supplied_hash(root, site.gem5.binary)}
+    target = release.build_target(gfx)
+    built = {"target": target} | ({"scons": list(site.gem5.scons)} if site.gem5.scons else {})
+    if site.gem5.source is not None:
+        return {"source": supplied_commit(root, site.gem5.source), **built}
+    return {"commit": release.gem5.commit, **built}
+
+
+def request(tool: str, release: Release, site: Site, root: Path) -> str:
+    """Eight hex digits that name what this site asks of a tool.
+
+    They are part of its record's name, so that another image, commit, checkout or program than the recorded
+    one is never taken for it.
+
+    Args:
+        tool: ``source-gem5``, ``source-resources``, ``source-miopen``, ``image``, ``dnnmark``, ``gem5`` (the
+            site's own) or ``gem5-<build target>``.
+    """
+    text = json.dumps([tool, _requested(tool, release, site, root)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str, Any]:
+    gem5 = _source(site.gem5.source, release.gem5.commit, root)
+    resources = _source(site.dnnmark.source, release.resources.commit, root)
+    if tool == "source-gem5":
+        return gem5
+    if tool == "source-resources":
+        return resources
+    if tool == "source-miopen":
+        return {"commit": release.miopen.source.commit}
+    image = _requested_image(release, site) | {"engine": site.container}
+    if image["mode"] == "build":
+        image["gem5"] = gem5
+    if tool == "image":
+        return image
+    if tool == "gem5":
+        binary = str(site.gem5.binary)
+        return {"binary": binary, "sha256": supplied_hash(root, binary), "gem5": gem5}
+    if tool == "dnnmark":
+        build = site.dnnmark.build
+        return {"build": build} if build is not None else {"resources": resources, "image": image}
+    return {"gem5": gem5, "image": image, "scons": list(site.gem5.scons)}
+
+
+def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
+    if place is None:
+        return {"commit": commit}
+    with contextlib.suppress(ConfigError):
+        return {"source": place, "commit": supplied_commit(root, place)}
+    return {"source": place}
+
+
+def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
+    """Digest of the image that is asked for, as stage ``image`` recorded it; None before that stage."""
+    place = root / paths.tool_record(release.name, "image", request("image", release, site, root))
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    digest = record.get("digest") if isinstance(record, dict) else None
+    return digest if isinstance(digest, str) else None
+
+
+def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
+    """The image by mode, name and the digest that is pinned, or was recorded when it was first seen."""
+    image = _requested_image(release, site)
+    if image["mode"] != "host" and image["digest"] is None:
+        image["digest"] = recorded_digest(release, site, root)
+    return image
+
+
+def _requested_image(release: Release, site: Site) -> dict[str, Any]:
+    if site.container == "host":
+        return {"mode": "host"}
+    mode = site.image.mode or release.image.mode
+    name = site.image.name or (release.image.pull if mode == "pull" else mode)
+    return {"mode": mode, "name": name, "digest": site.image.digest}
+
+
+def dnnmark_content(release: Release, site: Site, root: Path) -> Any:
+    """The DNNMark that runs: the site's own build or checkout, else gem5-resources' commit."""
+    if site.dnnmark.build is not None:
+        return {"build": supplied_hash(root, f"{site.dnnmark.build}/libdnnmark.so")}
+    if site.dnnmark.source is not None:
+        return {"source": supplied_commit(root, site.dnnmark.source)}
+    return release.resources.commit
+
+
+def supplied(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str, str]:
+    """What the user has supplied: place as configured to hash or commit, for machines that lack it."""
+    files = [file for workload in workloads for file in workload.supplied]
+    if site.dnnmark.build is not None:
+        files.append(f"{site.dnnmark.build}/libdnnmark.so")
+    if site.gem5.binary is not None:
+        files.append(site.gem5.binary)
+    checkouts = [place for place in (site.gem5.source, site.dnnmark.source) if place is not None]
+    found = {place: supplied_hash(root, place) for place in files}
+    with contextlib.suppress(ConfigError):
+        found |= {place: supplied_commit(root, place) for place in checkouts}
+    return dict(sorted(found.items()))
+
+
+@functools.cache
+def supplied_hash(root: Path, place: str) -> str:
+    """SHA-256 of a file that the user supplied, here or as an archive recorded it; else its name."""
+    file = root / place
+    if not file.is_file():
+        return _recorded(root).get(place, place)
+    return remembered_sha256(file, root / paths.hash_note(place))
+
+
+def supplied_commit(root: Path, place: str) -> str:
+    """Commit of a checkout that the user supplied, or as an archive recorded it."""
+    recorded = None if (root / place).exists() else _recorded(root).get(place)
+    return recorded or checkout_commit(root / place)
+
+
+@functools.cache
+def _recorded(root: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((root / paths.brought_record()).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
