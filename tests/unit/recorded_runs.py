@@ -8,7 +8,7 @@ from typing import Any
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.timing import times
 from apuflow.study.score import recorded
-from apuflow.study.score_runs import row_facts, row_machine
+from apuflow.study.score_runs import KEYS, row_facts, row_machine
 
 CAMPAIGN = recorded()[1]
 
@@ -16,6 +16,11 @@ CAMPAIGN = recorded()[1]
 def runs(start: str = "") -> list[dict[str, Any]]:
     with CAMPAIGN.open(newline="") as file:
         return [row for row in csv.DictReader(file) if row["id"].startswith(start)]
+
+
+def is_default(row: dict[str, Any]) -> bool:
+    """Whether a run changed no option but the number of compute units."""
+    return not any(row.get(column) for column in KEYS if column != "num_compute_units")
 
 
 def predicted(row: dict[str, Any]) -> float:

@@ -115,3 +115,24 @@ def grid(
                 }
             )
     return table(rows, list(axes))
+
+
+def engine_table(engine: str, cycles: dict[int, float], **changes: float | str) -> pd.DataFrame:
+    """A table of one engine with so many cycles at each number of compute units."""
+    rows = [
+        {
+            "engine": engine,
+            "workload": "w",
+            "direction": "fwd",
+            "point": f"{engine}-{units}",
+            "num_compute_units": units,
+            "gpu_cycles": value,
+            "instructions": 100,
+            "cu_cycles": value,
+            "status": "completed",
+            "release": "v23.0",
+            **changes,
+        }
+        for units, value in cycles.items()
+    ]
+    return table(rows, ["num_compute_units"])

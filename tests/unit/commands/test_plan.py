@@ -1,4 +1,4 @@
-"""``apuflow plan``, ``new`` and ``workloads``."""
+"""``apuflow plan``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,44 @@ from apuflow.cli import build_app
 from apuflow.core.errors import ConfigError
 
 
-def test_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
-    app, runner = build_app(), CliRunner()
-    shown = runner.invoke(app, ["plan", "quickstart", "softmax_fwd"])
-    assert shown.exit_code == 0 and "u64-" in shown.output and "7 points, 0 done" in shown.output
-    listed = json.loads(runner.invoke(app, ["plan", "quickstart", "pool_bwd", "--json"]).output)
-    assert len(listed["workloads"][0]["points"]) == 7 and listed["workloads"][0]["warnings"]
-    assert "unproven" in runner.invoke(app, ["workloads"]).output
-    assert "transposed" not in runner.invoke(app, ["workloads", "conv_fwd"]).output
-    assert isinstance(runner.invoke(app, ["plan", "nosuch"]).exception, ConfigError)
-    assert isinstance(runner.invoke(app, ["plan", "quickstart", "dropout_fwd"]).exception, ConfigError)
-    assert runner.invoke(app, ["new", "study", "mine"]).exit_code == 0
-    assert "4.0 GB" not in runner.invoke(app, ["plan", "mine"]).output
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def output(*arguments: str) -> str:
+    done = CliRunner().invoke(build_app(), list(arguments))
+    assert done.exit_code == 0, done.exception
+    return done.output
+
+
+def test_a_workload_is_shown_with_every_point() -> None:
+    shown = output("plan", "quickstart", "softmax_fwd")
+    assert "u64-" in shown
+    assert "7 points, 0 done" in shown
+
+
+def test_as_json() -> None:
+    [workload] = json.loads(output("plan", "quickstart", "pool_bwd", "--json"))["workloads"]
+    assert len(workload["points"]) == 7
+    assert workload["warnings"]
+
+
+@pytest.mark.parametrize("arguments", [["nosuch"], ["quickstart", "dropout_fwd"]])
+def test_unknown_names_are_refused(arguments: list[str]) -> None:
+    assert isinstance(CliRunner().invoke(build_app(), ["plan", *arguments]).exception, ConfigError)
+
+
+def test_memory_is_that_of_gem5_and_the_preview_needs_none(root: Path) -> None:
+    """Softmax of 100x1000 on 16 units, in whole 100 MB.
+
+    800 MB of gem5 itself, 6.3 MB a unit, twice what the guest touches (200 MB of ROCm, about 1.2 MB of
+    tensors). 1.4e9 bytes are 1.30 of gem5's GB.
+    """
+    head = "description: x\nworkloads: [softmax_fwd]\naxes: {num-compute-units: [4, 16]}\nengines: "
+    (root / "configs/sweeps/mine.yaml").write_text(head + "[gem5]\n")
+    [row] = [line for line in output("plan", "mine").splitlines() if line.startswith("softmax_fwd")]
+    assert row.endswith("1.30 GB")
+    (root / "configs/sweeps/mine.yaml").write_text(head + "[preview]\n")
+    assert "GB" not in output("plan", "mine")

@@ -45,3 +45,34 @@ def test_sizes_are_read_as_gem5_reads_them() -> None:
     assert units.size_bytes("2GB") == 2 * 1024**3
     assert units.size_bytes("16KB") is None
     assert units.size_bytes("1.5MB") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0B", 0), ("1KiB", 1024), ("1536B", 1536), ("3MiB", 3 << 20), ("2TB", 2 << 40), ("16", None)],
+)
+def test_sizes_have_all_of_gem5s_prefixes(text: str, size: int | None) -> None:
+    assert units.size_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(1024, "1kB"), (1536, "1536B"), (3 << 20, "3MB"), (1 << 40, "1024GB"), (1000, "1000B")]
+)
+def test_sizes_are_written_exactly_and_short(size: int, text: str) -> None:
+    assert units.format_size(size) == text
+    assert units.size_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("hertz", "text"),
+    [(1e9, "1GHz"), (1.5e9, "1.5GHz"), (9.99e8, "999MHz"), (32768, "32.768kHz"), (50, "50Hz")],
+)
+def test_clocks_are_written_as_people_write_them(hertz: float, text: str) -> None:
+    assert units.format_clock(hertz) == text
+    assert units.clock_hertz(text) == hertz
+
+
+def test_voltages() -> None:
+    assert [units.is_voltage(text) for text in ("1.0V", "900mV", "1", "1.0W", "-1V")] == [
+        True, True, False, False, False,
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from run_records import run_record
 from sweep_texts import HEAD, expand
 
@@ -28,11 +29,15 @@ def test_plan_counts_what_is_there(root: Path) -> None:
 
 
 def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
-    """Recorded host seconds of this kernel alone: 11.95 to 60.6 for 1 to 64 CUs."""
+    """Host seconds of this kernel in runs.csv: 11.95 on 1 unit, 60.63 on 64.
+
+    The fit behind the estimate is 60 % off at the 90th percentile (engines/test_estimate.py).
+    """
     expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 64]}\n")
     (planned,) = plan.plan_sweep("t", None, root).workloads
     assert planned.seconds is not None
-    assert 4 < planned.seconds[0] < 40 and 20 < planned.seconds[1] < 200
+    assert planned.seconds == pytest.approx((11.95, 60.63), rel=0.6)
+    assert planned.total_seconds == pytest.approx(11.95 + 60.63, rel=0.6)
 
 
 def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:

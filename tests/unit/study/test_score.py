@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from places import ROOT
 
 from apuflow.core.errors import ConfigError
+from apuflow.study import score as module
 from apuflow.study.score import (
     measured_error,
     ordered_pairs,
     plateau_ranks,
     rank_correlation,
     read_runs,
-    read_tables,
     recorded,
     report,
     score,
@@ -91,9 +92,31 @@ def test_the_goals_hold_on_the_recorded_runs() -> None:
     assert found["p90_error"] <= 0.25
 
 
-def test_the_previews_error_is_the_one_that_score_prints() -> None:
+def test_the_previews_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five runs with errors of 10, 20, 30, 50 and 50 %: the middle one is 30 %, nine tenths lie within 50 %.
+
+    The softmax runs are one sweep in the measured order. Nine tenths of its three errors: 20 + 0.8 * 10 %.
+    """
+    rows = [
+        ("softmax_fwd", "a", 1, 1000, 1100), ("softmax_fwd", "a", 4, 500, 400),
+        ("softmax_fwd", "a", 16, 250, 325), ("relu_fwd", "b", 1, 100, 150), ("relu_fwd", "b", 4, 200, 100),
+    ]  # fmt: skip
+    columns = ["primitive", "kernel", "num_compute_units", "gpu_cycles", "predicted"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame["error"] = [0.1, -0.2, 0.3, 0.5, -0.5]
+    monkeypatch.setattr(module, "score", lambda _: module.Scored(frame, {"winograd_fwd: unknown": 2}))
     text = measured_error()
-    found = summary(score(read_tables(recorded())).frame)
-    numbers = [float(number) for number in re.findall(r"(\d+\.\d) %", text)]
-    assert numbers == pytest.approx([100 * found["median_error"], 100 * found["p90_error"]], abs=0.06)
-    assert f"{found['runs']} runs of real gem5" in text
+    assert "5 runs of real gem5" in text
+    assert "is 30.0 % in the median and 50.0 % at the 90th percentile, rank correlation 1.00" in text
+    assert "; 2 further runs it does not model." in text
+    assert "relu_fwd 50/50, softmax_fwd 20/28." in text
+
+
+def test_the_previews_error_is_the_one_that_its_document_states() -> None:
+    document = (ROOT / "docs/preview.md").read_text(encoding="utf-8")
+    stated = re.search(r"\*\*all\*\* \| (\d+) \| ([\d.]+ %) \| ([\d.]+ %) \| ([\d.]+) ", document)
+    assert stated is not None
+    runs, median, p90, rank = stated.groups()
+    said = measured_error()
+    assert f"{runs} runs of real gem5" in said
+    assert f"{median} in the median and {p90} at the 90th percentile, rank correlation {rank}" in said
