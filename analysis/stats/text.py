@@ -85,7 +85,7 @@ class Rows:
     def __init__(self, pieces: Sequence[Piece], source: Source) -> None:
         self._pieces = pieces
         self._source = source
-        self._asked = 0
+        self._reads = 0
         self._firsts: list[int] = np.cumsum([0, *(len(piece.values) for piece in pieces)]).tolist()
         self.values: Floats = np.concatenate([np.empty(0), *(piece.values for piece in pieces)])
         self.oneline = frozenset(
@@ -106,8 +106,8 @@ class Rows:
 
         A few names are looked for one by one; who asks for more gets an index of all.
         """
-        self._asked += 1
-        if self._asked > _FEW:
+        self._reads += 1
+        if self._reads > _FEW:
             return self._index.get(name)
         wanted = pa.scalar(name, pa.large_string())
         for first, piece in zip(reversed(self._firsts[:-1]), reversed(self._pieces), strict=True):

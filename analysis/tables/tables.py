@@ -64,12 +64,12 @@ def _gather(rows: Sequence[Row]) -> Batch:
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
     own: list[Mapping[Any, Any]] = list(batch.frame[list(batch.axes)].to_dict("records"))
     keys = zip(batch.frame["engine"], batch.frame["point"], strict=True)
-    asked = [
+    values = [
         {axis_column(str(name)): value for name, value in axes.get(key, recorded).items()}
         for key, recorded in zip(keys, own, strict=True)
     ]
-    names = dict.fromkeys(name for row in asked for name in row)
-    cells = {name: _series([row.get(name) for row in asked]).array for name in names}
+    names = dict.fromkeys(name for row in values for name in row)
+    cells = {name: _series([row.get(name) for row in values]).array for name in names}
     return Batch(batch.frame.assign(**cells), tuple(cells))
 
 

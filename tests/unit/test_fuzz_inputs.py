@@ -182,8 +182,8 @@ def test_a_damaged_sweep_is_planned_or_refused_with_its_place(root: Path, sweep:
     file.write_text(yaml.safe_dump(sweep, sort_keys=False))
     try:
         loaded = load_sweep("mine", root)
-        asked = plan(loaded, "softmax_fwd", root)
-        assert asked.size >= 1
+        planned = plan(loaded, "softmax_fwd", root)
+        assert planned.size >= 1
     except ConfigError as error:
         assert "mine.yaml" in str(error)
 

@@ -228,8 +228,8 @@ def test_a_point_has_every_option_of_its_release(root: Path) -> None:
 
 def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:
     expand(root, HEAD + "axes: {num-tccs: [1, 2]}\nzip: [{num-dirs: [1, 2], L1TLBentries: [32, 64]}]\n")
-    asked = plan(load_sweep("t", root), "softmax_fwd", root)
-    assert asked.axes == ("num-tccs", "num-dirs", "L1TLBentries") and asked.size == 4
+    planned = plan(load_sweep("t", root), "softmax_fwd", root)
+    assert planned.axes == ("num-tccs", "num-dirs", "L1TLBentries") and planned.size == 4
 
 
 def test_every_file_behind_a_row_is_an_input(root: Path) -> None:

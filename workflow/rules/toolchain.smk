@@ -10,7 +10,7 @@ rule source:
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
-        paths.log("toolchain", "{release}", "source-{repository}-{asked}"),
+        paths.log("toolchain", "{release}", "source-{repository}-{request}"),
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -30,7 +30,7 @@ checkpoint image:
     output:
         paths.tool_record(tool="image"),
     log:
-        paths.log("toolchain", "{release}", "image-{asked}"),
+        paths.log("toolchain", "{release}", "image-{request}"),
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -49,7 +49,7 @@ rule gem5:
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
-        paths.log("toolchain", "{release}", "gem5-{target}-{asked}"),
+        paths.log("toolchain", "{release}", "gem5-{target}-{request}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64
@@ -69,7 +69,7 @@ rule own_gem5:
     output:
         paths.tool_record(tool="gem5"),
     log:
-        paths.log("toolchain", "{release}", "gem5-{asked}"),
+        paths.log("toolchain", "{release}", "gem5-{request}"),
     conda:
         "../envs/apuflow.yaml"
     message:
@@ -85,7 +85,7 @@ rule dnnmark:
     output:
         paths.tool_record(tool="dnnmark"),
     log:
-        paths.log("toolchain", "{release}", "dnnmark-{asked}"),
+        paths.log("toolchain", "{release}", "dnnmark-{request}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64

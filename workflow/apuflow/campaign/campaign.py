@@ -132,7 +132,7 @@ class Campaign:
         """The point with this identifier, of the sweep that asks for it (see sweep_of)."""
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
 
-    def point_again(
+    def replan_point(
         self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Value]
     ) -> Point:
         """A point that another process has planned, without the work for the rest of its sweep.
@@ -164,14 +164,15 @@ class Campaign:
                 state of the sweep.
         """
         found = set(rows)
-        asked = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
-        for key in (*asked, *found):
-            if key in asked and key in found:
+        planned = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
+        for key in (*planned, *found):
+            if key in planned and key in found:
                 continue
             engine, point = key
             batch = paths.preview_dir(sweep.name, workload)
+            problem = "no row of this point" if key in planned else "a point that the sweep does not have"
             raise ConfigError(
-                f"the records hold {'no row of this point' if key in asked else 'a point not asked for'}",
+                f"the records hold {problem}",
                 file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made anew",

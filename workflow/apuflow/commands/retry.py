@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
         dry_run: bool = typer.Option(False, "--dry-run", "-n", help="only say which"),
     ) -> None:
         """Let failed points of sweeps with `on_failure: record` run again; their logs and evidence stay."""
-        from apuflow.study.retry import let_again, recorded_failures
+        from apuflow.study.retry import recorded_failures, release_for_rerun
 
         root = Path()
         failures = recorded_failures(
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         for run in found:
             typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
             if not dry_run:
-                let_again(root, run)
+                release_for_rerun(root, run)
         if not found:
             typer.echo("no recorded failure")
         elif dry_run:

@@ -114,8 +114,8 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
 
 def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
     """Names of the gem5 releases that a sweep's workload runs on."""
-    asked = plan(sweep, workload, root)
-    varied = [dict(row)["release"] for rows in asked.dimensions for row in rows if "release" in dict(row)]
+    planned = plan(sweep, workload, root)
+    varied = [dict(row)["release"] for rows in planned.dimensions for row in rows if "release" in dict(row)]
     return tuple(dict.fromkeys(map(str, varied))) or (sweep.release,)
 
 

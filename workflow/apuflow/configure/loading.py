@@ -60,18 +60,18 @@ def load_sweep(name: str, root: Path = Path()) -> Sweep:
 def _unknown_names(sweep: Sweep, document: yaml_source.Document, root: Path) -> Iterator[ConfigError]:
     """Machines, releases and workloads that the sweep names and that are not there."""
     workloads = workload_names(root)
-    asked: list[tuple[Location, str, str, list[str]]] = [
+    names: list[tuple[Location, str, str, list[str]]] = [
         (("machine",), "machine", sweep.machine, machine_names(root)),
         (("release",), "gem5 release", sweep.release, release_names(root)),
     ]
     for place, known in (("machine", machine_names(root)), ("release", release_names(root))):
         for group in (sweep.axes, *sweep.zip):
-            asked += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
-    asked += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
+            names += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
+    names += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
     for index, entry in enumerate(sweep.workloads):
         if entry.removeprefix("-") != "all":
-            asked.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
-    for location, what, name, known in asked:
+            names.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
+    for location, what, name, known in names:
         if fnmatch.filter(known, name) if what == "workload" else name in known:
             continue
         yield ConfigError(

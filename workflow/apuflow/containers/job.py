@@ -152,7 +152,7 @@ class StopWatch:
         self.limits = limits
         self.started = time.monotonic()
         self.reason: str | None = None
-        self._asked: float | None = None
+        self._stop_time: float | None = None
         self._impatient = False
         self._previous: dict[signal.Signals, signal._HANDLER] = {}
         self._workflow = workflow_owner()
@@ -171,7 +171,7 @@ class StopWatch:
             signal.signal(number, handler)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.reason is not None and self._asked is not None:
+        if self.reason is not None and self._stop_time is not None:
             self._impatient = True
         self.reason = self.reason or "interrupt"
 
@@ -187,16 +187,16 @@ class StopWatch:
                 self.reason = "wall"
             elif self._workflow_is_gone():
                 self.reason = "abandoned"
-        if self.reason is None or self._asked is not None:
+        if self.reason is None or self._stop_time is not None:
             return False
-        self._asked = time.monotonic()
+        self._stop_time = time.monotonic()
         return True
 
     def should_kill(self) -> bool:
-        """The job was asked and its grace is over (a second signal to us ends the grace)."""
-        if self._asked is None:
+        """The job was told to stop and its grace is over (a second signal to us ends the grace)."""
+        if self._stop_time is None:
             return False
-        return self._impatient or time.monotonic() - self._asked >= self.limits.grace_seconds
+        return self._impatient or time.monotonic() - self._stop_time >= self.limits.grace_seconds
 
     def _workflow_is_gone(self) -> bool:
         now = time.monotonic()

@@ -162,6 +162,6 @@ def supplied_commit(root: Path, place: str) -> str:
 @functools.cache
 def _recorded(root: Path) -> dict[str, str]:
     try:
-        return dict(json.loads((root / paths.brought_record()).read_text(encoding="utf-8")))
+        return dict(json.loads((root / paths.supplied_record()).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}

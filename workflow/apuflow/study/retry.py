@@ -30,19 +30,19 @@ def recorded_failures(
     for outcome in outcomes:
         if outcome not in known:
             raise ConfigError("no status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}")
-    asked = _points(project, sweep) if sweep is not None else None
+    chosen = _points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (
             run.state is RunState.FAILED
             and _record(project, run).exists()
             and workload in (None, run.workload)
             and (not outcomes or run.outcome in outcomes)
-            and (asked is None or (run.engine, run.workload, run.point) in asked)
+            and (chosen is None or (run.engine, run.workload, run.point) in chosen)
         ):
             yield run
 
 
-def let_again(project: Path, run: Run) -> None:
+def release_for_rerun(project: Path, run: Run) -> None:
     """Take a failure's record away, so that the next start of the workflow tries the point once more.
 
     Logs and evidence stay below ``attempts/``, whose ``failure.json`` says what the record said. Tables that
