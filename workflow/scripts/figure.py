@@ -6,6 +6,4 @@ from apuflow.study.results import write_figure
 
 with rule(snakemake) as (output, log):
     wildcards, tables = snakemake.wildcards, snakemake.input.tables
-    write_figure(
-        Campaign(), wildcards.under, wildcards.figure, tables, output.with_suffix("")
-    )
+    write_figure(Campaign(), wildcards.under, wildcards.figure, tables, output.with_suffix(""))

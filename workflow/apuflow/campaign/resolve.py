@@ -18,7 +18,7 @@ from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import together
 from apuflow.configure.catalogue import Options, Value
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
-from apuflow.configure.fit import Room, misfits
+from apuflow.configure.fit import Capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
@@ -61,7 +61,7 @@ class _Machine:
     base: Base
     changed: Mapping[str, Value]
     compute_units: int
-    room: Room
+    capacity: Capacity
     memory: str | None
     label: tuple[str, ...]
 
@@ -151,7 +151,7 @@ class Resolver:
         names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
         changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
         memory = str(full["mem-size"]) if "mem-size" in given else None
-        room = Room(
+        capacity = Capacity(
             simds=int(full["simds-per-cu"]),
             slots_per_simd=int(full["wfs-per-simd"]),
             registers_per_simd=int(full["vreg-file-size"]),
@@ -163,7 +163,7 @@ class Resolver:
             base,
             changed,
             compute_units,
-            room,
+            capacity,
             memory,
             labels.option_parts(base.release, changed, compute_units),
         )
@@ -216,9 +216,9 @@ class Resolver:
 
     def _places(self, machine: _Machine, work: Work) -> bool:
         """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
-        if machine.room.ample or not self._workload.derives_kernels:
+        if machine.capacity.ample or not self._workload.derives_kernels:
             return True
-        problems = misfits(work, machine.compute_units, machine.room)
+        problems = overflows(work, machine.compute_units, machine.capacity)
         for problem in problems:
             value = Options(machine.base.defaults, machine.changed)[problem.option]
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")

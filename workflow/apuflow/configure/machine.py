@@ -6,14 +6,14 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from apuflow.configure.base import Model, Name, Text, Wrong
+from apuflow.configure.base import Model, Name, Text, ValueProblem
 from apuflow.configure.catalogue import Value
 
 
 def _scalar(value: object) -> object:
     if isinstance(value, (bool, int, float, str)):
         return value
-    raise Wrong(
+    raise ValueProblem(
         "a single value is expected",
         value=value if value is None else f"{value}"[:80],
         remedy="a number, text, true or false (a list of values belongs under axes)",

@@ -15,7 +15,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import ListOf, Model, Size, Text, Wrong, read
+from apuflow.configure.base import ListOf, Model, Size, Text, ValueProblem, read
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
 
@@ -38,18 +38,18 @@ class Gem5Build(Model):
     def _complete(self) -> Self:
         for argument in self.scons:
             if not re.match(r"--[a-z]|[A-Z][A-Z0-9_]*=", argument) or argument.startswith(_OWN_SCONS):
-                raise Wrong(
+                raise ValueProblem(
                     f"not for you to give to scons: {argument}",
                     key="scons",
                     remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
                     "the goal, the jobs and the directory are the workflow's",
                 )
         if self.binary is not None and self.scons:
-            raise Wrong(
+            raise ValueProblem(
                 "a gem5 that is there is not built", key="scons", remedy="leave out either scons or binary"
             )
         if self.binary is not None and self.source is None:
-            raise Wrong(
+            raise ValueProblem(
                 "a gem5 binary needs its source for configs/example/apu_se.py",
                 key="source",
                 remedy="add source: the checkout that the binary was built from",
@@ -79,7 +79,7 @@ class Image(Model):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.mode == "local" and self.name is None:
-            raise Wrong("mode local needs a name", key="name", remedy="name: the image you have")
+            raise ValueProblem("mode local needs a name", key="name", remedy="name: the image you have")
         return self
 
 

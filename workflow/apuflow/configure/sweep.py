@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from apuflow.configure.base import ListOf, Model, Name, Text, Wrong
+from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 from apuflow.configure.machine import Scalar
 from apuflow.core.engines import ENGINES, EngineName
 from apuflow.core.units import DURATION, duration_seconds
@@ -17,17 +17,17 @@ DEFAULT_MACHINE = "apu-gfx801"
 
 def _values(value: object) -> object:
     if not isinstance(value, list):
-        raise Wrong(
+        raise ValueProblem(
             "an axis is a list of values",
             value=value if isinstance(value, (str, int, float, bool)) or value is None else str(value)[:80],
             remedy="write [4, 8, 16]; a single fixed value belongs under options (or layer)",
         )
     if not value:
-        raise Wrong("an axis of length 0 leaves no points", value=value, remedy="give it a value")
+        raise ValueProblem("an axis of length 0 leaves no points", value=value, remedy="give it a value")
     seen: list[object] = []
     for item in value:
         if any(item == other and type(item) is type(other) for other in seen):
-            raise Wrong("the value stands twice in the axis", value=item, remedy="keep one of them")
+            raise ValueProblem("the value stands twice in the axis", value=item, remedy="keep one of them")
         seen.append(item)
     return tuple(value)
 
@@ -48,11 +48,13 @@ def _flat_axes(value: object) -> object:
     for key, entry in value.items():
         if key != "layer":
             if key.startswith("layer."):
-                raise Wrong("layer keys stand under layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}")
+                raise ValueProblem(
+                    "keys of layers stand below the key layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}"
+                )
             flat[key] = entry
             continue
         if not isinstance(entry, dict) or not entry:
-            raise Wrong(
+            raise ValueProblem(
                 "layer is a mapping of layer keys to lists",
                 key="layer",
                 value=str(entry)[:80],
@@ -98,7 +100,7 @@ class Variation(Model):
         for group in groups:
             lengths = {name: len(values) for name, values in group.items()}
             if len(set(lengths.values())) > 1:
-                raise Wrong(
+                raise ValueProblem(
                     "lists that advance together must be equally long",
                     value=", ".join(f"{name}: {length}" for name, length in lengths.items()),
                     remedy="make them equally long, or put them under axes",
@@ -113,7 +115,7 @@ class Variation(Model):
             for other in places[index + 1 :]:
                 twice = sorted(names & other)
                 if twice:
-                    raise Wrong(
+                    raise ValueProblem(
                         "set in two places of this sweep",
                         key=twice[0],
                         remedy="keep it in options, axes or one zip group",
@@ -150,9 +152,9 @@ class Sweep(Variation):
         if isinstance(items, list):
             for item in items:
                 if item not in tuple(ENGINES):
-                    raise Wrong("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
+                    raise ValueProblem("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
                 if items.count(item) > 1:
-                    raise Wrong("the engine stands twice", value=item, remedy="keep one of them")
+                    raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
         return items
 
     @field_validator("workloads", mode="before")

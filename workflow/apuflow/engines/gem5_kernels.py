@@ -136,7 +136,7 @@ def kernel_run(
             error_texts=("apuflow-launcher: error:",),
             blocks=None if release_dumps else count + 2,
             kernels=count,
-            needs=required_rows(),
+            required=required_rows(),
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,

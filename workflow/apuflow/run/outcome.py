@@ -16,8 +16,8 @@ from pathlib import Path
 
 from apuflow.core.record import Status
 from apuflow.run import guest_errors
-from apuflow.run.proof import StatisticsProof, scan
-from apuflow.run.proof_needs import Needs
+from apuflow.run.proof import StatisticsProof, read_proof
+from apuflow.run.required_rows import RequiredRows
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"
@@ -69,14 +69,14 @@ class Expectation:
         blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
-        needs: what readers of the statistics rely on.
+        required: what readers of the statistics rely on.
     """
 
     end_marker: str | None = None
     error_texts: tuple[str, ...] = ()
     blocks: int | None = 1
     kernels: int = 1
-    needs: Needs = field(default_factory=Needs)
+    required: RequiredRows = field(default_factory=RequiredRows)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _after_normal_cause(
             "a guest that aborts can end gem5 with status 0; see simerr",
             ticks,
         )
-    proof = scan(statistics, needs=expectation.needs)
+    proof = read_proof(statistics, required=expectation.required)
     problem = _statistics_problem(proof, ticks, expectation)
     if problem is not None:
         return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)
