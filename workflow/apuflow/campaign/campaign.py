@@ -18,12 +18,12 @@ from apuflow.configure import (
     load_workload,
     sweep_names,
 )
-from apuflow.configure.catalogue import Value
 from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING, EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
@@ -133,7 +133,7 @@ class Campaign:
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
 
     def replan_point(
-        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Value]
+        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Scalar]
     ) -> Point:
         """A point that another process has planned, without the work for the rest of its sweep.
 

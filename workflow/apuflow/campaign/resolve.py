@@ -16,7 +16,7 @@ from typing import Any
 
 from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import together
-from apuflow.configure.catalogue import Options, Value
+from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fit import Capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
@@ -28,6 +28,7 @@ from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 
 MAX_PROBLEMS = 20
@@ -40,8 +41,8 @@ class Base:
 
     release: str
     release_file: Release
-    defaults: Mapping[str, Value]
-    given: Mapping[str, Value]
+    defaults: Mapping[str, Scalar]
+    given: Mapping[str, Scalar]
     defaults_hash: str
 
 
@@ -51,7 +52,7 @@ class Resolved:
 
     machine: Base
     work: Work
-    options: Mapping[str, Value]
+    options: Mapping[str, Scalar]
     label: str
     content: Mapping[str, Any]
 
@@ -59,7 +60,7 @@ class Resolved:
 @dataclass(frozen=True)
 class _Machine:
     base: Base
-    changed: Mapping[str, Value]
+    changed: Mapping[str, Scalar]
     compute_units: int
     capacity: Capacity
     memory: str | None
@@ -122,7 +123,7 @@ class Resolver:
             self._machines[assignment] = self._resolve_machine(dict(assignment))
         return self._machines[assignment]
 
-    def _resolve_machine(self, values: dict[str, Value]) -> _Machine | None:
+    def _resolve_machine(self, values: dict[str, Scalar]) -> _Machine | None:
         places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
         base = self._base(places["release"], places["machine"])
         if base is None:
@@ -187,7 +188,7 @@ class Resolver:
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Value]) -> str | None:
+    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Scalar]) -> str | None:
         """Give the point the memory it needs; the label's part, if it was given another size.
 
         None: noted that what it was given is too small.
@@ -225,7 +226,7 @@ class Resolver:
         return not problems
 
     def _content(
-        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Value]
+        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Scalar]
     ) -> Mapping[str, Any]:
         key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
         if key not in self._contents:

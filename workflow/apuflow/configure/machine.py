@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BeforeValidator, Field
 
 from apuflow.configure.base import Model, Name, Text, ValueProblem
-from apuflow.configure.catalogue import Value
+from apuflow.core.scalar import Scalar
 
 
 def _scalar(value: object) -> object:
@@ -20,8 +20,8 @@ def _scalar(value: object) -> object:
     )
 
 
-Scalar: TypeAlias = Annotated[Value, BeforeValidator(_scalar)]
-"""One option value: number, text, true or false."""
+SingleValue: TypeAlias = Annotated[Scalar, BeforeValidator(_scalar)]
+"""One option value of a file, checked: number, text, true or false."""
 
 
 class Machine(Model):
@@ -29,6 +29,6 @@ class Machine(Model):
 
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
-    options: dict[str, Scalar] = Field(
+    options: dict[str, SingleValue] = Field(
         default_factory=dict, description="apu_se.py options, without dashes; the rest keep their defaults"
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
-from apuflow.configure.machine import Scalar
+from apuflow.configure.machine import SingleValue
 from apuflow.core.engines import ENGINES, EngineName
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -36,8 +36,8 @@ def _alternatives(value: object) -> object:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-Axis: TypeAlias = Annotated[tuple[Scalar, ...], BeforeValidator(_values)]
-Alternatives: TypeAlias = Annotated[tuple[Scalar, ...], BeforeValidator(_alternatives)]
+Axis: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_values)]
+Alternatives: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_alternatives)]
 
 
 def _flat_axes(value: object) -> object:
@@ -86,8 +86,10 @@ class Limits(Model):
 class Variation(Model):
     """What a sweep fixes and varies; for all its workloads, or under ``per_workload`` for some."""
 
-    options: dict[str, Scalar] = Field(default_factory=dict, description="apu_se.py options at a fixed value")
-    layer: dict[str, Scalar] = Field(default_factory=dict, description="layer keys at a fixed value")
+    options: dict[str, SingleValue] = Field(
+        default_factory=dict, description="apu_se.py options at a fixed value"
+    )
+    layer: dict[str, SingleValue] = Field(default_factory=dict, description="layer keys at a fixed value")
     axes: AxisMap = Field(default_factory=dict, description="lists of values; every combination is a point")
     zip: ListOf[AxisMap] = Field((), description="groups of equally long lists that advance together")
     exclude: ListOf[Condition] = Field(

@@ -24,8 +24,7 @@ from pydantic_core import ErrorDetails, from_json
 from apuflow.core.engines import ENGINES, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
-
-Scalar = bool | int | float | str | None
+from apuflow.core.scalar import Scalar
 
 _REMEDY = "remove it and start the workflow again: what it recorded is made anew"
 
@@ -170,8 +169,8 @@ class RunRecord(_File):
     direction: str | None
     point: str
     identity: dict[str, Any]
-    axes: dict[str, Scalar]
-    options: dict[str, Scalar]
+    axes: dict[str, Scalar | None]
+    options: dict[str, Scalar | None]
     gfx: str | None
     release: str | None
     release_facts: ReleaseFacts | None = Field(None, description="None: recorded before records had them")
@@ -184,7 +183,7 @@ class RunRecord(_File):
     ended: str
     wall_seconds: float
     peak_memory_bytes: int | None
-    host: dict[str, Scalar]
+    host: dict[str, Scalar | None]
     command: list[str]
     statistics: OwnFiles
     ticks: int | None = None
@@ -224,11 +223,11 @@ class BatchRecord(_File):
     direction: str | None
     status: Status
     evidence: str
-    axes: dict[str, tuple[Scalar, ...]] = Field(description="every value that an axis takes")
+    axes: dict[str, tuple[Scalar | None, ...]] = Field(description="every value that an axis takes")
     points: int
     started: str
     ended: str
-    host: dict[str, Scalar]
+    host: dict[str, Scalar | None]
     provenance: PreviewProvenance
 
     @property
@@ -322,9 +321,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def host_facts() -> dict[str, Scalar]:
+def host_facts() -> dict[str, Scalar | None]:
     """The machine that a run ran on, as far as it explains its speed."""
-    facts: dict[str, Scalar] = {
+    facts: dict[str, Scalar | None] = {
         "name": socket.gethostname(),
         "system": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
@@ -339,7 +338,7 @@ def host_facts() -> dict[str, Scalar]:
     return facts
 
 
-def scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
+def scalars(values: Mapping[str, Any]) -> dict[str, Scalar | None]:
     """A mapping with only what a record can hold; anything else as text."""
     return {
         key: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from apuflow.configure import CommandFile, Release
-from apuflow.configure.catalogue import Value
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.work import NetworkWork
@@ -21,6 +20,7 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
+from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
 from apuflow.engines.simulated import launch_records, provenance, required_rows
@@ -67,7 +67,7 @@ class Gem5(SimulatingEngine):
         }
 
     @override
-    def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
+    def objection(self, options: Mapping[str, Scalar]) -> ConfigError | None:
         """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
         units, gfx = options["num-compute-units"], str(options["gfx-version"])
         told = gpu(gfx).told_compute_units

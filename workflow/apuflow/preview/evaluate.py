@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core.record import ReleaseFacts
+from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.machine import Machine, Value, machine
+from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -44,7 +45,7 @@ class Batch:
     times: np.ndarray[Any, np.dtype[np.float64]]
     launches: list[Launch]
     profiles: list[Profile]
-    machines: list[Machine]
+    machines: list[GpuModel]
 
 
 @contextmanager
@@ -59,7 +60,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch:
+def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
     """Launches and machines of the points.
 
     Raises:
@@ -72,11 +73,11 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch
     known: dict[tuple[int, int], int] = {}
     flat: list[Launch] = []
     profiles: list[Profile] = []
-    machines: list[Machine] = []
+    machines: list[GpuModel] = []
     # The options are kept beside their machine: an id means an object only as long as that lives.
-    options_seen: dict[tuple[int, int], tuple[Mapping[str, Value], Machine]] = {}
+    options_seen: dict[tuple[int, int], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
     for number, point in enumerate(points):
-        options: Mapping[str, Value] = point.options
+        options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
@@ -104,7 +105,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch
     )
 
 
-def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
+def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
     """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
     bound; arguments and errors as of ``run``."""
     with _without_collection():
@@ -143,7 +144,7 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-def run(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
+def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
-
-OptionValue = bool | int | float | str | None
+from apuflow.core.scalar import Scalar
 
 STATISTICS = "stats.txt"
 GUEST_PATHS = ("/tmp", "/proc", "/sys")
@@ -106,7 +105,7 @@ def environment_file(environment: Mapping[str, str]) -> str:
 
 
 def gem5_command(
-    gem5: Gem5, options: Mapping[str, OptionValue], guest: Guest, outdir: Path, environment: Path
+    gem5: Gem5, options: Mapping[str, Scalar | None], guest: Guest, outdir: Path, environment: Path
 ) -> tuple[str, ...]:
     """The whole command line of one simulation.
 
