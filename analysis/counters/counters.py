@@ -105,8 +105,13 @@ def counters(
 
 
 def since_reset(dumps: Sequence[Counters], facts: ReleaseFacts | None) -> list[Counters]:
-    """The dumps of one file, cache accesses counted from the dump before where gem5 does not reset them;
-    unknown after the first dump where nobody knows whether it does."""
+    """The dumps of one file, each with the cache accesses since the dump before.
+
+    Args:
+        dumps: as gem5 wrote them. Where a release keeps its cache statistics over a reset, the numbers of
+            the dump before are taken off.
+        facts: of the release; None where nobody knows it: then cache accesses are NaN after the first dump.
+    """
     if facts is not None and not facts.keeps_cache_statistics:
         return list(dumps)
     found = list(dumps[:1])

@@ -1,4 +1,4 @@
-"""What the rules ask: which files a target needs. Pure functions of configuration and wildcards."""
+"""The sweeps of a project: their points, and the files behind tables, figures and reports."""
 
 from __future__ import annotations
 
@@ -62,6 +62,11 @@ class Campaign:
         return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
+        """Names of the workloads that a sweep runs, in the order of its file.
+
+        Raises:
+            ConfigError: a mistake in a workload's file.
+        """
         if sweep.name not in self._workloads:
             self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
         return self._workloads[sweep.name]
@@ -179,6 +184,11 @@ class Campaign:
             )
 
     def check_figure(self, name: str) -> None:
+        """Refuse a figure that does not exist.
+
+        Raises:
+            ConfigError: with the names of those that do.
+        """
         from analysis.figures import FIGURES
 
         if name not in FIGURES:
@@ -202,6 +212,7 @@ class Campaign:
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Files whose change makes other points: configuration, and the user's programs where gem5 runs."""
         sweep = self.sweep(wildcards["under"])
         files = self.configuration(sweep, wildcards["workload"])
         simulated = any(ENGINES[engine].simulates for engine in sweep.engines)
@@ -218,13 +229,16 @@ class Campaign:
         return [file for file in files if (self.root / file).is_file()]
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files that decide what the preview computes for a sweep's workload."""
         return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
 
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tables of all workloads of a sweep, as Parquet files."""
         sweep = self.sweep(wildcards["under"])
         return [paths.table(wildcards["under"], workload, "parquet") for workload in self.workloads(sweep)]
 
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files behind all tables of a sweep."""
         sweep = self.sweep(wildcards["under"])
         return self.configuration(sweep, *self.workloads(sweep))
 

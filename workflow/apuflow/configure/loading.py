@@ -26,18 +26,22 @@ def _names(root: Path, pattern: str) -> list[str]:
 
 
 def sweep_names(root: Path = Path()) -> list[str]:
+    """Names of the sweeps, sorted: files of ``configs/sweeps``."""
     return _names(root, paths.sweep_file("any"))
 
 
 def workload_names(root: Path = Path()) -> list[str]:
+    """Names of the workloads, sorted: files of ``configs/workloads``."""
     return _names(root, paths.workload_file("any"))
 
 
 def machine_names(root: Path = Path()) -> list[str]:
+    """Names of the machines, sorted: files of ``configs/machines``."""
     return _names(root, paths.machine_file("any"))
 
 
 def release_names(root: Path = Path()) -> list[str]:
+    """Names of the gem5 releases, sorted: files of ``configs/gem5``."""
     return _names(root, paths.release_file("any"))
 
 

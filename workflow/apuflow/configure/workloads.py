@@ -164,7 +164,7 @@ class DnnmarkWorkload(Workload):
         network = self.network
         return [
             f"needs: {', '.join(self.needs) or 'nothing'}",
-            f"device memory: {dnnmark.device_bytes(network, self.direction) / 1e6:,.1f} MB",
+            f"device memory: {dnnmark.device_bytes(network) / 1e6:,.1f} MB",
             f"mmap file: {dnnmark.mmap_bytes(network, self.direction) / 1e6:,.1f} MB",
             f"network ({self.file}):",
             *(f"  {layer.kind} {layer.name}: {layer.input} -> {layer.output}" for layer in network.layers),

@@ -32,7 +32,7 @@ def mmap_bytes(network: Network, direction: Direction) -> int:
     return FLOAT_BYTES * max((elements for _, _, elements in filled_chunks(network, direction)), default=0)
 
 
-def device_bytes(network: Network, direction: Direction) -> int:
+def device_bytes(network: Network) -> int:
     """Bytes that DNNMark allocates with ``hipHostMalloc`` before the first kernel (a lower bound).
 
     Data, gradients and weights of every layer are allocated whatever the direction. A workspace is asked for

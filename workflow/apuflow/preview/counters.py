@@ -37,8 +37,17 @@ def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.nd
 
 
 def counter_frame(profiles: Sequence[Profile], machines: Sequence[GpuModel], result: Times) -> pd.DataFrame:
-    """One row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
-    ``bound``."""
+    """The counters of launches, as gem5 would count them.
+
+    Args:
+        profiles: what each launch does.
+        machines: the GPU that each runs on.
+        result: how long each takes.
+
+    Returns:
+        one row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
+        ``bound``.
+    """
     n = _columns([p.counts for p in profiles], _COUNTS)
     m = _columns(machines, _MACHINE)
     t = _columns(result.traffic, _TRAFFIC)

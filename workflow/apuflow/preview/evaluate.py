@@ -26,18 +26,36 @@ class PointLike(Protocol):
     """What the engine reads of a point."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its name in tables."""
+        ...
+
     @property
-    def options(self) -> Mapping[str, Any]: ...
+    def options(self) -> Mapping[str, Any]:
+        """``apu_se.py`` options, resolved."""
+        ...
+
     @property
-    def release_facts(self) -> ReleaseFacts: ...
-    def launches(self, compute_units: int) -> tuple[Launch, ...]: ...
+    def release_facts(self) -> ReleaseFacts:
+        """What its gem5 release does differently from others."""
+        ...
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        """The kernels that it launches on a GPU with so many compute units, in order."""
+        ...
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Launches of many points: per launch the point's number and how often it runs; distinct pairs
-    modelled once."""
+    """Launches of many points. Those that are alike, on the same GPU, are modelled once: a pair.
+
+    Attributes:
+        points: ids of the points.
+        owner: for each launch of a point: the point's index in ``points``.
+        pair: for each launch of a point: the index of its pair.
+        times: for each launch of a point: how often it runs.
+        launches, profiles, machines: of each pair: the launch, what it does, the GPU it runs on.
+    """
 
     points: list[str]
     owner: np.ndarray[Any, np.dtype[np.int64]]
@@ -106,8 +124,11 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
 
 
 def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
-    """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
-    bound; arguments and errors as of ``run``."""
+    """Counters of each launch of each point. Arguments and errors are those of ``run``.
+
+    Returns:
+        one row per point and launch, in launch order: point, layer, kernel, geometry, count, counters, bound.
+    """
     with _without_collection():
         batch = collect(points, defaults)
         frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)

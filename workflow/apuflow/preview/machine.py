@@ -249,6 +249,7 @@ class Dram:
 
     @property
     def peak_bytes_per_ns(self) -> float:
+        """Bytes that the bus moves in a ns when it is never idle."""
         return 64.0 / self.burst_ns
 
     @property
@@ -257,8 +258,10 @@ class Dram:
         return self.rcd_ns + self.cl_ns + self.burst_ns
 
     def busy_ns(self, reads: float, writes: float) -> float:
-        """Bus time of a mix of bursts: transfers, refresh, and a turnaround to writes and back per batch
-        of writes (``min_writes_per_switch`` = 16, a little more in runs)."""
+        """Bus time of a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
+
+        The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes.
+        """
         refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
         turnaround = self.read_to_write_ns + self.write_to_read_ns + self.cl_ns + self.burst_ns
         return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround

@@ -176,8 +176,11 @@ def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) 
 
 
 def _share(capacity: float, need: float) -> float:
-    """Part of the reuse that survives in a cache with tree-PLRU replacement when ``need`` bytes come between:
-    three quarters when they just fill it, a quarter at twice that (as in runs)."""
+    """Part of the reuse that survives in a cache with tree-PLRU replacement.
+
+    Three quarters when the ``need`` bytes that come between just fill it, a quarter at twice that, as gem5's
+    runs show.
+    """
     return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
 
 

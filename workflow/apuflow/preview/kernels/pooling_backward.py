@@ -113,8 +113,14 @@ def pooling_backward(facts: Facts) -> Profile:
 
 
 class _Tiles(NamedTuple):
-    """Wavefront trips over all tiles of a plane: with lanes in the tile, with lanes in the output image;
-    their lanes and lines; stores and their lines."""
+    """Trips of wavefronts over all tiles of a plane.
+
+    Attributes:
+        rows: rows of the tile that a wavefront has lanes in.
+        trips, lanes: trips with lanes in the tile, and their lanes.
+        loads, load_lanes, load_lines: trips with lanes in the output image, these lanes, their lines.
+        stores, store_lanes, store_lines: stores with lanes in the input image, these lanes, their lines.
+    """
 
     rows: float
     trips: float
