@@ -41,7 +41,7 @@ class BrokenDatabase(ConfigError):
 class Entry:
     """One row of a database.
 
-    Args:
+    Attributes:
         name: program file and ``.o``.
         arguments: compile arguments with ``-mcpu``.
         blob: the object, uncompressed.
@@ -225,7 +225,7 @@ def db_name(gfx: str, compute_units: int) -> str:
 class DatabaseLocation:
     """Where one release's MIOpen looks; the values stand in the release's file.
 
-    Args:
+    Attributes:
         version_directory: MIOpen's full version, the name of the directory that holds the database.
         cache_directory: the cache, below the guest's HOME (or with ``{home}``).
     """

@@ -34,7 +34,7 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 class KernelObject:
     """One object to compile: what decides its content, and its name.
 
-    Args:
+    Attributes:
         row: source file and compile arguments.
         gfx: GPU architecture.
         name: file name without extension: the program and a hash over arguments, gfx, compiler and sources.
@@ -212,7 +212,7 @@ def _failure(
 class Built:
     """What became of a set of objects.
 
-    Args:
+    Attributes:
         made: compiled now.
         kept: were there already.
         failed: the rest, each with its error.

@@ -1,11 +1,9 @@
 """How a gem5 run ended, and whether it proved that it finished. A pure function of what the run left.
 
-gem5's exit status alone proves nothing: reaching the maximum tick, SIGINT and (from v23.1) a guest's
-abort() all
-end with 0, and a guest that fails leaves complete, plausible statistics. The texts below are gem5's,
-DNNMark's and
-MIOpen's own (src/base/logging.cc, src/sim/simulate.cc, configs/example/apu_se.py; core/include/common.h;
-src/include/miopen/errors.hpp).
+gem5's exit status alone proves nothing: reaching the maximum tick, SIGINT and (from v23.1) a guest's abort()
+all end with 0, and a guest that fails leaves complete, plausible statistics. The texts below are gem5's,
+DNNMark's and MIOpen's own (src/base/logging.cc, src/sim/simulate.cc, configs/example/apu_se.py;
+core/include/common.h; src/include/miopen/errors.hpp).
 """
 
 from __future__ import annotations
@@ -114,9 +112,8 @@ def classify(
         statistics: the statistics file, or None when there is none.
 
     A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
-    launched
-    kernels, completed wavefronts and the guest's end marker all say so, and no known error text stands
-    against it.
+    launched kernels, completed wavefronts and the guest's end marker all say so, and no known error text
+    stands against it.
     """
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)

@@ -1,10 +1,9 @@
 """MIOpenPoolingBwd.cl: mloPoolingMaxBwd and mloPoolingAveBwd.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of the
-output's
-gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what the windows
-over it
-gave. DNNMark never writes the mask, so that the comparison with it seldom holds; it is counted where it may.
+output's gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what the
+windows over it gave. DNNMark never writes the mask, so that the comparison with it seldom holds; it is
+counted where it may.
 """
 
 from __future__ import annotations

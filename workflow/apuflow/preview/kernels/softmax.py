@@ -1,8 +1,7 @@
 """MIOpenSoftmax.cl: SoftmaxForward and SoftmaxBackward, channel mode, accurate.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1
-is the
-CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1 is
+the CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
 kept in registers). A reduction step runs its body only in wavefronts with an active lane.
 """
 
