@@ -96,7 +96,7 @@ def counters(
         cut = cut or torn
     parts = since_reset(dumps, facts) + parts
     if not parts:
-        raise AnalysisError("no complete dump to count")
+        raise AnalysisError("the statistics hold no complete dump")
     if not kernels_only:
         return counted(combine(parts, cut), facts)
     launching = [part for part in parts if part["kernels_launched"] > 0] or parts
@@ -147,7 +147,7 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
         raise AnalysisError(
             "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
             file=file,
-            remedy="gem5 writes statistics when it ends by itself; see how the run ended",
+            remedy="gem5 writes statistics when it ends by itself: the run's log says how it ended",
         )
     return found, f"{file}: {blocks.cut}" if blocks.cut else None
 
@@ -214,7 +214,7 @@ def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
             "no GPU in these statistics",
             file=file,
             key=f"*{ACTIVE}",
-            remedy="give those of apu_se.py",
+            remedy="give the stats.txt of a run of apu_se.py",
         )
     unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
     slot = re.compile(SLOT)

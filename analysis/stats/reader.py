@@ -2,7 +2,7 @@
 
 ``read_stats(path)[0]["system.cpu3.shaderActiveTicks"]`` is a number, a vector or a distribution;
 ``read_stats(path)[0].frame()`` is a tidy table; ``read_stats(path, select=["*.completedWGs"])`` reads only
-what is asked for; ``iter_dumps(path)`` holds one dump at a time.
+these; ``iter_dumps(path)`` holds one dump at a time.
 """
 
 from __future__ import annotations

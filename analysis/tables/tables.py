@@ -117,7 +117,7 @@ def require_completed(frame: pd.DataFrame) -> None:
     ]
     raise AnalysisError(
         f"{len(failed)} of {len(frame)} points did not complete\n  " + "\n  ".join(lines),
-        remedy="mend the points, let them be tried again (apuflow retry) and run again; "
+        remedy="correct the cause, allow another try with `apuflow retry`, and start the workflow again; "
         "or let the sweep record failures (on_failure: record)",
     )
 
@@ -309,7 +309,7 @@ def _refuse_duplicates(frame: pd.DataFrame) -> None:
             "two records of the same point",
             key="point",
             value="/".join(map(str, doubled.iloc[0][keys])),
-            remedy="give each once",
+            remedy="give each record once",
         )
 
 

@@ -156,9 +156,15 @@ def test_site_is_optional_and_checked(root: Path) -> None:
         ("image: {mode: local}\n", "needs a name"),
         ("mirror: {}\n", "did you mean mirrors?"),
         ("memory: 16 GB\n", "512MB, 16GB"),
-        ("gem5: {scons: [build/X86/gem5.opt]}\n", "not for you to give to scons: build/X86/gem5.opt"),
+        (
+            "gem5: {scons: [build/X86/gem5.opt]}\n",
+            "scons this argument itself: build/X86/gem5.opt",
+        ),
         ("gem5: {scons: ['--jobs=9']}\n", "the jobs and the directory are the workflow's"),
-        ("gem5: {scons: ['PROTOCOL=X'], binary: b, source: .}\n", "a gem5 that is there is not built"),
+        (
+            "gem5: {scons: ['PROTOCOL=X'], binary: b, source: .}\n",
+            "scons is not called for a gem5",
+        ),
     ):
         path.write_text(text)
         with pytest.raises(ConfigError) as caught:
@@ -206,7 +212,7 @@ def test_command_workloads(root: Path) -> None:
 def test_a_new_study_runs_as_it_is(root: Path) -> None:
     path = write_study("mine", root)
     assert len(points(load_sweep("mine", root), "softmax_fwd", root)) == 6
-    with pytest.raises(ConfigError, match="exists"):
+    with pytest.raises(ConfigError, match="there already"):
         write_study("mine", root)
     with pytest.raises(ConfigError, match="not a usable name"):
         write_study("../mine", root)

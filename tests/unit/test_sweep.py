@@ -272,6 +272,6 @@ def test_a_gfx900_has_the_units_that_rocm_is_told(root: Path) -> None:
         + "options: {dgpu: true, gfx-version: gfx900, num-compute-units: %d}\n"
     )
     assert expand(root, text % 64)[0].gfx == "gfx900"
-    with pytest.raises(ConfigError, match="64 CUs"):
+    with pytest.raises(ConfigError, match="64 compute units"):
         expand(root, text % 16)
     assert expand(root, (text % 16).replace("[gem5]", "[gem5-kernels]"))

@@ -1,5 +1,5 @@
 """The toolchain of a gem5 release: sources, image, gem5, DNNMark. Each leaves a record of what it is, under a name that
-says what was asked for; so the age of a record means nothing.
+says what the configuration asks for; so the age of a record means nothing.
 """
 
 
@@ -63,7 +63,7 @@ rule gem5:
 
 
 rule own_gem5:
-    """A gem5 that the site brings along, recorded as it is."""
+    """A gem5 that the site supplies, recorded as it is."""
     input:
         ageless(session.inputs.gem5_sources),
     output:

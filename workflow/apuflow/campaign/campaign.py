@@ -114,10 +114,10 @@ class Campaign:
                         yield from (p for p in self.points(name, workload) if ENGINES[p.engine].simulates)
 
     def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
-        """A sweep that asks for a point; the one whose target was named, if any.
+        """A sweep that has a point; the one whose target was named, if any.
 
         Raises:
-            ConfigError: no sweep asks for it (any more).
+            ConfigError: no sweep has it (any more).
         """
         key = (engine, workload, identifier)
         if key not in self._sweep_of:
@@ -126,15 +126,15 @@ class Campaign:
                     break
         if key not in self._sweep_of:
             raise ConfigError(
-                "no sweep asks for this point",
+                "no sweep has this point",
                 file="configs/sweeps",
                 value=paths.run_dir(engine, workload, identifier),
-                remedy="name a results/ target; apuflow plan SWEEP lists the points",
+                remedy="name a file of results/ as the target; `apuflow plan SWEEP` lists a sweep's points",
             )
         return self._sweep_of[key]
 
     def point(self, engine: str, workload: str, identifier: str) -> Point:
-        """The point with this identifier, of the sweep that asks for it (see sweep_of)."""
+        """The point with this identifier, of the sweep that has it (see sweep_of)."""
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
 
     def replan_point(

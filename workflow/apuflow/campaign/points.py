@@ -111,11 +111,11 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
             chosen += [name for name in matches if name not in chosen]
     if not chosen:
         raise ConfigError(
-            "no workload is left",
+            "the sweep leaves out every workload",
             file=root / paths.sweep_file(sweep.name),
             key="workloads",
             value=list(sweep.workloads),
-            remedy="leave fewer out",
+            remedy="name at least one workload",
         )
     return chosen
 

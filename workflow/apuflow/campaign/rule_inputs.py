@@ -1,4 +1,4 @@
-"""What the rules of the expensive stages ask: what a point, a database or an object is made from."""
+"""Inputs of the rules of the expensive stages: what a tool, a point, a database or an object is made from."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class RuleInputs:
         tools = self.tools(wildcards["release"])
         if tools.request(tool) != wildcards["request"]:
             raise ConfigError(
-                "the configuration asks for another one",
+                "the configuration asks for another version of this tool than the target names",
                 value=paths.tool_record(tools.release.name, tool, wildcards["request"]),
-                remedy=f"name {tools.record(tool)}, or a results/ target that needs it",
+                remedy=f"name {tools.record(tool)} instead, or a file of results/ that needs it",
             )
         return tools
 
@@ -166,7 +166,7 @@ class RuleInputs:
 
     # readiness -------------------------------------------------------------------------------------------
     def check_ready(self) -> None:
-        """Before the first job: can this machine do what is pending? Nothing is asked when nothing is.
+        """Before the first job: can this machine do what is pending? Nothing is checked when nothing is.
 
         Raises:
             EngineError: one message with all that is missing, how to get it, and what runs here without it.
@@ -180,7 +180,7 @@ class RuleInputs:
 
 def _not_planned(path: str) -> ConfigError:
     return ConfigError(
-        "no sweep asks for this file",
+        "no sweep needs this file",
         value=path,
-        remedy="name a results/ target; what it needs is made on the way",
+        remedy="name a file of results/ as the target: what it needs is made on the way",
     )

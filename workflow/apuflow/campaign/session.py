@@ -40,7 +40,7 @@ class Session:
         self._registration = None
         if workflow.is_main_process:
             self._registration = repairs.register(root)
-            repairs.mend_times(root)
+            repairs.repair_times(root)
         self.campaign = Campaign(root)
         self.inputs = RuleInputs(self.campaign)
         with _message_and_exit():

@@ -160,7 +160,7 @@ def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
         for name, wanted in entry.items():
             if name not in values:
                 raise ConfigError(
-                    "an exclusion names what does not vary",
+                    "an exclusion names something that the sweep does not vary",
                     file=line_of(sweep, root, ["exclude"]),
                     key=f"exclude: {name}",
                     remedy=f"{did_you_mean(name, values)}axes: {listing(list(values))}",

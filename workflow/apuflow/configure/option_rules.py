@@ -183,7 +183,9 @@ def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionPro
         remedy = "leave dgpu out" if dgpu else "set dgpu: true"
         yield problem("gfx-version", wrong, f"{' or '.join(alike)}, or {remedy}")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
-        yield problem("TLB-config", "2CU needs an even number of CUs", "perCU, or an even num-compute-units")
+        yield problem(
+            "TLB-config", "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
+        )
     granule = number("vreg-min-alloc")
     for name in ("vreg-file-size", "sreg-file-size"):
         if number(name) % granule:
@@ -195,7 +197,7 @@ def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionPro
     if number("bw-scalor") > 0 and options.get("tcc-size") != "256kB":
         yield problem(
             "tcc-size",
-            "has no effect when bw-scalor is above 0: gem5 then makes the TCC 128 kB times the number of CUs",
+            "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit",
             "leave tcc-size out, or set bw-scalor to 0",
         )
     if dgpu and options["m-type"] not in (5, 6):

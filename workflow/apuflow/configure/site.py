@@ -1,7 +1,7 @@
 """What belongs to a machine or a user, not to an experiment: ``configs/site.yaml`` (optional, not committed).
 
-Mirrors, the container engine, programs and sources brought along. Only what can change a result (a gem5 or
-DNNMark of one's own, the image) enters the identity of a point.
+Mirrors, the container engine, programs and sources that the user supplies. Only what can change a result (a
+gem5 or DNNMark of one's own, the image) enters the identity of a point.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ class Gem5Build(Model):
         for argument in self.scons:
             if not re.match(r"--[a-z]|[A-Z][A-Z0-9_]*=", argument) or argument.startswith(_OWN_SCONS):
                 raise ValueProblem(
-                    f"not for you to give to scons: {argument}",
+                    f"the workflow gives scons this argument itself: {argument}",
                     key="scons",
                     remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
                     "the goal, the jobs and the directory are the workflow's",
                 )
         if self.binary is not None and self.scons:
             raise ValueProblem(
-                "a gem5 that is there is not built", key="scons", remedy="leave out either scons or binary"
+                "scons is not called for a gem5 that is already built",
+                key="scons",
+                remedy="leave out either scons or binary",
             )
         if self.binary is not None and self.source is None:
             raise ValueProblem(
@@ -79,7 +81,11 @@ class Image(Model):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.mode == "local" and self.name is None:
-            raise ValueProblem("mode local needs a name", key="name", remedy="name: the image you have")
+            raise ValueProblem(
+                "mode local needs a name",
+                key="name",
+                remedy="add name: with the name of an image that this machine has",
+            )
         return self
 
 

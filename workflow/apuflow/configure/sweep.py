@@ -23,7 +23,11 @@ def _values(value: object) -> object:
             remedy="write [4, 8, 16]; a single fixed value belongs under options (or layer)",
         )
     if not value:
-        raise ValueProblem("an axis of length 0 leaves no points", value=value, remedy="give it a value")
+        raise ValueProblem(
+            "an axis of length 0 leaves no points",
+            value=value,
+            remedy="give it at least one value, or remove it",
+        )
     seen: list[object] = []
     for item in value:
         if any(item == other and type(item) is type(other) for other in seen):

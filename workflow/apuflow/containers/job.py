@@ -28,13 +28,13 @@ class Mount:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a job may take and how it is asked to stop.
+    """How much a job may take and how it is told to stop.
 
     Attributes:
         memory_bytes: the job is killed above this and its exit says ``oom_killed``; None: no limit.
         cpus: CPU share in cores; None: no limit. Only Docker and Podman enforce it.
-        wall_seconds: after this the job is asked to stop, then killed; None: no limit.
-        stop_signal: how it is asked (gem5 ends cleanly and writes its statistics on SIGINT).
+        wall_seconds: after this the job is told to stop, then killed; None: no limit.
+        stop_signal: the signal that tells it (gem5 ends cleanly and writes its statistics on SIGINT).
         grace_seconds: from asking to killing.
     """
 
@@ -103,7 +103,7 @@ class Exit:
         oom_killed: the memory limit, or the host's lack of memory, ended it.
         peak_memory_bytes: highest memory seen, or None.
         seconds: wall time from start to end.
-        stopped: why *we* asked it to stop: "wall", "interrupt" (SIGINT or SIGTERM reached us),
+        stopped: why *we* told it to stop: "wall", "interrupt" (SIGINT or SIGTERM reached us),
             "abandoned" (the workflow that owns us is gone), "engine" (the engine went away); None: it ended
             by itself.
     """
@@ -181,7 +181,7 @@ class StopWatch:
         return time.monotonic() - self.started
 
     def should_ask(self) -> bool:
-        """True once: the job has to be asked to stop now (the reason is in ``reason``)."""
+        """True once: the job has to be told to stop now (the reason is in ``reason``)."""
         if self.reason is None:
             if self.limits.wall_seconds is not None and self.seconds >= self.limits.wall_seconds:
                 self.reason = "wall"

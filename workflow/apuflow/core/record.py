@@ -1,4 +1,4 @@
-"""The record that a run leaves: what was asked, what ran, how it ended, and from which sources.
+"""The record that a run leaves: the point, what ran, how it ended, and from which sources.
 
 ``run.json`` is of one of two kinds: ``RunRecord`` for a point that gem5 ran, ``BatchRecord`` for all points
 of a workload that the preview computed at once. Whoever writes or reads one, in either package, does so here.
@@ -247,7 +247,9 @@ def read(file: str | Path) -> RunRecord | BatchRecord:
         text = Path(file).read_bytes()
     except OSError as error:
         raise AnalysisError(
-            f"no run record here: {error.strerror}", file=file, remedy="give a directory that a run has left"
+            f"no run record here: {error.strerror}",
+            file=file,
+            remedy="give the directory of a run: runs/<engine>/<workload>/<point>",
         ) from None
     try:
         return RunRecord.model_validate_json(text)

@@ -43,7 +43,7 @@ class Engine(ABC):
     def runs(self, workload: Workload) -> Runs:
         """Whether it can run a workload whose file says nothing about this engine."""
         if workload.derives_kernels:
-            return Runs(state="yes", reason="nothing stands against it")
+            return Runs(state="yes", reason="no known obstacle")
         return Runs(state="no", reason=f"{self.name} runs DNNMark's layers, not programs")
 
     @abstractmethod

@@ -52,7 +52,7 @@ class Gem5(SimulatingEngine):
 
     @override
     def runs(self, workload: Workload) -> Runs:
-        return Runs(state="yes", reason="nothing stands against it")
+        return Runs(state="yes", reason="no known obstacle")
 
     @override
     def content(
@@ -74,7 +74,7 @@ class Gem5(SimulatingEngine):
         if told in (None, units):
             return None
         return ConfigError(
-            f"gem5 tells ROCm that a {gfx} has {told} CUs, whatever num-compute-units says: MIOpen "
+            f"gem5 tells ROCm that a {gfx} has {told} compute units, whatever num-compute-units says: MIOpen "
             "would launch for another machine",
             key="num-compute-units",
             value=units,

@@ -107,7 +107,7 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
         ) from None
     except sqlite3.Error as error:
         raise EngineError(
-            f"cannot build the kernel database: {error}", file=path, remedy="is the disk full?"
+            f"cannot build the kernel database: {error}", file=path, remedy="check that the disk has room"
         ) from None
 
 
@@ -123,7 +123,9 @@ def _verify(path: Path, blobs: Mapping[tuple[str, str], bytes]) -> None:
     found = {(entry.name, entry.arguments): entry.blob for entry in read_database(path)}
     if found != blobs:
         raise EngineError(
-            "the kernel database reads back differently", file=path, remedy="is the disk sound?"
+            "the kernel database reads back differently",
+            file=path,
+            remedy="check the disk for errors, then build it again",
         )
 
 

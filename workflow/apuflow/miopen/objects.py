@@ -176,7 +176,7 @@ def _checked(
     expect: Collection[str],
     context: tuple[Row, Compiler, Path, list[str]],
 ) -> tuple[CodeObject, bytes]:
-    """What the compiler left, if that is the object that was asked for."""
+    """What the compiler left, if that is the object that was wanted."""
     if status != 0:
         raise _failure(f"exit status {status}", gfx, *context)
     if not made.is_file():
@@ -230,7 +230,7 @@ class Built:
         raise EngineError(
             f"{len(self.failed)} of {len(self.made) + len(self.kept) + len(self.failed)} kernel objects "
             f"failed:\n{details}",
-            remedy="mend these; the others are done and stay",
+            remedy="correct these; the others are compiled and are kept",
         )
 
 

@@ -50,7 +50,7 @@ STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 FETCH_STEPS = 30.0
 """GPU cycles between a wavefront's last buffered instruction and the next, beyond the way to memory and back:
-its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is asked for
+its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is fetched
 while a branch waits in the buffer (``Wavefront::stopFetch``)."""
 
 

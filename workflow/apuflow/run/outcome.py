@@ -46,7 +46,7 @@ class ExitFacts:
     Attributes:
         code: exit status as a shell shows it.
         oom_killed: the host or container ran out of memory.
-        stopped: why we asked it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
+        stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
         memory_bytes, wall_seconds: the limits, for the evidence.
     """
 

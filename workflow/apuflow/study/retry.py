@@ -1,4 +1,4 @@
-"""Let recorded failures be tried again: with ``on_failure: record`` a failed point counts as finished."""
+"""Release recorded failures for another try: with ``on_failure: record`` a failed point counts as done."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def recorded_failures(
     known = [status.value for status in Status if status is not Status.COMPLETED]
     for outcome in outcomes:
         if outcome not in known:
-            raise ConfigError("no status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}")
+            raise ConfigError(
+                "not a status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}"
+            )
     chosen = _points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (

@@ -217,7 +217,7 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
         rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
     if missing == len(chosen):
         raise ConfigError(
-            "no run of the table is there",
+            "the directories of the table's runs are not there",
             file=file,
             key="point",
             value=str(chosen["point"].iloc[0]),
