@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.figures.axis import axis_columns
-from analysis.figures.selection import FigureError, completed, engine_title, engines_of
+from analysis.figures.selection import FigureError, completed, engines_of
 from analysis.figures.style import (
     FULL_WIDTH,
     GREY,
@@ -24,6 +24,7 @@ from analysis.figures.style import (
     new_figure,
     style,
 )
+from apuflow.core.engines import engine_facts
 
 VALUE = "gpu_cycles"
 BAND = 0.25
@@ -120,7 +121,7 @@ def engine_comparison(
             )
             labels.append("open: backward")
         legend(figure, handles, labels)
-        texts = "; ".join(map(engine_title, names))
+        texts = "; ".join(engine_facts(name).title for name in names)
         all_notes = (f"Engines: {texts}", *notes, f"grey: within {100 * BAND:.0f} % of equality")
         title = "Engines compared"
         head(figure, title, all_notes)

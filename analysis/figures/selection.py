@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
-from apuflow.core.engines import ENGINES
+from apuflow.core.engines import ENGINES, engine_facts
 from apuflow.core.errors import AnalysisError
 
 COMPLETED = "completed"
@@ -28,8 +28,6 @@ WRONG = "wrong results"
 """Begins the flag of a row whose outputs are not what NumPy says."""
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward"}
-TITLES: dict[str, str] = {name: facts.title for name, facts in ENGINES.items()}
-"""By engine, in the order of figures."""
 _PROGRAMS = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropout", "bypass")
 
 
@@ -174,15 +172,10 @@ def independent(
     return keys, follows
 
 
-def engine_title(name: str) -> str:
-    """How figures and reports name an engine; an unknown one (of a later version) by its own name."""
-    return TITLES.get(name, name)
-
-
 def engines_of(rows: pd.DataFrame) -> tuple[str, ...]:
     """The engines of the rows, gem5 first."""
     present = set(map(str, rows["engine"]))
-    return tuple(name for name in (*TITLES, *sorted(present - set(TITLES))) if name in present)
+    return tuple(name for name in (*ENGINES, *sorted(present - set(ENGINES))) if name in present)
 
 
 def _place(name: str) -> tuple[int, str]:
@@ -292,7 +285,7 @@ def held_notes(held: Mapping[str, Mapping[str, str]], programs: int) -> list[str
 def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
     """Which engines made the rows and what their machines have in common."""
     parts = ["Engine" + ("s" if len(engines) > 1 else "") + ": "]
-    parts[0] += "; ".join(map(engine_title, engines))
+    parts[0] += "; ".join(engine_facts(name).title for name in engines)
     for name, text in (
         ("gfx", "{}"),
         ("release", "gem5 {}"),

@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import label
-from analysis.figures.selection import combine, engine_title
+from analysis.figures.selection import combine
 from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
@@ -24,6 +24,7 @@ from analysis.report.describe import (
     summarise,
 )
 from analysis.tables.tables import columns
+from apuflow.core.engines import engine_facts
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
 from apuflow.core.units import format_duration
@@ -68,7 +69,8 @@ def render(
         .get_template("report.html.j2")
         .render(
             sweep=sweep,
-            engines=[(engine, engine_title(engine)) for engine in sorted(set(frame["engine"]))],
+            engines=[engine_facts(name) for name in sorted(set(frame["engine"]))],
+            engine_facts=engine_facts,
             summaries=summarise(frame, runs),
             points=len(frame),
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),

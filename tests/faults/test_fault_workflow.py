@@ -127,7 +127,7 @@ def test_a_lock_that_may_be_alive_elsewhere_stays_and_the_way_out_is_named(two: 
 
 def test_two_workflows_at_once_do_not_disturb_each_other(two: Gem5Project) -> None:
     before = stamp(two)
-    repositories.behave(two.binary, {"num-compute-units=8 ": "slow 8"})
+    repositories.behave(two.binary, {"num-compute-units=8 ": "slow 15"})
     first = Workflow(two, TABLE)
     first.until_running(8)
     second = two.run(TABLE)

@@ -1,7 +1,7 @@
 """What all rules share: which names a wildcard may take, and which inputs have no age.
 
-Memory and run time that a rule does not state are `default-resources` of the profile. `conda:` stands in every rule,
-the same each time, because `snakemake --lint` asks for it there.
+Rules that state no memory or run time have the profile's `default-resources`. Each of them repeats `conda:`, because
+`snakemake --lint` asks for it.
 """
 
 

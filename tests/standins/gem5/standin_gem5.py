@@ -98,6 +98,11 @@ def statistics(options):
     return lzma.open(ROOT / "statistics" / f"{size}.txt.xz", "rt").read()
 
 
+def with_value(text: str, name: str, value: int) -> str:
+    """The statistics with another value of a row, in its columns."""
+    return re.sub(rf"^({name})( +\d+)", lambda row: row[1] + str(value).rjust(len(row[2])), text, flags=re.M)
+
+
 def ticks_of(text):
     return int(re.findall(r"^finalTick +(\d+)", text, re.M)[-1])
 
@@ -107,7 +112,7 @@ def blocks(text, dispatches):
     each = ticks_of(text)
     made = []
     for number in range(dispatches + 1):
-        block = re.sub(r"^(finalTick +)\d+", rf"\g<1>{each * (number + 1)}", text, flags=re.M)
+        block = with_value(text, "finalTick", each * (number + 1))
         if number == dispatches:
             block = re.sub(r"^(\S+(?:numKernelLaunched|completedWfs) +)\d+", r"\g<1>0", block, flags=re.M)
         made.append(block)
@@ -253,11 +258,11 @@ def finish(target, text, what, cause, status):
     if what[0] == "cut_stats":
         text = text[: len(text) * 2 // 3]
     if what[0] == "other_stats":
-        text = re.sub(r"^(finalTick +)\d+", r"\g<1>4242", text, flags=re.M)
+        text = with_value(text, "finalTick", 4242)
     if what[0] == "two_blocks":
         text += text
     if what[0] == "no_kernels":
-        text = re.sub(r"^(\S+numKernelLaunched +)\d+", r"\g<1>0", text, flags=re.M)
+        text = with_value(text, r"\S+numKernelLaunched", 0)
     print(f"Ticks: {ticks}\nExiting because  {cause}", flush=True)
     if what[0] != "no_stats":
         target.write_text(text)

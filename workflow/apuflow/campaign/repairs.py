@@ -26,9 +26,6 @@ from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 
-STATE = ".snakemake"
-"""Snakemake's own directory in a project."""
-
 TOLERANCE_SECONDS = 60.0
 """Clocks of a file server may differ by this much; that is Snakemake's to judge."""
 

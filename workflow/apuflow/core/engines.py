@@ -22,6 +22,7 @@ class EngineFacts:
 
     Attributes:
         title: how figures and reports name it.
+        explanation: what a reader of its numbers must know, in a sentence or two.
         version: of an engine that is part of this project; None for one that is not.
         simulates: each point is a run of gem5 with a directory of its own; else all points of a workload are
             one batch.
@@ -31,6 +32,7 @@ class EngineFacts:
     """
 
     title: str
+    explanation: str
     version: str | None
     simulates: bool
     own_kernels_only: bool
@@ -40,20 +42,49 @@ class EngineFacts:
 
 ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
     {
-        "gem5": EngineFacts("gem5 (whole program)", None, True, False, False, False),
-        "gem5-kernels": EngineFacts(
-            "gem5-kernels (only the layer's kernels)", KERNELS_VERSION, True, True, True, True
+        "gem5": EngineFacts(
+            title="gem5 (whole program)",
+            explanation="The DNNMark program itself under apu_se.py, the ROCm runtime included.",
+            version=None,
+            simulates=True,
+            own_kernels_only=False,
+            tells_kernels=False,
+            own_products=False,
         ),
-        "preview": EngineFacts("preview (timing model, not gem5)", PREVIEW_VERSION, False, False, True, True),
+        "gem5-kernels": EngineFacts(
+            title="gem5-kernels (only the layer's kernels)",
+            explanation="The layer's kernels on gem5, started without ROCm: no host side, and a GEMM kernel "
+            "of this project where rocBLAS would be called.",
+            version=KERNELS_VERSION,
+            simulates=True,
+            own_kernels_only=True,
+            tells_kernels=True,
+            own_products=True,
+        ),
+        "preview": EngineFacts(
+            title="preview (timing model, not gem5)",
+            explanation="A closed-form timing model of the machine that apu_se.py configures. None of its "
+            "numbers comes from gem5.",
+            version=PREVIEW_VERSION,
+            simulates=False,
+            own_kernels_only=False,
+            tells_kernels=True,
+            own_products=True,
+        ),
     }
 )
 """In the order of tables and figures."""
 
 
+def engine_facts(name: str) -> EngineFacts:
+    """The facts of an engine by the name in a table or record; of an unknown one, nothing but its name."""
+    known = {str(engine): facts for engine, facts in ENGINES.items()}
+    return known.get(name) or EngineFacts(name, "", None, True, False, False, False)
+
+
 def is_batch(name: str) -> bool:
     """Whether a row's engine is one whose points are a batch. A name that is not known: no."""
-    facts = ENGINES.get(name)  # type: ignore[call-overload]
-    return facts is not None and not facts.simulates
+    return not engine_facts(name).simulates
 
 
 SIMULATING: Final[tuple[EngineName, ...]] = tuple(name for name, facts in ENGINES.items() if facts.simulates)

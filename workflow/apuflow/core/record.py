@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, from_json
 
-from apuflow.core.engines import ENGINES, is_batch
+from apuflow.core.engines import engine_facts, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
 from apuflow.core.scalar import Scalar
@@ -200,8 +200,7 @@ class RunRecord(_File):
     @property
     def own_kernels_only(self) -> bool:
         """Whether its statistics hold nothing but the kernels of the layer (see EngineFacts)."""
-        facts = ENGINES.get(self.engine)  # type: ignore[call-overload]
-        return facts is not None and bool(facts.own_kernels_only)
+        return engine_facts(self.engine).own_kernels_only
 
     def statistics_files(self, directory: str | Path) -> tuple[Path, ...]:
         """The run's statistics files, in the order of its launches where each has one.
