@@ -145,7 +145,7 @@ def _described(project: Path, workload: str) -> dict[str, Any]:
 # paths and rules ------------------------------------------------------------------------------------------
 
 _ARGUMENTS: Mapping[str, str | int] = {
-    "asked": "01234567",
+    "request": "01234567",
     "commit": "0123456789abcdef0123456789abcdef01234567",
     "engine": "gem5-kernels",
     "file": "gfx801_8.ukdb",

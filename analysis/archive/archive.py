@@ -51,7 +51,11 @@ def write(
     """
     target = Path(archive)
     if not target.name.endswith(SUFFIXES):
-        raise AnalysisError("an archive's name ends in .tar.zst or .tar.gz", file=target)
+        raise AnalysisError(
+            "the name of an archive must end in .tar.zst or .tar.gz",
+            file=target,
+            remedy="choose such a name, as in archives/study.tar.zst",
+        )
     entries = tuple(_entry(path, files[path]) for path in sorted(files))
     manifest = Manifest(name, about, entries)
     try:
@@ -90,7 +94,7 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
         directory: where the files go; made if it is not there.
 
     Raises:
-        AnalysisError: as ``verify``, or a file is there with another content, or a link is in the way.
+        AnalysisError: as ``verify``, or something else stands where a file of the archive belongs.
     """
     target = Path(directory)
     made = not target.exists()
@@ -176,17 +180,23 @@ def _wanted(target: Path, entry: Entry) -> bool:
     for part in PurePosixPath(entry.path).parts:
         place = place / part
         if place.is_symlink():
-            raise AnalysisError("a symbolic link is in the way of a file of the archive", file=place)
+            raise AnalysisError(
+                "a symbolic link stands where a file of the archive belongs",
+                file=place,
+                remedy="unpack into a new directory",
+            )
         if place.exists() and place.is_dir() == (place == target / entry.path):
             raise AnalysisError(
-                "something of another kind is in the way of a file of the archive", file=place
+                "a directory stands where a file of the archive belongs, or a file where a directory does",
+                file=place,
+                remedy="unpack into a new directory",
             )
     if not place.exists():
         return True
     if _hash_of(place) == entry.sha256:
         return False
     raise AnalysisError(
-        "a file is there with another content",
+        "a file of this name with other content is there already",
         file=place,
         remedy="unpack into a new directory, or move the file away",
     )

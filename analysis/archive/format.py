@@ -100,7 +100,9 @@ def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manif
         top, _, path = member.name.partition("/")
         if not member.isreg() or unsafe(path) or (manifest is not None and top != manifest.name):
             raise AnalysisError(
-                "the archive holds what does not belong there", file=archive, value=member.name
+                "the archive holds something that archives of studies never hold",
+                file=archive,
+                value=member.name,
             )
         stream = tar.extractfile(member)
         assert stream is not None
@@ -119,11 +121,9 @@ def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manif
                 "the archive holds a file that its manifest does not name", file=archive, value=path
             )
         if member.size != entry.size or _keep(staging, path, stream, member.mode) != entry.sha256:
-            raise AnalysisError(
-                "a file of the archive is not what its checksum says", file=archive, value=path
-            )
+            raise AnalysisError("the checksum of a file in the archive is wrong", file=archive, value=path)
     if manifest is None:
-        raise AnalysisError("this is no archive of a study: it has no manifest", file=archive)
+        raise AnalysisError("this is not an archive of a study: it has no manifest", file=archive)
     if waiting or sums != sums_text(manifest.entries):
         raise AnalysisError("the archive lacks a file", file=archive, value=next(iter(waiting), SUMS))
     return manifest
@@ -139,7 +139,9 @@ def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) 
         if content["format"] != FORMAT or manifest.name != top or not 0 <= manifest.bytes <= MOST_BYTES:
             raise ValueError(content["format"])
     except (ValueError, KeyError, TypeError):
-        raise AnalysisError("this is no archive of a study: its manifest is not one", file=archive) from None
+        raise AnalysisError(
+            "this is not an archive of a study: its manifest cannot be read", file=archive
+        ) from None
     bad = [entry.path for entry in entries if unsafe(entry.path)]
     if bad or len({entry.path for entry in entries}) != len(entries):
         raise AnalysisError(

@@ -96,7 +96,7 @@ def counters(
         cut = cut or torn
     parts = since_reset(dumps, facts) + parts
     if not parts:
-        raise AnalysisError("no complete dump to count")
+        raise AnalysisError("the statistics hold no complete dump")
     if not kernels_only:
         return counted(combine(parts, cut), facts)
     launching = [part for part in parts if part["kernels_launched"] > 0] or parts
@@ -105,8 +105,13 @@ def counters(
 
 
 def since_reset(dumps: Sequence[Counters], facts: ReleaseFacts | None) -> list[Counters]:
-    """The dumps of one file, cache accesses counted from the dump before where gem5 does not reset them;
-    unknown after the first dump where nobody knows whether it does."""
+    """The dumps of one file, each with the cache accesses since the dump before.
+
+    Args:
+        dumps: as gem5 wrote them. Where a release keeps its cache statistics over a reset, the numbers of
+            the dump before are taken off.
+        facts: of the release; None where nobody knows it: then cache accesses are NaN after the first dump.
+    """
     if facts is not None and not facts.keeps_cache_statistics:
         return list(dumps)
     found = list(dumps[:1])
@@ -142,7 +147,7 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
         raise AnalysisError(
             "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
             file=file,
-            remedy="gem5 writes statistics when it ends by itself; see how the run ended",
+            remedy="gem5 writes statistics when it ends by itself: the run's log says how it ended",
         )
     return found, f"{file}: {blocks.cut}" if blocks.cut else None
 
@@ -209,7 +214,7 @@ def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
             "no GPU in these statistics",
             file=file,
             key=f"*{ACTIVE}",
-            remedy="give those of apu_se.py",
+            remedy="give the stats.txt of a run of apu_se.py",
         )
     unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
     slot = re.compile(SLOT)

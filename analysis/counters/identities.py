@@ -106,7 +106,7 @@ def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, 
     for name in elements("mem_ctrls", dump.row):
         bus = dump.row(f"{name}.dram.bytesRead") or dump.row(f"{name}.dram.dramBytesRead") or 0.0
         requested = dump.row(f"{name}.dram.bytesRead::total") or 0.0
-        yield "bytes read over the DRAM bus were asked for", bus, requested
+        yield "bytes read over the DRAM bus were requested", bus, requested
     for name in elements("ruby.tcp_cntrl", dump.row):
         for event, access in _ARRAY_ACCESSES:
             used, array = (dump.row(f"{name}.L1cache.{row}") or 0.0 for row in (event, access))

@@ -84,8 +84,11 @@ def unit_rows() -> tuple[str, ...]:
 
 
 def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
-    """The rows that counters are read from: their names in different releases, and whether they may be
-    absent, which means 0."""
+    """The rows of statistics that counters are read from.
+
+    Returns:
+        for each: its names in different releases, and whether it may be absent, which means 0.
+    """
     rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
     for counter in COUNTERS:
         alternatives = parse(counter.stats) if counter.stats else ()

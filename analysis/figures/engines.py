@@ -67,7 +67,7 @@ def engine_comparison(
         reference, others = names[0], names[1:]
         found = [pairs(rows, reference, other) for other in others]
         if all(table.empty for table in found):
-            raise FigureError("the engines share no completed point", value=list(names))
+            raise FigureError("no point is completed by both engines", value=list(names))
         figure = new_figure(FULL_WIDTH if len(others) > 1 else SINGLE_WIDTH, 3.4 if len(others) == 1 else 3.0)
         panels = figure.subplots(1, len(others), squeeze=False)[0]
         programs = list(dict.fromkeys(name for table in found for name in table["program"]))

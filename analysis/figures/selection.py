@@ -32,7 +32,7 @@ _PROGRAMS = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropou
 
 
 class FigureError(AnalysisError):
-    """A table cannot carry the figure that was asked for."""
+    """A table cannot carry the wanted figure."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "tcp_requests",
         "tcp_load_events + tcp_bypass_events + tcp_store_events + tcp_atomic_events",
-        "cache lines asked of the TCPs",
+        "cache lines requested from the TCPs",
     ),
     Quantity(
         "lds_busy_cycles",
@@ -84,5 +84,7 @@ QUANTITIES: tuple[Quantity, ...] = (
         "tcc_read_misses + tcc_writes + tcc_atomics",
         "cache lines that the GPU moved beyond its TCC",
     ),
-    Quantity("dram_bytes", "dram_bytes_read + dram_bytes_written", "bytes asked of the memory controllers"),
+    Quantity(
+        "dram_bytes", "dram_bytes_read + dram_bytes_written", "bytes requested from the memory controllers"
+    ),
 )

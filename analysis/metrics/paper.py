@@ -132,7 +132,7 @@ PAPER: tuple[Metric, ...] = (
     share(
         "l1_utilization",
         "tcp_requests / (num_compute_units * gpu_cycles)",
-        "cache lines asked of the TCPs, relative to one line per cycle and compute unit",
+        "cache lines requested from the TCPs, relative to one line per cycle and compute unit",
         "GPU_VIPER-TCP.sm",
         "the peak of one line per cycle is a choice",
     ),

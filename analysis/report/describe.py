@@ -1,4 +1,4 @@
-"""What a report says: what was asked, what ran, and how it ended."""
+"""The texts of a report: what the sweep describes, what ran, and how it ended."""
 
 from __future__ import annotations
 

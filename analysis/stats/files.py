@@ -141,8 +141,10 @@ def _endless(dump: int, last: bytes) -> str:
 
 
 def _marks(text: Text, start: int, stop: int) -> list[tuple[bytes, int]]:
-    """Begin and end marks in ``text[start:stop]`` with their positions. Both open with ten dashes, so it is
-    enough to look at every eighth byte for one."""
+    """Begin and end marks in ``text[start:stop]`` with their positions.
+
+    Both open with ten dashes, so it is enough to look at every eighth byte for one.
+    """
     buffer = np.frombuffer(text, dtype=np.uint8)[start:stop]
     hits = np.flatnonzero(buffer[::8] == 45) * 8
     hits = hits[

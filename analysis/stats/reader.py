@@ -2,7 +2,7 @@
 
 ``read_stats(path)[0]["system.cpu3.shaderActiveTicks"]`` is a number, a vector or a distribution;
 ``read_stats(path)[0].frame()`` is a tidy table; ``read_stats(path, select=["*.completedWGs"])`` reads only
-what is asked for; ``iter_dumps(path)`` holds one dump at a time.
+these; ``iter_dumps(path)`` holds one dump at a time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Dump(Mapping[str, Value]):
         if row is not None and row not in self._rows.oneline:
             return float(self._rows.values[row])
         if name in self._groups:
-            return compose(name, self._rows, self._groups[name])
+            return compose(self._rows, self._groups[name])
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -69,7 +69,7 @@ class Dump(Mapping[str, Value]):
         rows = [
             row for row in self._groups[name] if "::" in self._rows.names[row] or row in self._rows.oneline
         ]
-        value = compose(name, self._rows, rows) if rows else None
+        value = compose(self._rows, rows) if rows else None
         if not isinstance(value, Vector):
             raise KeyError(name)
         return value
@@ -95,7 +95,7 @@ class Dump(Mapping[str, Value]):
             tail = self._rows.tail(number)
             text, unit = description(tail)
             if number in self._rows.oneline:
-                cells = compose(base, self._rows, self._groups[base])
+                cells = compose(self._rows, self._groups[base])
                 assert isinstance(cells, Vector | Distribution)
                 listed = cells.cells if isinstance(cells, Vector) else cells.buckets
                 records += [
@@ -125,7 +125,6 @@ class DumpReader(Iterator[Dump]):
 
     Attributes:
         path: the file.
-        cut: after the last dump: what is missing at the end of the file, ``None`` if nothing is.
     """
 
     def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
@@ -136,6 +135,7 @@ class DumpReader(Iterator[Dump]):
 
     @property
     def cut(self) -> str | None:
+        """What is missing at the end of the file, known after the last dump; None if nothing is."""
         return self._blocks.cut
 
     def __next__(self) -> Dump:

@@ -59,7 +59,7 @@ class Piece:
         names: an Arrow array of the row names.
         values: the numbers; NaN for one-line rows.
         value_ends, line_ends: where each row's value and line end in the block, or in ``clean``.
-        clean: the lines they were read from where they had to be mended first, else ``None``.
+        clean: the lines they were read from where they had to be repaired first, else ``None``.
         oneline: numbers of the rows that hold several cells.
         unread: lines that are no row.
     """
@@ -85,7 +85,7 @@ class Rows:
     def __init__(self, pieces: Sequence[Piece], source: Source) -> None:
         self._pieces = pieces
         self._source = source
-        self._asked = 0
+        self._reads = 0
         self._firsts: list[int] = np.cumsum([0, *(len(piece.values) for piece in pieces)]).tolist()
         self.values: Floats = np.concatenate([np.empty(0), *(piece.values for piece in pieces)])
         self.oneline = frozenset(
@@ -106,8 +106,8 @@ class Rows:
 
         A few names are looked for one by one; who asks for more gets an index of all.
         """
-        self._asked += 1
-        if self._asked > _FEW:
+        self._reads += 1
+        if self._reads > _FEW:
             return self._index.get(name)
         wanted = pa.scalar(name, pa.large_string())
         for first, piece in zip(reversed(self._firsts[:-1]), reversed(self._pieces), strict=True):
@@ -211,8 +211,8 @@ def parse_block(text: Text, names: str | None = None, source: Source | None = No
 def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None) -> Piece:
     base, part, clean = span[0], buffer[slice(*span)], None
     if part[-1] != 10 or part.max() > 127:
-        mended = part.tobytes().decode("utf-8", "replace").encode()
-        part = np.frombuffer(mended if mended.endswith(b"\n") else mended + b"\n", dtype=np.uint8)
+        repaired = part.tobytes().decode("utf-8", "replace").encode()
+        part = np.frombuffer(repaired if repaired.endswith(b"\n") else repaired + b"\n", dtype=np.uint8)
         base, clean = 0, part
     ends = np.flatnonzero(part == 10)
     cuts = np.empty(len(ends) + 1, dtype=np.int64)

@@ -60,7 +60,7 @@ class Distribution:
 Value = float | Vector | Distribution
 
 
-def compose(name: str, rows: Rows, numbers: Sequence[int]) -> Value:
+def compose(rows: Rows, numbers: Sequence[int]) -> Value:
     """The statistic that the rows ``numbers`` of a block make up."""
     subs: dict[str, Cell] = {}
     oneline: tuple[Cell, ...] | None = None

@@ -27,7 +27,7 @@ SHOWN: tuple[str, ...] = (
     "dram_bytes_read",
     "dram_bytes_written",
 )
-"""What is compared when nothing else is asked for."""
+"""What is compared when no column is named."""
 
 _COMPARED = ("release", "gfx")
 

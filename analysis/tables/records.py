@@ -89,9 +89,7 @@ def _row(record: RunRecord, file: Path) -> Row:
         return Row(values, axes)
     files = record.statistics_files(file.parent)
     if not files:
-        raise AnalysisError(
-            "a completed run without statistics", file=file, key="statistics", remedy="make the run again"
-        )
+        raise AnalysisError("a completed run without statistics", file=file, key="statistics", remedy=_REMEDY)
     _check_unchanged(files, record.provenance.statistics_sha256, file)
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
     own = record.own_kernels_only

@@ -64,12 +64,12 @@ def _gather(rows: Sequence[Row]) -> Batch:
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
     own: list[Mapping[Any, Any]] = list(batch.frame[list(batch.axes)].to_dict("records"))
     keys = zip(batch.frame["engine"], batch.frame["point"], strict=True)
-    asked = [
+    values = [
         {axis_column(str(name)): value for name, value in axes.get(key, recorded).items()}
         for key, recorded in zip(keys, own, strict=True)
     ]
-    names = dict.fromkeys(name for row in asked for name in row)
-    cells = {name: _series([row.get(name) for row in asked]).array for name in names}
+    names = dict.fromkeys(name for row in values for name in row)
+    cells = {name: _series([row.get(name) for row in values]).array for name in names}
     return Batch(batch.frame.assign(**cells), tuple(cells))
 
 
@@ -117,7 +117,7 @@ def require_completed(frame: pd.DataFrame) -> None:
     ]
     raise AnalysisError(
         f"{len(failed)} of {len(frame)} points did not complete\n  " + "\n  ".join(lines),
-        remedy="mend the points, let them be tried again (apuflow retry) and run again; "
+        remedy="correct the cause, allow another try with `apuflow retry`, and start the workflow again; "
         "or let the sweep record failures (on_failure: record)",
     )
 
@@ -309,7 +309,7 @@ def _refuse_duplicates(frame: pd.DataFrame) -> None:
             "two records of the same point",
             key="point",
             value="/".join(map(str, doubled.iloc[0][keys])),
-            remedy="give each once",
+            remedy="give each record once",
         )
 
 

@@ -152,12 +152,12 @@ def test_times_from_the_future_become_times_of_now_or_of_old(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (now + 3600, now + 3600))
-    assert repairs.mend_times(tmp_path) == 8
+    assert repairs.repair_times(tmp_path) == 8
     for name, what in files.items():
         age = time.time() - (tmp_path / name).stat().st_mtime
         expected = {"kept": 0 <= age < 60, "made again": age > 1e9, "not ours": age < -3000}
         assert expected[what], name
-    assert repairs.mend_times(tmp_path) == 0
+    assert repairs.repair_times(tmp_path) == 0
 
 
 # records and tools ------------------------------------------------------------------------------------------

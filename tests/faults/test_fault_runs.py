@@ -79,11 +79,11 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = Expectation(end_marker=MARKER)
         process = Process(Guest(programs, "program", end_marker=MARKER), options, expectation)
-        asked = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
+        facts = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
-            "point": asked,
+            "point": facts,
             "gem5": gem5,
             "processes": (process,),
             "container": HostEngine(),

@@ -25,6 +25,7 @@ from analysis.tables.records import Row, read_record
 from apuflow.configure import load_release
 from apuflow.containers import container_engine
 from apuflow.core.record import RunRecord
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.launcher import build_launcher
@@ -32,7 +33,7 @@ from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import simulate
-from apuflow.run.command import Gem5, OptionValue
+from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
@@ -137,7 +138,7 @@ def run(
     launcher, data = project / "launcher", project / "mmap.bin"
     build_launcher("gcc", launcher)
     write_mmap(data, 1 << 20)
-    options: dict[str, OptionValue] = {
+    options: dict[str, Scalar | None] = {
         "num-cpus": 3,
         "num-compute-units": units,
         "cu-per-sa": units,

@@ -68,13 +68,13 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     said: list[str] = []
     opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
     opened.on("pageerror", lambda error: said.append(f"error: {error}"))
-    asked: list[str] = []
-    opened.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    opened.on("request", lambda request: requested.append(request.url))
     opened.set_default_timeout(5000)
     opened.goto(report.as_uri())
     yield opened
     assert said == []
-    assert {url for url in asked if not url.startswith("data:")} == {report.as_uri()}
+    assert {url for url in requested if not url.startswith("data:")} == {report.as_uri()}
     opened.close()
 
 

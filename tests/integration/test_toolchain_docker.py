@@ -214,7 +214,7 @@ def test_an_image_cannot_be_pulled_without_a_network(site: Site, tmp_path: Path)
 def test_another_content_than_the_pinned_one_is_refused(
     site: Site, tmp_path: Path, docker_image: str
 ) -> None:
-    with pytest.raises(EngineError, match="the image is another one"):
+    with pytest.raises(EngineError, match="the image has another digest"):
         resolve_image(
             site.engine, "local", name=docker_image, digest=f"sha256:{'0' * 64}", log=tmp_path / "log"
         )

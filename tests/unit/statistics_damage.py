@@ -159,7 +159,7 @@ def _verdict(kind: str, file: Path, whole: bytes, text: bytes, directory: Path) 
     ticks = re.search(rb"finalTick +(\d+)", whole)
     assert ticks is not None
     said = f"Ticks: {ticks[1].decode()}\nExiting because  exiting with last active thread context\n"
-    outcome = classify(ExitFacts(0), said, "", damaged, Expectation(needs=required_rows()))
+    outcome = classify(ExitFacts(0), said, "", damaged, Expectation(required=required_rows()))
     if not outcome.completed:
         assert outcome.status is Status.NO_STATISTICS, outcome
         return Verdict(kind, file.name, "refused", outcome.evidence)

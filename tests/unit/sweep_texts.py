@@ -22,5 +22,5 @@ def expand(root: Path, text: str | bytes, *workloads: str, name: str = "t") -> l
     path = root / f"configs/sweeps/{name}.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     sweep = load_sweep(name, root)
-    asked = workloads or sweep_workloads(sweep, root)
-    return [point for workload in asked for point in points(sweep, workload, root)]
+    names = workloads or sweep_workloads(sweep, root)
+    return [point for workload in names for point in points(sweep, workload, root)]

@@ -25,7 +25,7 @@ from apuflow.prepare import Gem5Record
 from apuflow.prepare import read_record as read_tool_record
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 from apuflow.run.progress import guest_ticks, read_progress
-from apuflow.run.proof import scan
+from apuflow.run.proof import read_proof
 
 DATA = ROOT / "tests/data"
 FUZZ = settings(
@@ -182,8 +182,8 @@ def test_a_damaged_sweep_is_planned_or_refused_with_its_place(root: Path, sweep:
     file.write_text(yaml.safe_dump(sweep, sort_keys=False))
     try:
         loaded = load_sweep("mine", root)
-        asked = plan(loaded, "softmax_fwd", root)
-        assert asked.size >= 1
+        planned = plan(loaded, "softmax_fwd", root)
+        assert planned.size >= 1
     except ConfigError as error:
         assert "mine.yaml" in str(error)
 
@@ -252,7 +252,7 @@ def whole_statistics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     printer.row("system.cpu3.dispatcher.numKernelLaunched", 1, "x")
     printer.row("system.cpu2.CUs0.completedWfs", 4, "x")
     file.write_text(printer.block())
-    assert scan(file).problem is None
+    assert read_proof(file).problem is None
     return file
 
 
@@ -261,7 +261,7 @@ def whole_statistics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_bytes_as_statistics_prove_nothing(tmp_path: Path, content: bytes, suffix: str) -> None:
     file = tmp_path / f"stats{suffix}"
     file.write_bytes(content)
-    assert scan(file).problem is not None
+    assert read_proof(file).problem is not None
 
 
 @FUZZ

@@ -95,9 +95,9 @@ def recorded(directory: Path, point: Point) -> Path:
     (directory / "stats.txt").write_bytes(statistics)
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
-    asked: dict[str, Any] = vars(point_facts(point))
+    facts: dict[str, Any] = vars(point_facts(point))
     record = run_record(
-        **asked | {"release_facts": vars(asked["release_facts"])},
+        **facts | {"release_facts": vars(facts["release_facts"])},
         evidence="Exiting because exiting with last active thread context",
         launches=[columns, product] * 2,
     )

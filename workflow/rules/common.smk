@@ -35,7 +35,7 @@ wildcard_constraints:
     release=r"[^/]+",
     repository=r"gem5|resources|miopen",
     target=r"[A-Z0-9_]+",
-    asked=r"[0-9a-f]{8}",
+    request=r"[0-9a-f]{8}",
     sources=r"[0-9a-f]{16}",
     object=r"[^/]+",
     rows=r"[0-9a-f]{16}",

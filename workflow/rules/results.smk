@@ -48,7 +48,7 @@ rule figure:
 
 
 rule report:
-    """One self-contained page per sweep: what was asked, what ran, tables, figures, definitions."""
+    """One self-contained page per sweep: what the sweep describes, what ran, tables, figures, definitions."""
     input:
         tables=session.campaign.sweep_tables,
         figures=session.campaign.sweep_figures,

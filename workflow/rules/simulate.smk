@@ -20,8 +20,8 @@ rule preview:
 
 rule simulate:
     """One point on gem5: minutes to days. Its record exists only when the run is proven (or, in a recording sweep,
-    when its failure is). Whatever can change its numbers is part of `{point}`; inputs are ageless and only asked
-    for while the record is missing, so a toolchain made anew repeats no run.
+    when its failure is). Whatever can change its numbers is part of `{point}`; inputs are ageless (see `common.smk`)
+    and needed only while the record is missing, so a toolchain made anew repeats no run.
     """
     input:
         unpack(ageless(session.inputs.simulation_inputs)),

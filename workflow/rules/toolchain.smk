@@ -1,5 +1,5 @@
 """The toolchain of a gem5 release: sources, image, gem5, DNNMark. Each leaves a record of what it is, under a name that
-says what was asked for; so the age of a record means nothing.
+says what the configuration asks for; so the age of a record means nothing.
 """
 
 
@@ -10,7 +10,7 @@ rule source:
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
-        paths.log("toolchain", "{release}", "source-{repository}-{asked}"),
+        paths.log("toolchain", "{release}", "source-{repository}-{request}"),
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -30,7 +30,7 @@ checkpoint image:
     output:
         paths.tool_record(tool="image"),
     log:
-        paths.log("toolchain", "{release}", "image-{asked}"),
+        paths.log("toolchain", "{release}", "image-{request}"),
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -49,7 +49,7 @@ rule gem5:
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
-        paths.log("toolchain", "{release}", "gem5-{target}-{asked}"),
+        paths.log("toolchain", "{release}", "gem5-{target}-{request}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64
@@ -63,13 +63,13 @@ rule gem5:
 
 
 rule own_gem5:
-    """A gem5 that the site brings along, recorded as it is."""
+    """A gem5 that the site supplies, recorded as it is."""
     input:
         ageless(session.inputs.gem5_sources),
     output:
         paths.tool_record(tool="gem5"),
     log:
-        paths.log("toolchain", "{release}", "gem5-{asked}"),
+        paths.log("toolchain", "{release}", "gem5-{request}"),
     conda:
         "../envs/apuflow.yaml"
     message:
@@ -85,7 +85,7 @@ rule dnnmark:
     output:
         paths.tool_record(tool="dnnmark"),
     log:
-        paths.log("toolchain", "{release}", "dnnmark-{asked}"),
+        paths.log("toolchain", "{release}", "dnnmark-{request}"),
     conda:
         "../envs/apuflow.yaml"
     threads: 64

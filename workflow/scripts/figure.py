@@ -5,5 +5,5 @@ from apuflow.campaign.script import rule
 from apuflow.study.results import write_figure
 
 with rule(snakemake) as (output, log):
-    asked = snakemake.wildcards
-    write_figure(Campaign(), asked.under, asked.figure, snakemake.input.tables, output.with_suffix(""))
+    wildcards, tables = snakemake.wildcards, snakemake.input.tables
+    write_figure(Campaign(), wildcards.under, wildcards.figure, tables, output.with_suffix(""))

@@ -5,6 +5,6 @@ from apuflow.campaign.script import rule
 from apuflow.engines.preview_batch import write_batch
 
 with rule(snakemake):
-    asked, output = snakemake.wildcards, snakemake.output
-    points = Campaign().batch(asked.sweep, asked.workload)
+    wildcards, output = snakemake.wildcards, snakemake.output
+    points = Campaign().batch(wildcards.sweep, wildcards.workload)
     write_batch(points, output.counters, output.record)

@@ -5,5 +5,5 @@ from apuflow.campaign.script import rule
 from apuflow.study.results import write_report
 
 with rule(snakemake) as (output, log):
-    asked = snakemake.input
-    write_report(Campaign(), snakemake.wildcards.under, asked.tables, asked.figures, output)
+    inputs = snakemake.input
+    write_report(Campaign(), snakemake.wildcards.under, inputs.tables, inputs.figures, output)

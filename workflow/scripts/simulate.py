@@ -6,8 +6,10 @@ from apuflow.engines.run_point import run_point
 from apuflow.prepare.tools import Toolset
 
 with rule(snakemake):
-    campaign, asked, params = Campaign(), snakemake.wildcards, snakemake.params
-    point = campaign.point_again(params.sweep, asked.engine, asked.workload, asked.point, params.axes)
+    campaign, wildcards, params = Campaign(), snakemake.wildcards, snakemake.params
+    point = campaign.replan_point(
+        params.sweep, wildcards.engine, wildcards.workload, wildcards.point, params.axes
+    )
     tools = Toolset(point.release)
     record = run_point(
         tools,

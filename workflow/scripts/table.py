@@ -5,6 +5,6 @@ from apuflow.campaign.script import rule
 from apuflow.study.results import write_table
 
 with rule(snakemake):
-    asked, output = snakemake.wildcards, snakemake.output
+    wildcards, output = snakemake.wildcards, snakemake.output
     files = (output.csv, output.parquet, output.columns)
-    write_table(Campaign(), asked.under, asked.workload, snakemake.input.records, files)
+    write_table(Campaign(), wildcards.under, wildcards.workload, snakemake.input.records, files)

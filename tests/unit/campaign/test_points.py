@@ -42,13 +42,13 @@ def test_a_point_by_its_values_is_the_point_of_the_sweep(swept: Path, workload: 
 def test_a_point_that_is_another_one_by_now_is_refused(swept: Path) -> None:
     campaign = Campaign(swept)
     [point, *_] = campaign.points("some", "softmax_fwd", "gem5-kernels")
-    same = campaign.point_again("some", point.engine, "softmax_fwd", point.id, point.axes)
+    same = campaign.replan_point("some", point.engine, "softmax_fwd", point.id, point.axes)
     assert same == point
     text = {**SWEEP, "options": {"wfs-per-simd": 4}}
     (swept / "configs/sweeps/some.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
     with pytest.raises(ConfigError, match="not what it was when the workflow started"):
-        Campaign(swept).point_again("some", point.engine, "softmax_fwd", point.id, point.axes)
+        Campaign(swept).replan_point("some", point.engine, "softmax_fwd", point.id, point.axes)
     text = {**SWEEP, "options": {"wfs-per-simd": -1}}
     (swept / "configs/sweeps/some.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
     with pytest.raises(ConfigError, match="wfs-per-simd"):
-        Campaign(swept).point_again("some", point.engine, "softmax_fwd", point.id, point.axes)
+        Campaign(swept).replan_point("some", point.engine, "softmax_fwd", point.id, point.axes)

@@ -16,9 +16,9 @@ from apuflow.campaign.session import Session
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
 
 
-def session(root: Path, **asked: Any) -> Session:
+def session(root: Path, **changed: Any) -> Session:
     """A session as one of Snakemake's job processes has it: that repairs nothing and registers nowhere."""
-    settings = DAGSettings(targets=TARGETS, **asked)
+    settings = DAGSettings(targets=TARGETS, **changed)
     return Session(SimpleNamespace(is_main_process=False, dag_settings=settings), root)
 
 

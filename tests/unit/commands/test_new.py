@@ -19,7 +19,7 @@ from apuflow.core.errors import ConfigError
 def test_a_new_study_runs_as_it_is(root: Path) -> None:
     path = write_study("mine", root)
     assert len(points(load_sweep("mine", root), "softmax_fwd", root)) == 6
-    with pytest.raises(ConfigError, match="exists"):
+    with pytest.raises(ConfigError, match="there already"):
         write_study("mine", root)
     with pytest.raises(ConfigError, match="not a usable name"):
         write_study("../mine", root)

@@ -37,7 +37,7 @@ def test_selected_rows(tmp_path: Path) -> None:
     written = pd.read_csv(tmp_path / "c.csv").set_index("name")["value"]
     assert written.to_dict() == {"system.cpu3.CUs.completedWfs": 400, "system.cpu3.CUs.completedWGs": 100}
     status, text = _run("stats", SOFTMAX, "-s", "*.nothing")
-    assert status != 0 and "no row matches" in text
+    assert status != 0 and "no row of the statistics matches" in text
 
 
 def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ def test_a_sweep_is_the_product_of_its_axes(
 
 def test_plan_of_a_sweep_keeps_the_axes(root: Path) -> None:
     expand(root, HEAD + "axes: {num-tccs: [1, 2]}\nzip: [{num-dirs: [1, 2], L1TLBentries: [32, 64]}]\n")
-    asked = plan(load_sweep("t", root), "softmax_fwd", root)
-    assert asked.axes == ("num-tccs", "num-dirs", "L1TLBentries") and asked.size == 4
+    planned = plan(load_sweep("t", root), "softmax_fwd", root)
+    assert planned.axes == ("num-tccs", "num-dirs", "L1TLBentries") and planned.size == 4
 
 
 def test_every_file_behind_a_row_is_an_input(root: Path) -> None:
@@ -132,6 +132,6 @@ def test_a_gfx900_has_the_units_that_rocm_is_told(root: Path) -> None:
         + "options: {dgpu: true, gfx-version: gfx900, num-compute-units: %d}\n"
     )
     assert expand(root, text % 64)[0].gfx == "gfx900"
-    with pytest.raises(ConfigError, match="64 CUs"):
+    with pytest.raises(ConfigError, match="64 compute units"):
         expand(root, text % 16)
     assert expand(root, (text % 16).replace("[gem5]", "[gem5-kernels]"))

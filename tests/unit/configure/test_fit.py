@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sweep_texts import HEAD, expand
 
-from apuflow.configure.fit import Room, misfits
+from apuflow.configure.fit import Capacity, overflows
 from apuflow.core.errors import ConfigError
 
 
@@ -33,7 +33,7 @@ def test_a_workgroup_that_never_fits_is_refused(root: Path, options: str, option
 def test_what_would_be_enough_is_counted_by_hand(root: Path) -> None:
     """Four wavefronts and 1024 bytes of LDS on units of one SIMD with two slots and 512 bytes."""
     [point] = expand(root, HEAD)
-    room = Room(
+    room = Capacity(
         simds=1,
         slots_per_simd=2,
         registers_per_simd=2048,
@@ -41,17 +41,17 @@ def test_what_would_be_enough_is_counted_by_hand(root: Path) -> None:
         register_block=4,
         lds_bytes=512,
     )
-    assert {each.option: each.needed for each in misfits(point.work, 4, room)} == {
+    assert {each.option: each.needed for each in overflows(point.work, 4, room)} == {
         "wfs-per-simd": 4,
         "lds-size": 1024,
     }
     enough = replace(room, slots_per_simd=4, lds_bytes=1024)
-    assert misfits(point.work, 4, enough) == ()
+    assert overflows(point.work, 4, enough) == ()
 
 
 def test_a_unit_has_ample_room_when_the_largest_workgroup_fits() -> None:
     """1024 work-items are 16 wavefronts; GCN3 names 256 vector and 112 scalar registers, 64 KB of LDS."""
-    ample = Room(
+    ample = Capacity(
         simds=4,
         slots_per_simd=4,
         registers_per_simd=4 * 256,

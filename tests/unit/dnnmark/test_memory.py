@@ -38,4 +38,4 @@ def test_bytes_of_the_default_shapes(text: str, fwd: int, bwd: int, device: int)
     network = parse(text)
     assert (mmap_bytes(network, "fwd"), mmap_bytes(network, "bwd")) == (fwd, bwd)
     assert mmap_bytes(network, "both") == max(fwd, bwd)
-    assert device_bytes(network, "bwd") == device
+    assert device_bytes(network) == device

@@ -151,5 +151,5 @@ def test_each_distinct_object_is_compiled_once_and_failures_stay_alone(
     again = build_objects(objects, compiler, kernels, root=tmp_path, run=run)
     assert (len(again.made), len(again.kept)) == (0, 2)
     objects[0].path(tmp_path).write_bytes(whole[:100])  # a disk that was full
-    mended = build_objects(objects[:1], compiler, kernels, root=tmp_path, run=run)
-    assert len(mended.made) == 1 and objects[0].path(tmp_path).read_bytes() == whole
+    repaired = build_objects(objects[:1], compiler, kernels, root=tmp_path, run=run)
+    assert len(repaired.made) == 1 and objects[0].path(tmp_path).read_bytes() == whole

@@ -27,7 +27,7 @@ from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
-from apuflow.run.proof import scan
+from apuflow.run.proof import read_proof
 from apuflow.run.status import RunState, all_well, runs
 
 BEHAVIOURS = {
@@ -108,7 +108,7 @@ def test_a_proven_run_is_published_with_everything_that_made_it(make: Callable[.
     assert record == read_run(simulation.run_dir / "run.json")
     assert record.status is Status.COMPLETED
     assert record.statistics == "stats.txt"
-    proof = scan(simulation.run_dir / "stats.txt")
+    proof = read_proof(simulation.run_dir / "stats.txt")
     assert (proof.problem, proof.final_tick, proof.sha256) == (
         None,
         record.ticks,
@@ -139,7 +139,7 @@ def test_statistics_are_compressed_after_the_proof(make: Callable[..., Simulatio
     simulation = make(compress=compress)
     record = simulate(simulation)
     assert record.statistics == f"stats.txt.{compress}"
-    assert scan(simulation.run_dir / record.statistics).sha256 == record.provenance.statistics_sha256
+    assert read_proof(simulation.run_dir / record.statistics).sha256 == record.provenance.statistics_sha256
     assert not list(simulation.run_dir.glob("attempts/1/m5out/stats.txt*"))
 
 

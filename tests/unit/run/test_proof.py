@@ -17,7 +17,7 @@ from statistics_damage import DAMAGES, NUMBERS, verdicts
 from analysis.counters.counters import counters
 from apuflow.core.errors import AnalysisError
 from apuflow.engines.simulated import required_rows
-from apuflow.run.proof import scan
+from apuflow.run.proof import read_proof
 
 ONE = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO = STATS / "bn_bwd-9x64x1x1-u2-bwscalor1.txt.xz"
@@ -33,14 +33,14 @@ def text() -> str:
 def problem(directory: Path, text: str) -> str:
     file = directory / "stats.txt"
     file.write_text(text)
-    return scan(file, needs=required_rows()).problem or "none"
+    return read_proof(file, required=required_rows()).problem or "none"
 
 
 @pytest.mark.parametrize(
     "file", [ONE, TWO, BANKS, STATS.parent / "dispatches/conv_fwd.txt.xz"], ids=lambda file: file.name
 )
 def test_recorded_statistics_are_whole(file: Path) -> None:
-    assert scan(file, needs=required_rows()).problem is None
+    assert read_proof(file, required=required_rows()).problem is None
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

@@ -11,7 +11,7 @@ from run_records import run_record
 from sweep_texts import expand
 
 from apuflow.core.errors import ConfigError
-from apuflow.study.retry import let_again, recorded_failures
+from apuflow.study.retry import recorded_failures, release_for_rerun
 
 SWEEP = "description: x\nengines: [gem5]\nworkloads: [softmax_fwd]\naxes: {num-compute-units: [4, 8]}\n"
 
@@ -55,7 +55,9 @@ def test_unknown_names_are_refused(project: Path) -> None:
             names(project, **chosen)
 
 
-def test_a_failure_that_is_let_again_is_gone_with_its_tables_and_keeps_its_evidence(project: Path) -> None:
+def test_a_failure_that_runs_again_is_gone_with_its_tables_and_keeps_its_evidence(
+    project: Path,
+) -> None:
     results = project / "results/mine"
     (results / "figures").mkdir(parents=True)
     [late] = recorded_failures(project, sweep="mine")
@@ -65,7 +67,7 @@ def test_a_failure_that_is_let_again_is_gone_with_its_tables_and_keeps_its_evide
     for name in made:
         (results / name).touch()
     evidence = (late.log / "failure.json").read_text()
-    let_again(project, late)
+    release_for_rerun(project, late)
     assert not list(recorded_failures(project, sweep="mine"))
     assert not (project / "runs/gem5/softmax_fwd" / late.point / "run.json").exists()
     assert (late.log / "failure.json").read_text() == evidence
@@ -77,6 +79,6 @@ def test_a_record_without_its_evidence_becomes_the_evidence(project: Path) -> No
     record = project / "runs/gem5/softmax_fwd/old/run.json"
     text = record.read_text()
     (old.log / "failure.json").unlink()
-    let_again(project, old)
+    release_for_rerun(project, old)
     assert not record.exists()
     assert (old.log / "failure.json").read_text() == text

@@ -66,7 +66,7 @@ def test_a_result_table_is_scored_kernel_by_kernel_through_its_runs(project: Pat
 
 def test_a_table_without_its_runs_says_so(project: Path) -> None:
     (project / "runs").rename(project / "elsewhere")
-    with pytest.raises(ConfigError, match="no run of the table is there"):
+    with pytest.raises(ConfigError, match="directories of the table's runs are not there"):
         read_runs(project / "results/kernels/conv_fwd.csv")
 
 

@@ -1,4 +1,4 @@
-"""What the rules ask: which files a target needs. Pure functions of configuration and wildcards."""
+"""The sweeps of a project: their points, and the files behind tables, figures and reports."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from apuflow.configure import (
     load_workload,
     sweep_names,
 )
-from apuflow.configure.catalogue import Value
 from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING, EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
@@ -62,6 +62,11 @@ class Campaign:
         return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
+        """Names of the workloads that a sweep runs, in the order of its file.
+
+        Raises:
+            ConfigError: a mistake in a workload's file.
+        """
         if sweep.name not in self._workloads:
             self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
         return self._workloads[sweep.name]
@@ -109,10 +114,10 @@ class Campaign:
                         yield from (p for p in self.points(name, workload) if ENGINES[p.engine].simulates)
 
     def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
-        """A sweep that asks for a point; the one whose target was named, if any.
+        """A sweep that has a point; the one whose target was named, if any.
 
         Raises:
-            ConfigError: no sweep asks for it (any more).
+            ConfigError: no sweep has it (any more).
         """
         key = (engine, workload, identifier)
         if key not in self._sweep_of:
@@ -121,19 +126,19 @@ class Campaign:
                     break
         if key not in self._sweep_of:
             raise ConfigError(
-                "no sweep asks for this point",
+                "no sweep has this point",
                 file="configs/sweeps",
                 value=paths.run_dir(engine, workload, identifier),
-                remedy="name a results/ target; apuflow plan SWEEP lists the points",
+                remedy="name a file of results/ as the target; `apuflow plan SWEEP` lists a sweep's points",
             )
         return self._sweep_of[key]
 
     def point(self, engine: str, workload: str, identifier: str) -> Point:
-        """The point with this identifier, of the sweep that asks for it (see sweep_of)."""
+        """The point with this identifier, of the sweep that has it (see sweep_of)."""
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
 
-    def point_again(
-        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Value]
+    def replan_point(
+        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Scalar]
     ) -> Point:
         """A point that another process has planned, without the work for the rest of its sweep.
 
@@ -164,20 +169,26 @@ class Campaign:
                 state of the sweep.
         """
         found = set(rows)
-        asked = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
-        for key in (*asked, *found):
-            if key in asked and key in found:
+        planned = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
+        for key in (*planned, *found):
+            if key in planned and key in found:
                 continue
             engine, point = key
             batch = paths.preview_dir(sweep.name, workload)
+            problem = "no row of this point" if key in planned else "a point that the sweep does not have"
             raise ConfigError(
-                f"the records hold {'no row of this point' if key in asked else 'a point not asked for'}",
+                f"the records hold {problem}",
                 file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made anew",
             )
 
     def check_figure(self, name: str) -> None:
+        """Refuse a figure that does not exist.
+
+        Raises:
+            ConfigError: with the names of those that do.
+        """
         from analysis.figures import FIGURES
 
         if name not in FIGURES:
@@ -201,6 +212,7 @@ class Campaign:
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Files whose change makes other points: configuration, and the user's programs where gem5 runs."""
         sweep = self.sweep(wildcards["under"])
         files = self.configuration(sweep, wildcards["workload"])
         simulated = any(ENGINES[engine].simulates for engine in sweep.engines)
@@ -217,13 +229,16 @@ class Campaign:
         return [file for file in files if (self.root / file).is_file()]
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files that decide what the preview computes for a sweep's workload."""
         return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
 
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tables of all workloads of a sweep, as Parquet files."""
         sweep = self.sweep(wildcards["under"])
         return [paths.table(wildcards["under"], workload, "parquet") for workload in self.workloads(sweep)]
 
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files behind all tables of a sweep."""
         sweep = self.sweep(wildcards["under"])
         return self.configuration(sweep, *self.workloads(sweep))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from apuflow.campaign.resolve import Resolver
 from apuflow.configure.base import did_you_mean, listing
-from apuflow.configure.catalogue import Options, Value
+from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import Assignment, plan
 from apuflow.configure.loading import workload_names
 from apuflow.configure.point import Point
@@ -17,6 +17,7 @@ from apuflow.configure.workloads import Workload, load_workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
 
 
@@ -41,7 +42,7 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
 
 
 def point_at(
-    sweep: Sweep, workload: str, engine: EngineName, axes: Mapping[str, Value], root: Path = Path()
+    sweep: Sweep, workload: str, engine: EngineName, axes: Mapping[str, Scalar], root: Path = Path()
 ) -> Point:
     """One point of a sweep, by the values of what varies: without the work for all others.
 
@@ -110,11 +111,11 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
             chosen += [name for name in matches if name not in chosen]
     if not chosen:
         raise ConfigError(
-            "no workload is left",
+            "the sweep leaves out every workload",
             file=root / paths.sweep_file(sweep.name),
             key="workloads",
             value=list(sweep.workloads),
-            remedy="leave fewer out",
+            remedy="name at least one workload",
         )
     return chosen
 

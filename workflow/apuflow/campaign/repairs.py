@@ -46,26 +46,26 @@ _ELSEWHERE = "jobs elsewhere"
 
 
 # times ---------------------------------------------------------------------------------------------------
-def mend_times(root: Path = Path()) -> int:
+def repair_times(root: Path = Path()) -> int:
     """Give files from the future another time; how many there were.
 
     What is expensive or the user's own counts as made now. Tables, figures and preview batches count as old,
     so that they are made again: whether they or a later edit came first cannot be told any more.
     """
     now = time.time()
-    mended = 0
+    repaired = 0
     for patterns, new in ((_KEPT, now), (_MADE_AGAIN, 1.0)):
         for path in _files(root, patterns):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime > now + TOLERANCE_SECONDS:
                     os.utime(path, (new, new))
-                    mended += 1
-    if mended:
+                    repaired += 1
+    if repaired:
         print(
-            f"apuflow: the clock has gone back: {mended} files from the future got another time",
+            f"apuflow: the clock has gone back: {repaired} files dated in the future got another time",
             file=sys.stderr,
         )
-    return mended
+    return repaired
 
 
 def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:

@@ -16,9 +16,9 @@ from typing import Any
 
 from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import together
-from apuflow.configure.catalogue import Options, Value
+from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
-from apuflow.configure.fit import Room, misfits
+from apuflow.configure.fit import Capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
@@ -28,6 +28,7 @@ from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 
 MAX_PROBLEMS = 20
@@ -40,8 +41,8 @@ class Base:
 
     release: str
     release_file: Release
-    defaults: Mapping[str, Value]
-    given: Mapping[str, Value]
+    defaults: Mapping[str, Scalar]
+    given: Mapping[str, Scalar]
     defaults_hash: str
 
 
@@ -51,7 +52,7 @@ class Resolved:
 
     machine: Base
     work: Work
-    options: Mapping[str, Value]
+    options: Mapping[str, Scalar]
     label: str
     content: Mapping[str, Any]
 
@@ -59,9 +60,9 @@ class Resolved:
 @dataclass(frozen=True)
 class _Machine:
     base: Base
-    changed: Mapping[str, Value]
+    changed: Mapping[str, Scalar]
     compute_units: int
-    room: Room
+    capacity: Capacity
     memory: str | None
     label: tuple[str, ...]
 
@@ -122,7 +123,7 @@ class Resolver:
             self._machines[assignment] = self._resolve_machine(dict(assignment))
         return self._machines[assignment]
 
-    def _resolve_machine(self, values: dict[str, Value]) -> _Machine | None:
+    def _resolve_machine(self, values: dict[str, Scalar]) -> _Machine | None:
         places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
         base = self._base(places["release"], places["machine"])
         if base is None:
@@ -151,7 +152,7 @@ class Resolver:
         names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
         changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
         memory = str(full["mem-size"]) if "mem-size" in given else None
-        room = Room(
+        capacity = Capacity(
             simds=int(full["simds-per-cu"]),
             slots_per_simd=int(full["wfs-per-simd"]),
             registers_per_simd=int(full["vreg-file-size"]),
@@ -163,7 +164,7 @@ class Resolver:
             base,
             changed,
             compute_units,
-            room,
+            capacity,
             memory,
             labels.option_parts(base.release, changed, compute_units),
         )
@@ -187,7 +188,7 @@ class Resolver:
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Value]) -> str | None:
+    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Scalar]) -> str | None:
         """Give the point the memory it needs; the label's part, if it was given another size.
 
         None: noted that what it was given is too small.
@@ -216,16 +217,16 @@ class Resolver:
 
     def _places(self, machine: _Machine, work: Work) -> bool:
         """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
-        if machine.room.ample or not self._workload.derives_kernels:
+        if machine.capacity.ample or not self._workload.derives_kernels:
             return True
-        problems = misfits(work, machine.compute_units, machine.room)
+        problems = overflows(work, machine.compute_units, machine.capacity)
         for problem in problems:
             value = Options(machine.base.defaults, machine.changed)[problem.option]
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")
         return not problems
 
     def _content(
-        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Value]
+        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Scalar]
     ) -> Mapping[str, Any]:
         key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
         if key not in self._contents:

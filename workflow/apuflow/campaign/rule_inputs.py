@@ -1,4 +1,4 @@
-"""What the rules of the expensive stages ask: what a point, a database or an object is made from."""
+"""Inputs of the rules of the expensive stages: what a tool, a point, a database or an object is made from."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ class RuleInputs:
     # toolchain -------------------------------------------------------------------------------------------
     def source_checked(self, wildcards: Wildcards) -> list[str]:
         """No file: sources are made from nothing."""
-        self._asked(f"source-{wildcards['repository']}", wildcards)
+        self._requested(f"source-{wildcards['repository']}", wildcards)
         return []
 
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image is built from its Dockerfile."""
-        tools = self._asked("image", wildcards)
+        tools = self._requested("image", wildcards)
         builds = tools.site.container != "host" and tools.image_mode == "build"
         return [tools.record("source-gem5")] if builds else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout and the image that it is compiled in; of the site's own gem5, its checkout."""
         target = wildcards.get("target")
-        tools = self._asked(f"gem5-{target}" if target else "gem5", wildcards)
+        tools = self._requested(f"gem5-{target}" if target else "gem5", wildcards)
         return [tools.record("source-gem5"), *([tools.record("image")] if target else [])]
 
     def dnnmark_sources(self, wildcards: Wildcards) -> list[str]:
         """The checkout of DNNMark (not of the site's own build) and the image that it is compiled in."""
-        tools = self._asked("dnnmark", wildcards)
+        tools = self._requested("dnnmark", wildcards)
         own = tools.site.dnnmark.build is not None
         return [*([] if own else [tools.record("source-resources")]), tools.record("image")]
 
-    def _asked(self, tool: str, wildcards: Wildcards) -> Toolset:
+    def _requested(self, tool: str, wildcards: Wildcards) -> Toolset:
         """The release's tools, if the record to be made is of what the configuration asks for."""
         tools = self.tools(wildcards["release"])
-        if tools.request(tool) != wildcards["asked"]:
+        if tools.request(tool) != wildcards["request"]:
             raise ConfigError(
-                "the configuration asks for another one",
-                value=paths.tool_record(tools.release.name, tool, wildcards["asked"]),
-                remedy=f"name {tools.record(tool)}, or a results/ target that needs it",
+                "the configuration asks for another version of this tool than the target names",
+                value=paths.tool_record(tools.release.name, tool, wildcards["request"]),
+                remedy=f"name {tools.record(tool)} instead, or a file of results/ that needs it",
             )
         return tools
 
@@ -82,7 +82,7 @@ class RuleInputs:
                 use = engine.use(tools.workload(workload))
                 if not (self.root / tools.record("image")).exists():
                     self._pending.add((release, use))
-                checkpoints.image.get(release=release, asked=tools.request("image"))
+                checkpoints.image.get(release=release, request=tools.request("image"))
         return self.campaign.records(sweep, workload)
 
     def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
@@ -148,7 +148,7 @@ class RuleInputs:
         if path not in self._objects:
             self._walk()
         if path not in self._objects:
-            raise _unasked(path)
+            raise _not_planned(path)
         return self._objects[path]
 
     def _database(self, wildcards: Wildcards) -> DatabasePlan:
@@ -156,7 +156,7 @@ class RuleInputs:
         if path not in self._databases:
             self._walk()
         if path not in self._databases:
-            raise _unasked(path)
+            raise _not_planned(path)
         return self._databases[path]
 
     def _walk(self) -> None:
@@ -166,7 +166,7 @@ class RuleInputs:
 
     # readiness -------------------------------------------------------------------------------------------
     def check_ready(self) -> None:
-        """Before the first job: can this machine do what is pending? Nothing is asked when nothing is.
+        """Before the first job: can this machine do what is pending? Nothing is checked when nothing is.
 
         Raises:
             EngineError: one message with all that is missing, how to get it, and what runs here without it.
@@ -178,9 +178,9 @@ class RuleInputs:
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
 
 
-def _unasked(path: str) -> ConfigError:
+def _not_planned(path: str) -> ConfigError:
     return ConfigError(
-        "no sweep asks for this file",
+        "no sweep needs this file",
         value=path,
-        remedy="name a results/ target; what it needs is made on the way",
+        remedy="name a file of results/ as the target: what it needs is made on the way",
     )

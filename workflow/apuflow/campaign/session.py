@@ -40,7 +40,7 @@ class Session:
         self._registration = None
         if workflow.is_main_process:
             self._registration = repairs.register(root)
-            repairs.mend_times(root)
+            repairs.repair_times(root)
         self.campaign = Campaign(root)
         self.inputs = RuleInputs(self.campaign)
         with _message_and_exit():
@@ -66,10 +66,10 @@ class Session:
         Raises:
             SystemExit: with status 2, after the message: a ``results/`` target is missing.
         """
-        asked = self._workflow.dag_settings
-        if not (asked.until or asked.omit_from or asked.batch):
+        settings = self._workflow.dag_settings
+        if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
-                _check_results_exist(self._root, asked.targets)
+                _check_results_exist(self._root, settings.targets)
 
 
 def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def archive(
-        sweep: Annotated[str, typer.Argument(help="a file of configs/sweeps whose report is there")] = "",
+        sweep: Annotated[str, typer.Argument(help="name of a sweep whose report has been made")] = "",
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help=".tar.zst or .tar.gz [archives/SWEEP.tar.zst]")
         ] = None,
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def unpack(
         file: Annotated[Path, typer.Argument(help="an archive that apuflow archive wrote")],
-        directory: Annotated[Path, typer.Argument(help="where to; made if it is not there")],
+        directory: Annotated[Path, typer.Argument(help="where to unpack it; made if it does not exist")],
     ) -> None:
         """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
         from analysis.archive.archive import unpack as unpacked

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A result table, CSV or Parquet.")],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The table to hold against it.")] = None,
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The table to compare it with.")] = None,
     engines: Annotated[
         str | None, typer.Option(help="Two engines of one table instead: --engines gem5,preview.")
     ] = None,

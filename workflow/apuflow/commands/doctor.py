@@ -12,8 +12,10 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def doctor(
-        release: str = typer.Option("", help="a file of configs/gem5; left out: the default sweep's"),
-        offline: bool = typer.Option(False, "--offline", help="do not ask the source repositories"),
+        release: str = typer.Option(
+            "", help="name of a file of configs/gem5, without .yaml [the default sweep's]"
+        ),
+        offline: bool = typer.Option(False, "--offline", help="do not contact the source repositories"),
     ) -> None:
         """Check this machine for each engine. Exit status 1 when gem5 cannot run here."""
         from rich.console import Console

@@ -226,8 +226,9 @@ def _site_sources() -> Path:
     given = load_site(Path()).miopen_source
     if given is None:
         raise ConfigError(
-            "where are MIOpen's kernel sources?",
+            "MIOpen's kernel sources are needed, and their place is not known",
             key="--sources",
-            remedy="name src/kernels of MIOpen at rocm-4.0.1, or set miopen_source in configs/site.yaml",
+            remedy="give --sources the directory src/kernels of MIOpen at rocm-4.0.1, or set miopen_source "
+            "in configs/site.yaml",
         )
     return Path(given) / "src/kernels" if (Path(given) / "src/kernels").is_dir() else Path(given)

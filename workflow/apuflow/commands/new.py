@@ -84,6 +84,8 @@ def write_study(name: str, root: Path, force: bool = False) -> Path:
         )
     path = root / paths.sweep_file(name)
     if path.exists() and not force:
-        raise ConfigError("the sweep exists", file=path, remedy="choose another name, or give --force")
+        raise ConfigError(
+            "a sweep of this name is there already", file=path, remedy="choose another name, or give --force"
+        )
     write_text(path, STUDY.format(name=name))
     return path

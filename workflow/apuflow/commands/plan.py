@@ -13,8 +13,8 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def plan(
-        sweep: str = typer.Argument(help="a file of configs/sweeps"),
-        workload: str = typer.Argument("", help="only this workload, with every point"),
+        sweep: str = typer.Argument(help="name of a sweep: a file of configs/sweeps without .yaml"),
+        workload: str = typer.Argument("", help="show only this workload, with every point"),
         as_json: bool = typer.Option(False, "--json", help="print JSON"),
     ) -> None:
         """Show a sweep's points, what is already there, and an estimate of time and memory."""

@@ -13,15 +13,15 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def retry(
-        sweep: str = typer.Argument("", help="only points of this sweep; left out: every recorded failure"),
+        sweep: str = typer.Argument("", help="only points of this sweep [every recorded failure]"),
         workload: str = typer.Option("", help="only this workload"),
         status: Annotated[
             list[str] | None, typer.Option(help="only this outcome, such as timeout; may be repeated")
         ] = None,
-        dry_run: bool = typer.Option(False, "--dry-run", "-n", help="only say which"),
+        dry_run: bool = typer.Option(False, "--dry-run", "-n", help="list them and change nothing"),
     ) -> None:
-        """Let failed points of sweeps with `on_failure: record` run again; their logs and evidence stay."""
-        from apuflow.study.retry import let_again, recorded_failures
+        """Allow failed points of sweeps with `on_failure: record` another try. Logs and evidence stay."""
+        from apuflow.study.retry import recorded_failures, release_for_rerun
 
         root = Path()
         failures = recorded_failures(
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         for run in found:
             typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
             if not dry_run:
-                let_again(root, run)
+                release_for_rerun(root, run)
         if not found:
             typer.echo("no recorded failure")
         elif dry_run:

@@ -53,7 +53,9 @@ def stats(
         frame, notes = found.frame(), [found.cut]
         wrong: list[str] = []
         if frame.empty:
-            raise ApuflowError("no row matches", file=file, key="--select", value=", ".join(select))
+            raise ApuflowError(
+                "no row of the statistics matches", file=file, key="--select", value=", ".join(select)
+            )
         shown = frame[["dump", "name", "sub", "value", "unit"]]
     else:
         counted = counters(file, _facts_beside(file))
@@ -87,7 +89,12 @@ def dispatches(
     elif by in GROUPS:
         table, heading = phases(table, [by]), [by, "dispatches", "time_share"]
     else:
-        raise ApuflowError("no such phase", key="--by", value=by, remedy=", ".join(GROUPS))
+        raise ApuflowError(
+            "the dispatches cannot be grouped by this",
+            key="--by",
+            value=by,
+            remedy=f"one of {', '.join(GROUPS)}",
+        )
     _show(table[[*heading, *_SHOWN]])
     _write(table, csv)
 

@@ -22,8 +22,8 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def status(
-        watch: bool = typer.Option(False, "--watch", "-w", help="keep showing until nothing runs"),
-        every: float = typer.Option(2.0, min=0.2, help="seconds between looks"),
+        watch: bool = typer.Option(False, "--watch", "-w", help="show it again and again until nothing runs"),
+        every: float = typer.Option(2.0, min=0.2, help="seconds between updates"),
         failed: bool = typer.Option(False, "--failed", help="only failed and lost runs"),
         workload: str = typer.Option("", help="only this workload"),
     ) -> None:

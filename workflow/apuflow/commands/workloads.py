@@ -12,7 +12,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def workloads(
-        name: str = typer.Argument("", help="say everything about one workload"),
+        name: str = typer.Argument("", help="show everything about this workload"),
     ) -> None:
         """List the workloads: what each needs, and which engines can run it."""
         from rich.table import Table

@@ -34,8 +34,8 @@ Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_len
 Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]
 
 
-class Wrong(ValueError):
-    """What a validator of ours found wrong; becomes a ConfigError with file and line.
+class ValueProblem(ValueError):
+    """What is wrong with a value; ``read`` makes it a ConfigError with file and line.
 
     ``value=...`` may be given: the offending value.
     """
@@ -60,7 +60,7 @@ ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
 def _size(value: str) -> str:
     if not size_bytes(value):
         remedy = "a whole number and B, kB, MB, GB or TB: 512MB, 16GB"
-        raise Wrong("a size is expected", value=value, remedy=remedy)
+        raise ValueProblem("a size is expected", value=value, remedy=remedy)
     return value
 
 
@@ -146,7 +146,7 @@ def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDeta
     kind = item["type"]
     context = item.get("ctx") or {}
     inner = context.get("error")
-    if isinstance(inner, Wrong):
+    if isinstance(inner, ValueProblem):
         if inner.key:
             file = document.where((*location, *inner.key.split(".")))
         key = ".".join(part for part in (key, inner.key) if part) or None

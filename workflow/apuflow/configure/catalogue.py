@@ -15,9 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from apuflow.configure import yaml_source
 from apuflow.core.errors import ConfigError
-
-Value: TypeAlias = bool | int | float | str
-"""What an option can be set to in a configuration file."""
+from apuflow.core.scalar import Scalar
 
 Type: TypeAlias = Literal["int", "flag", "text", "size", "clock", "voltage"]
 Role: TypeAlias = Literal["machine", "workflow", "refused", "ignored"]
@@ -51,14 +49,14 @@ class Option:
     type: Type
     meaning: str = ""
     short: str | None = None
-    default: Value | None = None
-    workflow_default: Value | None = None
+    default: Scalar | None = None
+    workflow_default: Scalar | None = None
     unit: str | None = None
     minimum: int | None = None
     maximum: int | None = None
     multiple_of: int | None = None
     power_of_two: bool = False
-    choices: tuple[Value, ...] = ()
+    choices: tuple[Scalar, ...] = ()
     since: str | None = None
     until: str | None = None
     changes: Mapping[str, Mapping[str, Any]] | None = None
@@ -73,14 +71,14 @@ class Option:
         last = len(RELEASES) - 1 if self.until is None else position(self.until)
         return first <= index <= last
 
-    def default_at(self, release: str) -> Value | None:
+    def default_at(self, release: str) -> Scalar | None:
         """What ``apu_se.py`` of this release starts with."""
         default = self.default
         for change in self._changes_until(release):
             default = change.get("default", default)
         return default
 
-    def choices_at(self, release: str) -> tuple[Value, ...]:
+    def choices_at(self, release: str) -> tuple[Scalar, ...]:
         """The values that this release can use; empty: not a closed set."""
         choices = self.choices
         for change in self._changes_until(release):
@@ -133,16 +131,16 @@ def short_names() -> Mapping[str, str]:
     return {option.short: name for name, option in catalogue().items() if option.short}
 
 
-class Options(Mapping[str, Value]):
+class Options(Mapping[str, Scalar]):
     """All options of a point: what differs from the release's defaults, over those."""
 
     __slots__ = ("base", "changed")
 
-    def __init__(self, base: Mapping[str, Value], changed: Mapping[str, Value]) -> None:
+    def __init__(self, base: Mapping[str, Scalar], changed: Mapping[str, Scalar]) -> None:
         self.base = base
         self.changed = changed
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> Scalar:
         return self.changed[name] if name in self.changed else self.base[name]
 
     def __iter__(self) -> Iterator[str]:

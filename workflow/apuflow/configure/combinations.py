@@ -15,14 +15,15 @@ from typing import TypeAlias
 
 from apuflow.configure import yaml_source
 from apuflow.configure.base import did_you_mean, listing
-from apuflow.configure.catalogue import Value, catalogue
+from apuflow.configure.catalogue import catalogue
 from apuflow.configure.option_rules import canonical
 from apuflow.configure.sweep import Sweep, Variation
 from apuflow.configure.workloads import load_workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 
-Assignment: TypeAlias = tuple[tuple[str, Value], ...]
+Assignment: TypeAlias = tuple[tuple[str, Scalar], ...]
 """Values of some axes, by option name or ``layer.<key>``."""
 
 PLACES = ("release", "machine")
@@ -39,10 +40,10 @@ class Plan:
         exclude: combinations that are left out, all conditions of an entry holding.
     """
 
-    options: Mapping[str, Value]
-    layer: Mapping[str, Value]
+    options: Mapping[str, Scalar]
+    layer: Mapping[str, Scalar]
     dimensions: tuple[tuple[Assignment, ...], ...]
-    exclude: tuple[Mapping[str, tuple[Value, ...]], ...]
+    exclude: tuple[Mapping[str, tuple[Scalar, ...]], ...]
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ class Plan:
             if not self.exclude or not self._excluded(dict(assignment)):
                 yield assignment
 
-    def _excluded(self, values: Mapping[str, Value]) -> bool:
+    def _excluded(self, values: Mapping[str, Scalar]) -> bool:
         return any(
             all(_among(values[name], wanted) for name, wanted in entry.items()) for entry in self.exclude
         )
@@ -76,10 +77,10 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     """
     parts: list[Variation] = [sweep]
     parts += [part for pattern, part in sweep.per_workload.items() if fnmatch.fnmatchcase(workload, pattern)]
-    options: dict[str, Value] = {}
-    layer: dict[str, Value] = {}
+    options: dict[str, Scalar] = {}
+    layer: dict[str, Scalar] = {}
     dimensions: list[tuple[Assignment, ...]] = []
-    exclude: list[Mapping[str, tuple[Value, ...]]] = []
+    exclude: list[Mapping[str, tuple[Scalar, ...]]] = []
     for part in parts:
         new = {*part.options, *part.axes, *(name for group in part.zip for name in group)}
         new |= {f"layer.{name}" for name in part.layer}
@@ -114,8 +115,8 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
 
 def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
     """Names of the gem5 releases that a sweep's workload runs on."""
-    asked = plan(sweep, workload, root)
-    varied = [dict(row)["release"] for rows in asked.dimensions for row in rows if "release" in dict(row)]
+    planned = plan(sweep, workload, root)
+    varied = [dict(row)["release"] for rows in planned.dimensions for row in rows if "release" in dict(row)]
     return tuple(dict.fromkeys(map(str, varied))) or (sweep.release,)
 
 
@@ -134,7 +135,7 @@ def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str:
     return str(path)
 
 
-def _together(group: Mapping[str, tuple[Value, ...]]) -> tuple[Assignment, ...]:
+def _together(group: Mapping[str, tuple[Scalar, ...]]) -> tuple[Assignment, ...]:
     rows = zip(*group.values(), strict=True)
     return tuple(tuple(zip(group, row, strict=True)) for row in rows)
 
@@ -145,12 +146,12 @@ def _without(dimension: tuple[Assignment, ...], names: set[str]) -> tuple[Assign
     return tuple(dict.fromkeys(rows)) if rows[0] else ()
 
 
-def _among(value: Value, wanted: tuple[Value, ...]) -> bool:
+def _among(value: Scalar, wanted: tuple[Scalar, ...]) -> bool:
     return any(value == item and isinstance(value, bool) == isinstance(item, bool) for item in wanted)
 
 
 def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
-    values: dict[str, list[Value]] = {}
+    values: dict[str, list[Scalar]] = {}
     for dimension in plan.dimensions:
         for row in dimension:
             for name, value in row:
@@ -159,7 +160,7 @@ def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
         for name, wanted in entry.items():
             if name not in values:
                 raise ConfigError(
-                    "an exclusion names what does not vary",
+                    "an exclusion names something that the sweep does not vary",
                     file=line_of(sweep, root, ["exclude"]),
                     key=f"exclude: {name}",
                     remedy=f"{did_you_mean(name, values)}axes: {listing(list(values))}",
@@ -180,7 +181,7 @@ def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
     for dimension in plan.dimensions:
         if len(dimension[0]) != 1:
             continue
-        seen: dict[Value, Value] = {}
+        seen: dict[Scalar, Scalar] = {}
         for ((name, value),) in dimension:
             plain = canonical(name, value) if name in catalogue() else value
             if plain in seen and type(seen[plain]) is type(value):

@@ -2,8 +2,8 @@
 
 Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for
 ever, without a message; too many registers is a panic, where the scalar registers of a whole workgroup are
-held against those of one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is what
-the preview knows of the compiled kernels.
+held against those of one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is
+what the preview knows of the compiled kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST_SCALARS = 112
 
 
 @dataclass(frozen=True)
-class Need:
+class Demand:
     """What one workgroup of a kernel takes."""
 
     kernel: str
@@ -35,7 +35,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Room:
+class Capacity:
     """What a compute unit has: SIMD units, wavefront slots and registers of each, LDS bytes."""
 
     simds: int
@@ -58,7 +58,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Misfit:
+class Overflow:
     """A workgroup that does not fit, and the option that is too small for it."""
 
     option: str
@@ -66,66 +66,66 @@ class Misfit:
     needed: int
 
 
-def misfits(work: Work, compute_units: int, room: Room) -> tuple[Misfit, ...]:
+def overflows(work: Work, compute_units: int, capacity: Capacity) -> tuple[Overflow, ...]:
     """The workgroups of its kernels that the compute unit can never hold, one per option."""
-    found: dict[str, Misfit] = {}
-    for need in _needs(work, compute_units):
-        for misfit in _misfits(need, room):
-            known = found.get(misfit.option)
-            if known is None or misfit.needed > known.needed:
-                found[misfit.option] = misfit
-    return tuple(found.values())
+    largest: dict[str, Overflow] = {}
+    for demand in _demands(work, compute_units):
+        for overflow in _overflows(demand, capacity):
+            known = largest.get(overflow.option)
+            if known is None or overflow.needed > known.needed:
+                largest[overflow.option] = overflow
+    return tuple(largest.values())
 
 
-def _misfits(need: Need, room: Room) -> Iterator[Misfit]:
-    waves_per_simd = -(-need.waves // room.simds)
-    if waves_per_simd > room.slots_per_simd:
-        yield Misfit(
+def _overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
+    waves_per_simd = -(-demand.waves // capacity.simds)
+    if waves_per_simd > capacity.slots_per_simd:
+        yield Overflow(
             "wfs-per-simd",
-            f"a workgroup of {need.kernel} has {need.waves} wavefronts and can never be placed: "
+            f"a workgroup of {demand.kernel} has {demand.waves} wavefronts and can never be placed: "
             "gem5 would run for ever without a message",
             waves_per_simd,
         )
-    block = room.register_block
-    registers = waves_per_simd * (-(-need.vector_registers // block) * block)
-    if registers > room.registers_per_simd:
-        yield Misfit(
+    block = capacity.register_block
+    registers = waves_per_simd * (-(-demand.vector_registers // block) * block)
+    if registers > capacity.registers_per_simd:
+        yield Overflow(
             "vreg-file-size",
-            f"a workgroup of {need.kernel} ({need.waves} wavefronts of {need.vector_registers} registers) "
-            "does not fit: gem5 would panic, or never start it",
+            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.vector_registers} "
+            "registers) does not fit: gem5 would panic, or never start it",
             registers,
         )
-    scalars = need.waves * need.scalar_registers
-    if scalars > room.scalars_per_simd:
-        yield Misfit(
+    scalars = demand.waves * demand.scalar_registers
+    if scalars > capacity.scalars_per_simd:
+        yield Overflow(
             "sreg-file-size",
-            f"a workgroup of {need.kernel} ({need.waves} wavefronts of {need.scalar_registers} scalar "
+            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.scalar_registers} scalar "
             "registers) does not fit: gem5 would panic",
             -(-scalars // block) * block,
         )
-    if need.lds_bytes > room.lds_bytes:
-        yield Misfit(
+    if demand.lds_bytes > capacity.lds_bytes:
+        yield Overflow(
             "lds-size",
-            f"a workgroup of {need.kernel} uses {need.lds_bytes} bytes of LDS and can never be placed: "
+            f"a workgroup of {demand.kernel} uses {demand.lds_bytes} bytes of LDS and can never be placed: "
             "gem5 would run for ever without a message",
-            -(-need.lds_bytes // 1024) * 1024,
+            -(-demand.lds_bytes // 1024) * 1024,
         )
 
 
 @lru_cache(maxsize=4096)
-def _needs(work: Work, compute_units: int) -> tuple[Need, ...]:
+def _demands(work: Work, compute_units: int) -> tuple[Demand, ...]:
     from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of
     from apuflow.preview.kernels.registry import profile
 
-    needs: dict[Need, None] = {}
+    demands: dict[Demand, None] = {}
     for launch in work.launches(compute_units):
         size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
         try:
-            known = profile(facts_of(launch))
+            resources = profile(facts_of(launch))
         except ApuflowError:  # a kernel that the preview does not know: its geometry still counts
-            needs[Need(launch.kernel, -(-size // 64), 0, 0, 0)] = None
+            demands[Demand(launch.kernel, -(-size // 64), 0, 0, 0)] = None
             continue
         waves = -(-size // 64)
-        needs[Need(launch.kernel, waves, known.lds_bytes, known.vgprs, known.sgprs)] = None
-    return tuple(needs)
+        demands[Demand(launch.kernel, waves, resources.lds_bytes, resources.vgprs, resources.sgprs)] = None
+    return tuple(demands)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from apuflow.configure.catalogue import Value
 from apuflow.configure.sweep import DEFAULT_RELEASE
+from apuflow.core.scalar import Scalar
 
 LABEL_LENGTH = 100
 """Longest label; with the identity behind it, it must stay a file name."""
 
 
-def option_parts(release: str, changed: Mapping[str, Value], compute_units: int) -> tuple[str, ...]:
+def option_parts(release: str, changed: Mapping[str, Scalar], compute_units: int) -> tuple[str, ...]:
     """``u8``, ``num-tccs4``, ``dgpu``: compute units, what else differs, and the release if not the default.
 
     Left out: ``mem-size``, which follows the workload, and ``cu-per-sa`` where it follows the compute units.
@@ -26,7 +26,7 @@ def option_parts(release: str, changed: Mapping[str, Value], compute_units: int)
     return tuple(parts)
 
 
-def value_part(name: str, value: Value) -> str:
+def value_part(name: str, value: Scalar) -> str:
     """Name and value as part of a file name."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return name + re.sub(r"[^A-Za-z0-9._-]", "-", text)

@@ -26,18 +26,22 @@ def _names(root: Path, pattern: str) -> list[str]:
 
 
 def sweep_names(root: Path = Path()) -> list[str]:
+    """Names of the sweeps, sorted: files of ``configs/sweeps``."""
     return _names(root, paths.sweep_file("any"))
 
 
 def workload_names(root: Path = Path()) -> list[str]:
+    """Names of the workloads, sorted: files of ``configs/workloads``."""
     return _names(root, paths.workload_file("any"))
 
 
 def machine_names(root: Path = Path()) -> list[str]:
+    """Names of the machines, sorted: files of ``configs/machines``."""
     return _names(root, paths.machine_file("any"))
 
 
 def release_names(root: Path = Path()) -> list[str]:
+    """Names of the gem5 releases, sorted: files of ``configs/gem5``."""
     return _names(root, paths.release_file("any"))
 
 
@@ -60,18 +64,18 @@ def load_sweep(name: str, root: Path = Path()) -> Sweep:
 def _unknown_names(sweep: Sweep, document: yaml_source.Document, root: Path) -> Iterator[ConfigError]:
     """Machines, releases and workloads that the sweep names and that are not there."""
     workloads = workload_names(root)
-    asked: list[tuple[Location, str, str, list[str]]] = [
+    names: list[tuple[Location, str, str, list[str]]] = [
         (("machine",), "machine", sweep.machine, machine_names(root)),
         (("release",), "gem5 release", sweep.release, release_names(root)),
     ]
     for place, known in (("machine", machine_names(root)), ("release", release_names(root))):
         for group in (sweep.axes, *sweep.zip):
-            asked += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
-    asked += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
+            names += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
+    names += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
     for index, entry in enumerate(sweep.workloads):
         if entry.removeprefix("-") != "all":
-            asked.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
-    for location, what, name, known in asked:
+            names.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
+    for location, what, name, known in names:
         if fnmatch.filter(known, name) if what == "workload" else name in known:
             continue
         yield ConfigError(

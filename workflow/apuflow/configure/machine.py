@@ -6,22 +6,22 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from apuflow.configure.base import Model, Name, Text, Wrong
-from apuflow.configure.catalogue import Value
+from apuflow.configure.base import Model, Name, Text, ValueProblem
+from apuflow.core.scalar import Scalar
 
 
 def _scalar(value: object) -> object:
     if isinstance(value, (bool, int, float, str)):
         return value
-    raise Wrong(
+    raise ValueProblem(
         "a single value is expected",
         value=value if value is None else f"{value}"[:80],
         remedy="a number, text, true or false (a list of values belongs under axes)",
     )
 
 
-Scalar: TypeAlias = Annotated[Value, BeforeValidator(_scalar)]
-"""One option value: number, text, true or false."""
+SingleValue: TypeAlias = Annotated[Scalar, BeforeValidator(_scalar)]
+"""One option value of a file, checked: number, text, true or false."""
 
 
 class Machine(Model):
@@ -29,6 +29,6 @@ class Machine(Model):
 
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
-    options: dict[str, Scalar] = Field(
+    options: dict[str, SingleValue] = Field(
         default_factory=dict, description="apu_se.py options, without dashes; the rest keep their defaults"
     )

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apuflow.configure.catalogue import RELEASES, Option, Value, catalogue, short_names
+from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
 from apuflow.core.gpus import GPUS
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -26,7 +27,7 @@ class OptionProblem:
     """One thing that is wrong with an option's value."""
 
     option: str
-    value: Value
+    value: Scalar
     message: str
     remedy: str
 
@@ -34,14 +35,14 @@ class OptionProblem:
 def check_one(name: str, value: object, release: str) -> OptionProblem | None:
     """What is wrong with one option at one value, taken alone."""
     option = catalogue().get(name)
-    shown: Value = value if isinstance(value, (bool, int, float, str)) else str(value)
+    shown: Scalar = value if isinstance(value, (bool, int, float, str)) else str(value)
     if option is None:
         return OptionProblem(name, shown, "apu_se.py has no such option", _did_you_mean(name))
     problem = _role_problem(option, release) or _value_problem(option, value, release)
     return None if problem is None else OptionProblem(name, shown, *problem)
 
 
-def check(options: Mapping[str, Value], release: str) -> tuple[OptionProblem, ...]:
+def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, ...]:
     """What is wrong with these options together: each alone, then the rules between them.
 
     Args:
@@ -54,7 +55,7 @@ def check(options: Mapping[str, Value], release: str) -> tuple[OptionProblem, ..
     return tuple(_together({**_defaults(release), **options}, release))
 
 
-def defaults(release: str) -> dict[str, Value]:
+def defaults(release: str) -> dict[str, Scalar]:
     """Every option that this workflow passes to ``apu_se.py``, at its default.
 
     Options without a default (thresholds, prefetchers) are absent; ``mem-size`` has gem5's 512 MB here, which
@@ -64,8 +65,8 @@ def defaults(release: str) -> dict[str, Value]:
 
 
 @lru_cache(maxsize=len(RELEASES))
-def _defaults(release: str) -> Mapping[str, Value]:
-    result: dict[str, Value] = {}
+def _defaults(release: str) -> Mapping[str, Scalar]:
+    result: dict[str, Scalar] = {}
     for name, option in catalogue().items():
         if option.role == "machine" and option.known_to(release):
             value = option.workflow_default
@@ -82,7 +83,7 @@ def _garnet_options() -> tuple[str, ...]:
     return tuple(name for name, option in catalogue().items() if option.needs_garnet)
 
 
-def canonical(name: str, value: Value) -> Value:
+def canonical(name: str, value: Scalar) -> Scalar:
     """The one spelling of a value: ``0x10``-like, ``1024kB`` and ``1MB`` must not be different machines."""
     option = catalogue()[name]
     if option.type == "size":
@@ -94,7 +95,7 @@ def canonical(name: str, value: Value) -> Value:
     return value
 
 
-def resolve(given: Mapping[str, Value], release: str) -> dict[str, Value]:
+def resolve(given: Mapping[str, Scalar], release: str) -> dict[str, Scalar]:
     """All options: the given ones over the release's defaults."""
     return {**_defaults(release), **{name: canonical(name, value) for name, value in given.items()}}
 
@@ -168,7 +169,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     return None
 
 
-def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProblem]:
+def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionProblem]:
     def problem(name: str, message: str, remedy: str) -> OptionProblem:
         return OptionProblem(name, options[name], message, remedy)
 
@@ -182,7 +183,9 @@ def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProb
         remedy = "leave dgpu out" if dgpu else "set dgpu: true"
         yield problem("gfx-version", wrong, f"{' or '.join(alike)}, or {remedy}")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
-        yield problem("TLB-config", "2CU needs an even number of CUs", "perCU, or an even num-compute-units")
+        yield problem(
+            "TLB-config", "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
+        )
     granule = number("vreg-min-alloc")
     for name in ("vreg-file-size", "sreg-file-size"):
         if number(name) % granule:
@@ -194,7 +197,7 @@ def _together(options: Mapping[str, Value], release: str) -> Iterator[OptionProb
     if number("bw-scalor") > 0 and options.get("tcc-size") != "256kB":
         yield problem(
             "tcc-size",
-            "has no effect when bw-scalor is above 0: gem5 then makes the TCC 128 kB times the number of CUs",
+            "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit",
             "leave tcc-size out, or set bw-scalor to 0",
         )
     if dgpu and options["m-type"] not in (5, 6):

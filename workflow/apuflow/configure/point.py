@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from apuflow.configure.catalogue import Options, Value
+from apuflow.configure.catalogue import Options
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
 from apuflow.core.record import ReleaseFacts
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
 
@@ -40,7 +41,7 @@ class Point:
     release_facts: ReleaseFacts
     gfx: str
     options: Options
-    axes: Mapping[str, Value]
+    axes: Mapping[str, Scalar]
     label: str
     content: Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from analysis.counters.table import NAMES as COUNTER_NAMES
-from apuflow.configure.base import Commit, ListOf, Model, Name, Text, Wrong, did_you_mean
+from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.site import ImageMode
 from apuflow.core.errors import ConfigError
@@ -18,7 +18,7 @@ from apuflow.launcher.defects import DefectName
 
 def _gpu(value: str) -> str:
     if value not in GPUS:
-        raise Wrong("not a GPU that gem5 models", value=value, remedy=f"one of {', '.join(GPUS)}")
+        raise ValueProblem("not a GPU that gem5 models", value=value, remedy=f"one of {', '.join(GPUS)}")
     return value
 
 
@@ -29,7 +29,7 @@ Gfx: TypeAlias = Annotated[str, AfterValidator(_gpu), Field(json_schema_extra={"
 def _counter(value: str) -> str:
     if value not in COUNTER_NAMES:
         remedy = f"{did_you_mean(value, COUNTER_NAMES)}docs/metrics.md lists the counters"
-        raise Wrong("there is no such counter", value=value, remedy=remedy)
+        raise ValueProblem("there is no such counter", value=value, remedy=remedy)
     return value
 
 
@@ -117,7 +117,7 @@ class Release(Model):
     @classmethod
     def _described(cls, value: str) -> str:
         if value not in RELEASES:
-            raise Wrong(
+            raise ValueProblem(
                 "the option catalogue does not describe this release",
                 value=value,
                 remedy=f"one of {', '.join(RELEASES)}",
@@ -132,7 +132,9 @@ class Release(Model):
                 needed = GPUS[name].build_target
                 if needed != target:
                     remedy = f"list it at {needed}"
-                    raise Wrong(f"{target} does not run this GPU", key=target, value=name, remedy=remedy)
+                    raise ValueProblem(
+                        f"{target} does not run this GPU", key=target, value=name, remedy=remedy
+                    )
         return value
 
     @field_validator("capabilities")
@@ -140,7 +142,7 @@ class Release(Model):
     def _defects_of_every_build(cls, value: Capabilities, info: ValidationInfo) -> Capabilities:
         built = set(info.data.get("build_targets", value.instruction_defects))
         if set(value.instruction_defects) != built:
-            raise Wrong(
+            raise ValueProblem(
                 "must name the builds of build_targets",
                 key="instruction_defects",
                 value=", ".join(value.instruction_defects) or "none",

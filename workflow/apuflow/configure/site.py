@@ -1,7 +1,7 @@
 """What belongs to a machine or a user, not to an experiment: ``configs/site.yaml`` (optional, not committed).
 
-Mirrors, the container engine, programs and sources brought along. Only what can change a result (a gem5 or
-DNNMark of one's own, the image) enters the identity of a point.
+Mirrors, the container engine, programs and sources that the user supplies. Only what can change a result (a
+gem5 or DNNMark of one's own, the image) enters the identity of a point.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import ListOf, Model, Size, Text, Wrong, read
+from apuflow.configure.base import ListOf, Model, Size, Text, ValueProblem, read
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
 
@@ -38,18 +38,20 @@ class Gem5Build(Model):
     def _complete(self) -> Self:
         for argument in self.scons:
             if not re.match(r"--[a-z]|[A-Z][A-Z0-9_]*=", argument) or argument.startswith(_OWN_SCONS):
-                raise Wrong(
-                    f"not for you to give to scons: {argument}",
+                raise ValueProblem(
+                    f"the workflow gives scons this argument itself: {argument}",
                     key="scons",
                     remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
                     "the goal, the jobs and the directory are the workflow's",
                 )
         if self.binary is not None and self.scons:
-            raise Wrong(
-                "a gem5 that is there is not built", key="scons", remedy="leave out either scons or binary"
+            raise ValueProblem(
+                "scons is not called for a gem5 that is already built",
+                key="scons",
+                remedy="leave out either scons or binary",
             )
         if self.binary is not None and self.source is None:
-            raise Wrong(
+            raise ValueProblem(
                 "a gem5 binary needs its source for configs/example/apu_se.py",
                 key="source",
                 remedy="add source: the checkout that the binary was built from",
@@ -79,7 +81,11 @@ class Image(Model):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.mode == "local" and self.name is None:
-            raise Wrong("mode local needs a name", key="name", remedy="name: the image you have")
+            raise ValueProblem(
+                "mode local needs a name",
+                key="name",
+                remedy="add name: with the name of an image that this machine has",
+            )
         return self
 
 

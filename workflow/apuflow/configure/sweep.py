@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from apuflow.configure.base import ListOf, Model, Name, Text, Wrong
-from apuflow.configure.machine import Scalar
+from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
+from apuflow.configure.machine import SingleValue
 from apuflow.core.engines import ENGINES, EngineName
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -17,17 +17,21 @@ DEFAULT_MACHINE = "apu-gfx801"
 
 def _values(value: object) -> object:
     if not isinstance(value, list):
-        raise Wrong(
+        raise ValueProblem(
             "an axis is a list of values",
             value=value if isinstance(value, (str, int, float, bool)) or value is None else str(value)[:80],
             remedy="write [4, 8, 16]; a single fixed value belongs under options (or layer)",
         )
     if not value:
-        raise Wrong("an axis of length 0 leaves no points", value=value, remedy="give it a value")
+        raise ValueProblem(
+            "an axis of length 0 leaves no points",
+            value=value,
+            remedy="give it at least one value, or remove it",
+        )
     seen: list[object] = []
     for item in value:
         if any(item == other and type(item) is type(other) for other in seen):
-            raise Wrong("the value stands twice in the axis", value=item, remedy="keep one of them")
+            raise ValueProblem("the value stands twice in the axis", value=item, remedy="keep one of them")
         seen.append(item)
     return tuple(value)
 
@@ -36,8 +40,8 @@ def _alternatives(value: object) -> object:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-Axis: TypeAlias = Annotated[tuple[Scalar, ...], BeforeValidator(_values)]
-Alternatives: TypeAlias = Annotated[tuple[Scalar, ...], BeforeValidator(_alternatives)]
+Axis: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_values)]
+Alternatives: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_alternatives)]
 
 
 def _flat_axes(value: object) -> object:
@@ -48,11 +52,13 @@ def _flat_axes(value: object) -> object:
     for key, entry in value.items():
         if key != "layer":
             if key.startswith("layer."):
-                raise Wrong("layer keys stand under layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}")
+                raise ValueProblem(
+                    "keys of layers stand below the key layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}"
+                )
             flat[key] = entry
             continue
         if not isinstance(entry, dict) or not entry:
-            raise Wrong(
+            raise ValueProblem(
                 "layer is a mapping of layer keys to lists",
                 key="layer",
                 value=str(entry)[:80],
@@ -84,8 +90,10 @@ class Limits(Model):
 class Variation(Model):
     """What a sweep fixes and varies; for all its workloads, or under ``per_workload`` for some."""
 
-    options: dict[str, Scalar] = Field(default_factory=dict, description="apu_se.py options at a fixed value")
-    layer: dict[str, Scalar] = Field(default_factory=dict, description="layer keys at a fixed value")
+    options: dict[str, SingleValue] = Field(
+        default_factory=dict, description="apu_se.py options at a fixed value"
+    )
+    layer: dict[str, SingleValue] = Field(default_factory=dict, description="layer keys at a fixed value")
     axes: AxisMap = Field(default_factory=dict, description="lists of values; every combination is a point")
     zip: ListOf[AxisMap] = Field((), description="groups of equally long lists that advance together")
     exclude: ListOf[Condition] = Field(
@@ -98,7 +106,7 @@ class Variation(Model):
         for group in groups:
             lengths = {name: len(values) for name, values in group.items()}
             if len(set(lengths.values())) > 1:
-                raise Wrong(
+                raise ValueProblem(
                     "lists that advance together must be equally long",
                     value=", ".join(f"{name}: {length}" for name, length in lengths.items()),
                     remedy="make them equally long, or put them under axes",
@@ -113,7 +121,7 @@ class Variation(Model):
             for other in places[index + 1 :]:
                 twice = sorted(names & other)
                 if twice:
-                    raise Wrong(
+                    raise ValueProblem(
                         "set in two places of this sweep",
                         key=twice[0],
                         remedy="keep it in options, axes or one zip group",
@@ -150,9 +158,9 @@ class Sweep(Variation):
         if isinstance(items, list):
             for item in items:
                 if item not in tuple(ENGINES):
-                    raise Wrong("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
+                    raise ValueProblem("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
                 if items.count(item) > 1:
-                    raise Wrong("the engine stands twice", value=item, remedy="keep one of them")
+                    raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
         return items
 
     @field_validator("workloads", mode="before")

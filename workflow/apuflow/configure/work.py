@@ -152,7 +152,7 @@ def _launches(text: str, direction: dnnmark.Direction, compute_units: int) -> tu
 
 @lru_cache(maxsize=4096)
 def _device_bytes(work: NetworkWork) -> int:
-    return dnnmark.device_bytes(work.network, work.direction)
+    return dnnmark.device_bytes(work.network)
 
 
 @lru_cache(maxsize=4096)

@@ -14,13 +14,13 @@ from typing_extensions import override
 from apuflow import dnnmark
 from apuflow.configure import labels, yaml_source
 from apuflow.configure.base import check_name, validate
-from apuflow.configure.catalogue import Value
 from apuflow.configure.loading import workload_names
 from apuflow.configure.work import NetworkWork, ProgramWork, Work
 from apuflow.configure.workload import CommandFile, DnnmarkFile, Need, Runs
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import size_bytes
 
 Note = Callable[[ConfigError], None]
@@ -64,7 +64,7 @@ class Workload(ABC):
         return ()
 
     @abstractmethod
-    def work(self, layer: Mapping[str, Value], note: Note) -> Work | None:
+    def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         """What runs with these layer values; None when something is wrong with it (noted)."""
 
     def about(self) -> list[str]:
@@ -113,11 +113,11 @@ class DnnmarkWorkload(Workload):
         return "\n".join(line for line in lines if line and not line.startswith("#"))
 
     @cached_property
-    def _parts(self) -> dict[tuple[str, Value], str]:
+    def _parts(self) -> dict[tuple[str, Scalar], str]:
         return {}
 
     @override
-    def work(self, layer: Mapping[str, Value], note: Note) -> Work | None:
+    def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         try:
             _ = self.network
             text = self._with(layer)
@@ -145,10 +145,10 @@ class DnnmarkWorkload(Workload):
             parsed, dnnmark.write(parsed), self.direction, self.handles, self._label(layer, text)
         )
 
-    def _with(self, layer: Mapping[str, Value]) -> str:
+    def _with(self, layer: Mapping[str, Scalar]) -> str:
         return dnnmark.with_layer_values(self._lean, layer, self.file) if layer else self._lean
 
-    def _label(self, layer: Mapping[str, Value], text: str) -> tuple[str, ...]:
+    def _label(self, layer: Mapping[str, Scalar], text: str) -> tuple[str, ...]:
         """``n10``, for each key whose value is not the workload's as shipped."""
         found = []
         for name in sorted(layer):
@@ -164,7 +164,7 @@ class DnnmarkWorkload(Workload):
         network = self.network
         return [
             f"needs: {', '.join(self.needs) or 'nothing'}",
-            f"device memory: {dnnmark.device_bytes(network, self.direction) / 1e6:,.1f} MB",
+            f"device memory: {dnnmark.device_bytes(network) / 1e6:,.1f} MB",
             f"mmap file: {dnnmark.mmap_bytes(network, self.direction) / 1e6:,.1f} MB",
             f"network ({self.file}):",
             *(f"  {layer.kind} {layer.name}: {layer.input} -> {layer.output}" for layer in network.layers),
@@ -195,7 +195,7 @@ class CommandWorkload(Workload):
         return (self.command.binary,)
 
     @override
-    def work(self, layer: Mapping[str, Value], note: Note) -> Work | None:
+    def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         for name, value in layer.items():
             note(
                 ConfigError(
@@ -217,13 +217,13 @@ class Works:
         note: is told what is wrong.
     """
 
-    def __init__(self, workload: Workload, fixed: Mapping[str, Value], note: Note) -> None:
+    def __init__(self, workload: Workload, fixed: Mapping[str, Scalar], note: Note) -> None:
         self._workload = workload
         self._fixed = fixed
         self._note = note
-        self._known: dict[tuple[tuple[str, Value], ...], Work | None] = {}
+        self._known: dict[tuple[tuple[str, Scalar], ...], Work | None] = {}
 
-    def get(self, assignment: tuple[tuple[str, Value], ...]) -> Work | None:
+    def get(self, assignment: tuple[tuple[str, Scalar], ...]) -> Work | None:
         """The work with these values (``layer.<key>``); None when something is wrong with it (noted)."""
         if assignment not in self._known:
             values = {name.removeprefix("layer."): value for name, value in assignment}

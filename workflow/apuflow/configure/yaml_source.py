@@ -67,7 +67,7 @@ def load(path: str | Path) -> Document:
         raise ConfigError("not a UTF-8 text file", file=path, remedy="save it as UTF-8") from error
     except OSError as error:
         raise ConfigError(
-            f"cannot read it: {error.strerror}", file=path, remedy="check its name and permissions"
+            f"cannot read the file: {error.strerror}", file=path, remedy="check its name and permissions"
         ) from error
     return parse(text, path)
 
@@ -87,13 +87,19 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(error, path) from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"not YAML: {_first_line(error)}", file=path, remedy="remove it") from error
+        raise ConfigError(
+            f"not YAML: {_first_line(error)}", file=path, remedy="remove this character"
+        ) from error
     except (ValueError, OverflowError) as error:
         raise ConfigError(
-            f"a value that YAML cannot hold: {_first_line(error)}", file=path, remedy="quote it or mend it"
+            f"a value that YAML cannot hold: {_first_line(error)}",
+            file=path,
+            remedy="put it in quotes, or correct it",
         ) from error
     except RecursionError as error:
-        raise ConfigError("nested too deeply", file=path, remedy="flatten it") from error
+        raise ConfigError(
+            "nested too deeply", file=path, remedy="use fewer levels of keys and lists"
+        ) from error
     finally:
         if loader is not None:
             loader.dispose()
@@ -139,7 +145,7 @@ class _Walk:
         self._open.discard(id(node))
         if total > MAX_VALUES:
             raise ConfigError(
-                f"the file unfolds to more than {MAX_VALUES} values",
+                f"with its aliases (*name) written out, the file has more than {MAX_VALUES} values",
                 file=_at(self.path, node),
                 remedy="use fewer aliases or shorter lists",
             )
@@ -182,7 +188,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, path: Path) -> ConfigError:
     mark = error.problem_mark or error.context_mark
     problem = " ".join(part for part in (error.context, error.problem) if part)
     file = str(path) if mark is None else f"{path}:{mark.line + 1}"
-    remedy = "mend the line or the one above it (indentation, quotes, brackets, tabs)"
+    remedy = "correct this line or the one above it (indentation, quotes, brackets, tabs)"
     if "expected a single document" in problem:
         remedy = "keep one document: remove the line ---"
     return ConfigError(f"not YAML: {problem}", file=file, remedy=remedy)

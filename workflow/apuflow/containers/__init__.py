@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Docker's client takes longer to load than all else that a run needs: loaded when it is asked for."""
+    """Docker's client takes longer to load than all else that a run needs: loaded when it is first used."""
     if name == "DockerEngine":
         return importlib.import_module("apuflow.containers.docker").DockerEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

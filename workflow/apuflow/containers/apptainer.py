@@ -50,7 +50,9 @@ class ApptainerEngine:
         """The whole command line of a job."""
         if job.image is None:
             raise EngineError(
-                "the apptainer engine needs an image", key="image", remedy="name one in the release"
+                "the apptainer engine needs an image",
+                key="image",
+                remedy="name one under image in configs/site.yaml",
             )
         words = [self.program, "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--no-privs"]
         if not job.network:

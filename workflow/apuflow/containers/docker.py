@@ -39,8 +39,11 @@ class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
     away_seconds = _AWAY_SECONDS
-    """How long the engine may not answer before its job counts as lost: a restart takes seconds, an
-    upgrade that keeps containers alive or a host without air a few minutes, and a run may be worth days."""
+    """How long the engine may not answer before its job counts as lost.
+
+    A restart takes seconds. An upgrade that keeps containers alive takes minutes, and so does a host that has
+    no free memory. A run may be worth days.
+    """
 
     def __init__(self, name: str = "docker", socket: str | None = None) -> None:
         self.name = name
@@ -57,7 +60,7 @@ class DockerEngine:
 
     @property
     def daemon(self) -> Daemon:
-        """What answers at the other end, asked once."""
+        """The daemon at the other end, contacted once."""
         if self._daemon is None:
             self._daemon = describe(self.client)
         return self._daemon
@@ -95,7 +98,9 @@ class DockerEngine:
         """The engine's description of a job's container."""
         if job.image is None:
             raise EngineError(
-                f"the {self.name} engine needs an image", key="image", remedy="name one in the release"
+                f"the {self.name} engine needs an image",
+                key="image",
+                remedy="name one under image in configs/site.yaml",
             )
         if self.daemon.podman:
             for mount in job.mounts:

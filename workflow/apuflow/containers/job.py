@@ -28,13 +28,13 @@ class Mount:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a job may take and how it is asked to stop.
+    """How much a job may take and how it is told to stop.
 
     Attributes:
         memory_bytes: the job is killed above this and its exit says ``oom_killed``; None: no limit.
         cpus: CPU share in cores; None: no limit. Only Docker and Podman enforce it.
-        wall_seconds: after this the job is asked to stop, then killed; None: no limit.
-        stop_signal: how it is asked (gem5 ends cleanly and writes its statistics on SIGINT).
+        wall_seconds: after this the job is told to stop, then killed; None: no limit.
+        stop_signal: the signal that tells it (gem5 ends cleanly and writes its statistics on SIGINT).
         grace_seconds: from asking to killing.
     """
 
@@ -103,7 +103,7 @@ class Exit:
         oom_killed: the memory limit, or the host's lack of memory, ended it.
         peak_memory_bytes: highest memory seen, or None.
         seconds: wall time from start to end.
-        stopped: why *we* asked it to stop: "wall", "interrupt" (SIGINT or SIGTERM reached us),
+        stopped: why *we* told it to stop: "wall", "interrupt" (SIGINT or SIGTERM reached us),
             "abandoned" (the workflow that owns us is gone), "engine" (the engine went away); None: it ended
             by itself.
     """
@@ -152,7 +152,7 @@ class StopWatch:
         self.limits = limits
         self.started = time.monotonic()
         self.reason: str | None = None
-        self._asked: float | None = None
+        self._stop_time: float | None = None
         self._impatient = False
         self._previous: dict[signal.Signals, signal._HANDLER] = {}
         self._workflow = workflow_owner()
@@ -171,7 +171,7 @@ class StopWatch:
             signal.signal(number, handler)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.reason is not None and self._asked is not None:
+        if self.reason is not None and self._stop_time is not None:
             self._impatient = True
         self.reason = self.reason or "interrupt"
 
@@ -181,22 +181,22 @@ class StopWatch:
         return time.monotonic() - self.started
 
     def should_ask(self) -> bool:
-        """True once: the job has to be asked to stop now (the reason is in ``reason``)."""
+        """True once: the job has to be told to stop now (the reason is in ``reason``)."""
         if self.reason is None:
             if self.limits.wall_seconds is not None and self.seconds >= self.limits.wall_seconds:
                 self.reason = "wall"
             elif self._workflow_is_gone():
                 self.reason = "abandoned"
-        if self.reason is None or self._asked is not None:
+        if self.reason is None or self._stop_time is not None:
             return False
-        self._asked = time.monotonic()
+        self._stop_time = time.monotonic()
         return True
 
     def should_kill(self) -> bool:
-        """The job was asked and its grace is over (a second signal to us ends the grace)."""
-        if self._asked is None:
+        """The job was told to stop and its grace is over (a second signal to us ends the grace)."""
+        if self._stop_time is None:
             return False
-        return self._impatient or time.monotonic() - self._asked >= self.limits.grace_seconds
+        return self._impatient or time.monotonic() - self._stop_time >= self.limits.grace_seconds
 
     def _workflow_is_gone(self) -> bool:
         now = time.monotonic()

@@ -8,7 +8,7 @@ _MISSING = object()
 
 
 class DescribedError(Exception):
-    """Something the user can mend; the command line shows its message, not a stack.
+    """Something the user can correct; the command line shows its message, not a stack.
 
     Args:
         message: one line: what is wrong.
@@ -52,7 +52,7 @@ class AnalysisError(DescribedError):
 
 
 class ApuflowError(DescribedError):
-    """The experiment cannot be described or run as asked."""
+    """The experiment cannot be described or run as configured."""
 
 
 class ConfigError(ApuflowError):

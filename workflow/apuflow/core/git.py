@@ -60,7 +60,7 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise EngineError(f"no answer in {timeout:g} s", file=directory) from None
+        raise EngineError(f"git did not answer within {timeout:g} s", file=directory) from None
     except OSError as error:
         raise EngineError(f"git cannot start: {error.strerror}", value=program) from None
     if done.returncode != 0:

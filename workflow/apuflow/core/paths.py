@@ -132,13 +132,17 @@ def extra_kernels() -> str:
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------
-def tool_record(release: str = "{release}", tool: str = "{tool}", asked: str = "{asked}") -> str:
-    """What a tool of a release is: image, gem5, sources, DNNMark. ``asked``: hash of what was asked for."""
-    return f"build/toolchain/{release}/{tool}-{asked}.json"
+def tool_record(release: str = "{release}", tool: str = "{tool}", request: str = "{request}") -> str:
+    """What a tool of a release is: image, gem5, sources, DNNMark.
+
+    Args:
+        request: hash of what the configuration asks of the tool (``requests.request``).
+    """
+    return f"build/toolchain/{release}/{tool}-{request}.json"
 
 
-def brought_record() -> str:
-    """In an unpacked archive: hashes of what the site of its runs had brought along."""
+def supplied_record() -> str:
+    """In an unpacked archive: hashes of what the site of its runs supplied."""
     return "provenance/brought.json"
 
 

@@ -1,4 +1,4 @@
-"""The record that a run leaves: what was asked, what ran, how it ended, and from which sources.
+"""The record that a run leaves: the point, what ran, how it ended, and from which sources.
 
 ``run.json`` is of one of two kinds: ``RunRecord`` for a point that gem5 ran, ``BatchRecord`` for all points
 of a workload that the preview computed at once. Whoever writes or reads one, in either package, does so here.
@@ -24,8 +24,7 @@ from pydantic_core import ErrorDetails, from_json
 from apuflow.core.engines import engine_facts, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
-
-Scalar = bool | int | float | str | None
+from apuflow.core.scalar import Scalar
 
 _REMEDY = "remove it and start the workflow again: what it recorded is made anew"
 
@@ -170,8 +169,8 @@ class RunRecord(_File):
     direction: str | None
     point: str
     identity: dict[str, Any]
-    axes: dict[str, Scalar]
-    options: dict[str, Scalar]
+    axes: dict[str, Scalar | None]
+    options: dict[str, Scalar | None]
     gfx: str | None
     release: str | None
     release_facts: ReleaseFacts | None = Field(None, description="None: recorded before records had them")
@@ -184,7 +183,7 @@ class RunRecord(_File):
     ended: str
     wall_seconds: float
     peak_memory_bytes: int | None
-    host: dict[str, Scalar]
+    host: dict[str, Scalar | None]
     command: list[str]
     statistics: OwnFiles
     ticks: int | None = None
@@ -223,11 +222,11 @@ class BatchRecord(_File):
     direction: str | None
     status: Status
     evidence: str
-    axes: dict[str, tuple[Scalar, ...]] = Field(description="every value that an axis takes")
+    axes: dict[str, tuple[Scalar | None, ...]] = Field(description="every value that an axis takes")
     points: int
     started: str
     ended: str
-    host: dict[str, Scalar]
+    host: dict[str, Scalar | None]
     provenance: PreviewProvenance
 
     @property
@@ -247,7 +246,9 @@ def read(file: str | Path) -> RunRecord | BatchRecord:
         text = Path(file).read_bytes()
     except OSError as error:
         raise AnalysisError(
-            f"no run record here: {error.strerror}", file=file, remedy="give a directory that a run has left"
+            f"no run record here: {error.strerror}",
+            file=file,
+            remedy="give the directory of a run: runs/<engine>/<workload>/<point>",
         ) from None
     try:
         return RunRecord.model_validate_json(text)
@@ -321,9 +322,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def host_facts() -> dict[str, Scalar]:
+def host_facts() -> dict[str, Scalar | None]:
     """The machine that a run ran on, as far as it explains its speed."""
-    facts: dict[str, Scalar] = {
+    facts: dict[str, Scalar | None] = {
         "name": socket.gethostname(),
         "system": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
@@ -338,7 +339,7 @@ def host_facts() -> dict[str, Scalar]:
     return facts
 
 
-def scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
+def scalars(values: Mapping[str, Any]) -> dict[str, Scalar | None]:
     """A mapping with only what a record can hold; anything else as text."""
     return {
         key: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

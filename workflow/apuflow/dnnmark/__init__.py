@@ -1,7 +1,7 @@
 """The grammar of ``.dnnmark`` files: parse, check, write, and what a network needs."""
 
 from apuflow.dnnmark.checks import check
-from apuflow.dnnmark.key import Key, Value
+from apuflow.dnnmark.key import Key
 from apuflow.dnnmark.kind import Direction, Kind
 from apuflow.dnnmark.layers import (
     LAYER_KEYS,
@@ -41,7 +41,6 @@ __all__ = [
     "RunMode",
     "Shape",
     "Softmax",
-    "Value",
     "check",
     "device_bytes",
     "mmap_bytes",

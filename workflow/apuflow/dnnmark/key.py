@@ -13,11 +13,11 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.shape import Plane
 
-Value: TypeAlias = int | float | bool | str
 INT_MAX: Final = 2**31 - 1
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -40,7 +40,7 @@ class Key:
     """
 
     type: type[int] | type[float] | type[bool] | type[str]
-    default: Value | None
+    default: Scalar | None
     meaning: str
     minimum: float | None = None
     choices: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Key:
     attribute: str = ""
     axes: tuple[Literal["h", "w"], ...] = ()
 
-    def read(self, text: str) -> Value:
+    def read(self, text: str) -> Scalar:
         """The value that ``text`` stands for.
 
         Raises:
@@ -66,7 +66,7 @@ class Key:
             raise ValueError(f"one of {', '.join(self.choices)}")
         return text
 
-    def put(self, value: Value, attributes: dict[str, Any]) -> None:
+    def put(self, value: Scalar, attributes: dict[str, Any]) -> None:
         """Set the key's attribute among those that the layer's class will be made with."""
         if self.axes == ("h", "w"):
             attributes[self.attribute] = Plane(int(value), int(value))
@@ -77,7 +77,7 @@ class Key:
         else:
             attributes[self.attribute] = value
 
-    def stated(self, layer: object) -> Value | None:
+    def stated(self, layer: object) -> Scalar | None:
         """The value to write for a layer; None where there is none, or where another key states it.
 
         Two equal axes are stated by their common key (``stride``), two different ones by a key each. Keys of
@@ -85,7 +85,7 @@ class Key:
         """
         if not self.attribute:
             return None
-        value: Value | Plane = getattr(layer, self.attribute)
+        value: Scalar | Plane = getattr(layer, self.attribute)
         if isinstance(value, Plane):
             common = len(self.axes) == len(value)
             return getattr(value, self.axes[0]) if common == (value.h == value.w) else None
@@ -118,7 +118,7 @@ class Key:
         return value
 
 
-def format_value(value: Value) -> str:
+def format_value(value: Scalar) -> str:
     """A value as DNNMark reads it."""
     if isinstance(value, bool):
         return "true" if value else "false"

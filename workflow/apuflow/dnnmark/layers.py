@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from typing_extensions import override
+
 from apuflow.core.gpus import gpu
 from apuflow.dnnmark.key import Key, flag, keys_of, real, text, whole, window
 from apuflow.dnnmark.kind import Direction, Kind, Parameters, Trap
@@ -48,16 +50,20 @@ class Convolution(Kind):
 
     @property
     def transposed(self) -> bool:
+        """Whether HIP runs MIOpen's transposed convolution."""
         return self.conv_mode != "cross_correlation"
 
+    @override
     def output(self, bottom: Shape) -> Shape:
         h = whole_windows(bottom.h, self.kernel.h, self.pad.h, self.stride.h)
         w = whole_windows(bottom.w, self.kernel.w, self.pad.w, self.stride.w)
         return Shape(bottom.n, self.num_output, h, w)
 
+    @override
     def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
         return (Parameters("weights", self.num_output * bottom.c * self.kernel.h * self.kernel.w, 2),)
 
+    @override
     def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
         """GEMM's, forward and the two backward (other algorithms may ask for more).
 
@@ -73,6 +79,7 @@ class Convolution(Kind):
                 return (transposed, columns, transposed)
         return (columns, columns, columns)
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         if self.transposed and bottom.c != self.num_output:
             yield (
@@ -118,21 +125,26 @@ class Convolution(Kind):
 
 @dataclass(frozen=True)
 class Pooling(Kind):
+    """Largest or mean value of each window; part of a window counts (see ``started_windows``)."""
+
     pool_mode: str = text("max", "largest or mean value of a window", choices=("max", "avg"))
     kernel: Plane = window("kernel_size", 3, 1, "size of the window")
     pad: Plane = window("pad", 0, 0, "padding on each side of the image")
     stride: Plane = window("stride", 2, 1, "step of the window")
 
+    @override
     def output(self, bottom: Shape) -> Shape:
         padded = self.pad.h > 0 and self.pad.w > 0
         h = started_windows(bottom.h, self.kernel.h, self.pad.h, self.stride.h, padded)
         w = started_windows(bottom.w, self.kernel.w, self.pad.w, self.stride.w, padded)
         return Shape(bottom.n, bottom.c, h, w)
 
+    @override
     def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
         """An 8-bit index for each output."""
         return (top.elements,)
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         if direction == "fwd" or self.pool_mode != "max":
             return
@@ -152,6 +164,8 @@ class Pooling(Kind):
 
 @dataclass(frozen=True)
 class LRN(Kind):
+    """Local response normalisation: each value over ``(k + alpha * sum of squares)**beta`` of its window."""
+
     lrn_mode: str = text(
         "cross_channel_dim1",
         "across channels or within one",
@@ -167,10 +181,12 @@ class LRN(Kind):
         """k is 0 as a float: MIOpen refuses it (``lrn_ocl.cpp``: expect non-zero bias/K)."""
         return abs(self.k) < 7.1e-46
 
+    @override
     def workspaces(self, bottom: Shape, top: Shape) -> tuple[int, ...]:
         """The scale of each output."""
         return (FLOAT_BYTES * top.elements,)
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         if self.refused:
             yield ("error", "k=0: MIOpen refuses it (Expect non-zero bias/K)", "set k to 1.0 or 2.0")
@@ -178,18 +194,24 @@ class LRN(Kind):
 
 @dataclass(frozen=True)
 class Activation(Kind):
+    """A function of each value."""
+
     activation_mode: str = text("relu", "function", choices=("sigmoid", "relu", "tanh", "soft_relu"))
 
 
 @dataclass(frozen=True)
 class FullyConnected(Kind):
+    """A matrix product: every output is a weighted sum of all values of an image."""
+
     fills_backward = ("top_diff", "bottom")
 
     num_output: int = whole(4096, 1, "outputs")
 
+    @override
     def output(self, bottom: Shape) -> Shape:
         return Shape(bottom.n, self.num_output, 1, 1)
 
+    @override
     def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
         return (Parameters("weights", self.num_output * bottom.c * bottom.h * bottom.w, 2),)
 
@@ -201,6 +223,7 @@ class Softmax(Kind):
     softmax_algo: str = text("", "cuDNN's algorithm; no effect on HIP")
     softmax_mode: str = text("", "cuDNN's choice of what is summed; no effect on HIP")
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         if self.softmax_algo not in ("", "accurate") or self.softmax_mode not in ("", "channel"):
             yield (
@@ -212,6 +235,8 @@ class Softmax(Kind):
 
 @dataclass(frozen=True)
 class BatchNorm(Kind):
+    """Values less their mean over the batch, in units of their standard deviation, scaled and shifted."""
+
     batchnorm_mode: str = text(
         "per_activation", "a mean for each activation or each channel", choices=("per_activation", "spatial")
     )
@@ -219,11 +244,13 @@ class BatchNorm(Kind):
     exp_avg_factor: float = real(1.0, "weight of the new mean in the running one")
     epsilon: float = real(1e-5, "what is added to the variance", minimum=1e-5)
 
+    @override
     def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
         """Scale, bias, means and variances, a vector each."""
         length = bottom.c if self.batchnorm_mode == "spatial" else bottom.c * bottom.h * bottom.w
         return (Parameters("statistics", length, 8 if self.save_intermediates else 6),)
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         if not self.save_intermediates:
             yield (
@@ -235,11 +262,14 @@ class BatchNorm(Kind):
 
 @dataclass(frozen=True)
 class Dropout(Kind):
+    """Sets values to 0 at random. DNNMark reads its section but has no kernel for HIP."""
+
     fills_backward = ("top_diff",)
 
     dropout_probability: float = real(0.5, "share of values that become 0")
     random_seed: int = whole(0, 0, "of the generator")
 
+    @override
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         yield (
             "error",
@@ -251,7 +281,7 @@ class Dropout(Kind):
 
 @dataclass(frozen=True)
 class Bypass(Kind):
-    pass
+    """Passes its input on, by MIOpen's activation kernels; it has no keys of its own."""
 
 
 DATA_KEYS: Final = (

@@ -32,10 +32,10 @@ def mmap_bytes(network: Network, direction: Direction) -> int:
     return FLOAT_BYTES * max((elements for _, _, elements in filled_chunks(network, direction)), default=0)
 
 
-def device_bytes(network: Network, direction: Direction) -> int:
+def device_bytes(network: Network) -> int:
     """Bytes that DNNMark allocates with ``hipHostMalloc`` before the first kernel (a lower bound).
 
-    Data, gradients and weights of every layer are allocated whatever the direction. A workspace is asked for
+    Data, gradients and weights of every layer are allocated whatever the direction. A workspace is sized
     in bytes and allocated as that many floats, four times too much. MIOpen returns the largest workspace of
     all convolution algorithms; only that of the one DNNMark runs (GEMM) is counted here.
     """

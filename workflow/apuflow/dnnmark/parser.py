@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark.key import Value
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.layers import KINDS, LAYER_KEYS
 from apuflow.dnnmark.network import FIRST, RUN_MODES, Layer, Network, Problem, RunMode
 from apuflow.dnnmark.shape import NoOutput, Shape
@@ -185,7 +185,7 @@ class _Builder:
         keys = LAYER_KEYS[part.name]
         seen: set[str] = set()
         repeated: list[str] = []
-        data: dict[str, Value] = {}
+        data: dict[str, Scalar] = {}
         attributes: dict[str, Any] = {}
         for entry in part.entries:
             key = keys.get(entry.key)

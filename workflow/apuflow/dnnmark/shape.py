@@ -17,6 +17,7 @@ class Shape(NamedTuple):
 
     @property
     def elements(self) -> int:
+        """Number of values."""
         return self.n * self.c * self.h * self.w
 
     def __str__(self) -> str:
@@ -40,10 +41,10 @@ def whole_windows(size: int, kernel: int, pad: int, stride: int) -> int:
     Raises:
         NoOutput: there is none.
     """
-    room = size + 2 * pad - kernel
-    if room < 0:
+    beside = size + 2 * pad - kernel
+    if beside < 0:
         raise NoOutput(f"a window of {kernel} in {size} with padding {pad}")
-    return room // stride + 1
+    return beside // stride + 1
 
 
 def started_windows(size: int, kernel: int, pad: int, stride: int, padded: bool) -> int:

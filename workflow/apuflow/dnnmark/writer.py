@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark.key import Value, format_value
+from apuflow.core.scalar import Scalar
+from apuflow.dnnmark.key import format_value
 from apuflow.dnnmark.layers import LAYER_KEYS
 from apuflow.dnnmark.network import Layer, Network
 from apuflow.dnnmark.parser import GENERAL, Section, parse, sections
@@ -39,7 +40,7 @@ def _entries(network: Network, layer: Layer) -> list[str]:
     return lines
 
 
-def with_layer_values(text: str, values: Mapping[str, Value], file: str | Path | None = None) -> str:
+def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path | None = None) -> str:
     """``text`` with other values for some layer keys; everything else stays as it is.
 
     Args:
@@ -67,7 +68,7 @@ def with_layer_values(text: str, values: Mapping[str, Value], file: str | Path |
 
 
 def _targets(
-    name: str, value: Value, layers: list[Section], composed: bool, file: str | Path | None
+    name: str, value: Scalar, layers: list[Section], composed: bool, file: str | Path | None
 ) -> tuple[str, list[Section]]:
     """The key that ``name`` means, and the sections to set it in."""
     layer_name, _, key = name.rpartition(".")

@@ -18,7 +18,7 @@ __all__ = ["get_engine", "runs_on", "simulating_engine"]
 
 @cache
 def get_engine(name: EngineName) -> Engine:
-    """The engine of that name; its module is loaded when it is first asked for."""
+    """The engine of that name; its module is loaded when it is first used."""
     assert name in ENGINES
     module = importlib.import_module(f"apuflow.engines.{name.replace('-', '_')}")
     engine: Engine = module.ENGINE

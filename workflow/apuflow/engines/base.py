@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from apuflow.configure.catalogue import Value
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
@@ -18,6 +17,7 @@ from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import LaunchRecord, Provenance
+from apuflow.core.scalar import Scalar
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.prepare.doctor import Use
@@ -43,7 +43,7 @@ class Engine(ABC):
     def runs(self, workload: Workload) -> Runs:
         """Whether it can run a workload whose file says nothing about this engine."""
         if workload.derives_kernels:
-            return Runs(state="yes", reason="nothing stands against it")
+            return Runs(state="yes", reason="no known obstacle")
         return Runs(state="no", reason=f"{self.name} runs DNNMark's layers, not programs")
 
     @abstractmethod
@@ -52,11 +52,11 @@ class Engine(ABC):
     ) -> dict[str, Any]:
         """What decides the result besides options and network, as JSON-able values: part of the identity."""
 
-    def options_read(self, changed: Mapping[str, Value]) -> dict[str, Value]:
+    def options_read(self, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """Of the options that differ from the release's defaults, those that can change its results."""
         return dict(changed)
 
-    def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
+    def objection(self, options: Mapping[str, Scalar]) -> ConfigError | None:
         """Why it cannot run a machine with these options, though gem5 could be started; None: it can."""
         return None
 

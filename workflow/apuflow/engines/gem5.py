@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from apuflow.configure import CommandFile, Release
-from apuflow.configure.catalogue import Value
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.work import NetworkWork
@@ -21,6 +20,7 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
+from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
 from apuflow.engines.simulated import launch_records, provenance, required_rows
@@ -52,7 +52,7 @@ class Gem5(SimulatingEngine):
 
     @override
     def runs(self, workload: Workload) -> Runs:
-        return Runs(state="yes", reason="nothing stands against it")
+        return Runs(state="yes", reason="no known obstacle")
 
     @override
     def content(
@@ -67,14 +67,14 @@ class Gem5(SimulatingEngine):
         }
 
     @override
-    def objection(self, options: Mapping[str, Value]) -> ConfigError | None:
+    def objection(self, options: Mapping[str, Scalar]) -> ConfigError | None:
         """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
         units, gfx = options["num-compute-units"], str(options["gfx-version"])
         told = gpu(gfx).told_compute_units
         if told in (None, units):
             return None
         return ConfigError(
-            f"gem5 tells ROCm that a {gfx} has {told} CUs, whatever num-compute-units says: MIOpen "
+            f"gem5 tells ROCm that a {gfx} has {told} compute units, whatever num-compute-units says: MIOpen "
             "would launch for another machine",
             key="num-compute-units",
             value=units,
@@ -267,7 +267,7 @@ def dnnmark_process(
             end_marker=END_MARKER,
         ),
         options=dict(point.options),
-        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, needs=required_rows()),
+        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, required=required_rows()),
         files={CONFIG: point.work.text or ""},
         copies=copies,
         links={DATA: data},
@@ -304,7 +304,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             end_marker=command.end_marker,
             error_texts=command.error_texts,
             blocks=None if release.capabilities.per_kernel_statistics else 1,
-            needs=required_rows(),
+            required=required_rows(),
         ),
         home=HOME,
         rocm=True,

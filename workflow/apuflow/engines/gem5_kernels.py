@@ -18,6 +18,7 @@ from apuflow.core.engines import KERNELS_VERSION, EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
+from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
 from apuflow.engines.simulated import launch_records, provenance, required_rows
@@ -33,7 +34,7 @@ from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.run.command import Guest, OptionValue, refuse_redirected
+from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
 
@@ -83,7 +84,7 @@ def kernel_run(
     found: tuple[Launch, ...],
     *,
     gfx: str,
-    options: Mapping[str, OptionValue],
+    options: Mapping[str, Scalar | None],
     launcher: Path,
     objects: Mapping[Row, Path],
     data: Path | None = None,
@@ -136,7 +137,7 @@ def kernel_run(
             error_texts=("apuflow-launcher: error:",),
             blocks=None if release_dumps else count + 2,
             kernels=count,
-            needs=required_rows(),
+            required=required_rows(),
         ),
         files={str(run.list_file): run.contents.text()},
         links=links,

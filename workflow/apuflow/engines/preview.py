@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from apuflow.configure.catalogue import Value, catalogue
+from apuflow.configure.catalogue import catalogue
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.workloads import Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
+from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Engine
 from apuflow.prepare.doctor import Use
 
@@ -38,7 +39,7 @@ class Preview(Engine):
         }
 
     @override
-    def options_read(self, changed: Mapping[str, Value]) -> dict[str, Value]:
+    def options_read(self, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:
         known = catalogue()
         return {
             name: value

@@ -33,7 +33,10 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         NotModelled: the model refuses a layer or an option.
     """
     if not points:
-        raise ConfigError("the sweep leaves no preview point", remedy="exclude fewer combinations")
+        raise ConfigError(
+            "the sweep has no point for the engine preview",
+            remedy="add preview to its engines, or exclude fewer combinations",
+        )
     first, started = points[0], now()
     frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
     axes = list(first.axes)

@@ -17,7 +17,7 @@ from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
-from apuflow.run.proof_needs import Equal, Need, Needs
+from apuflow.run.required_rows import Equal, RequiredRow, RequiredRows
 
 
 def point_facts(point: Point) -> PointFacts:
@@ -46,29 +46,29 @@ def gem5_of(record: Gem5Record, release: Release) -> Gem5:
     )
 
 
-def launch_records(found: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
+def launch_records(launches: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
     """Launches as a run's record shows them, loops unrolled."""
     return tuple(
         LaunchRecord(
-            layer=one.layer,
-            layer_kind=one.layer_kind,
-            direction=one.direction,
-            kernel=one.kernel,
-            grid=one.grid,
-            workgroup=one.workgroup,
+            layer=launch.layer,
+            layer_kind=launch.layer_kind,
+            direction=launch.direction,
+            kernel=launch.kernel,
+            grid=launch.grid,
+            workgroup=launch.workgroup,
         )
-        for one in miopen.expand(found)
+        for launch in miopen.expand(launches)
     )
 
 
-def required_rows() -> Needs:
+def required_rows() -> RequiredRows:
     """What the tables rely on in the statistics of a run."""
-    rows = tuple(Need(names, optional) for names, optional in relied_on())
-    return Needs(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
+    rows = tuple(RequiredRow(names, optional) for names, optional in relied_on())
+    return RequiredRows(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
 
 
 def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:
-    """Read-only mounts for gem5 and whatever else a run reads, without those that lie in another one."""
+    """Read-only mounts for gem5 and whatever else a run reads, without those that lie in another launch."""
     wanted = {
         Path(gem5.source.path).resolve(),
         Path(gem5.binary).parent,

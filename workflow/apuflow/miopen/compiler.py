@@ -41,7 +41,7 @@ CLANG_OCL_FLAGS: Final = ("-Wno-everything", "-Xclang", "-target-feature", "-Xcl
 class Compiler:
     """How to turn a kernel source and its arguments into an object.
 
-    Args:
+    Attributes:
         name: for messages and records.
         command: program and leading arguments.
         flags: arguments behind the kernel's own.
@@ -162,7 +162,7 @@ class BrokenObject(EngineError):
 class CodeObject:
     """What a code object says about itself.
 
-    Args:
+    Attributes:
         gfx: GPU architecture it was compiled for.
         kernels: names of its kernels.
         size: bytes.

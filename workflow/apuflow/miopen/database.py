@@ -41,7 +41,7 @@ class BrokenDatabase(ConfigError):
 class Entry:
     """One row of a database.
 
-    Args:
+    Attributes:
         name: program file and ``.o``.
         arguments: compile arguments with ``-mcpu``.
         blob: the object, uncompressed.
@@ -107,7 +107,7 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
         ) from None
     except sqlite3.Error as error:
         raise EngineError(
-            f"cannot build the kernel database: {error}", file=path, remedy="is the disk full?"
+            f"cannot build the kernel database: {error}", file=path, remedy="check that the disk has room"
         ) from None
 
 
@@ -123,7 +123,9 @@ def _verify(path: Path, blobs: Mapping[tuple[str, str], bytes]) -> None:
     found = {(entry.name, entry.arguments): entry.blob for entry in read_database(path)}
     if found != blobs:
         raise EngineError(
-            "the kernel database reads back differently", file=path, remedy="is the disk sound?"
+            "the kernel database reads back differently",
+            file=path,
+            remedy="check the disk for errors, then build it again",
         )
 
 
@@ -225,7 +227,7 @@ def db_name(gfx: str, compute_units: int) -> str:
 class DatabaseLocation:
     """Where one release's MIOpen looks; the values stand in the release's file.
 
-    Args:
+    Attributes:
         version_directory: MIOpen's full version, the name of the directory that holds the database.
         cache_directory: the cache, below the guest's HOME (or with ``{home}``).
     """

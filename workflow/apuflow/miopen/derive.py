@@ -45,7 +45,10 @@ def launches(
         raise ConfigError("unknown direction", key="direction", value=direction, remedy="fwd, bwd or both")
     if compute_units < 1:
         raise ConfigError(
-            "a GPU without compute units", key="num-compute-units", value=compute_units, remedy="at least 1"
+            "a GPU without compute units",
+            key="num-compute-units",
+            value=compute_units,
+            remedy="give 1 or more",
         )
     if formulas not in FORMULAS:
         raise NotDerivable(

@@ -17,7 +17,7 @@ Role: TypeAlias = Literal["", "in", "out", "inout"]
 class Arg(NamedTuple):
     """One kernel argument, in the order of the kernel's signature.
 
-    Args:
+    Attributes:
         kind: "buffer" (8 bytes: a device address), "int", "uint", "float" (4), "long", "double" (8).
         value: the number; for a buffer the name of the memory, the same in every launch that shares it.
         elements: a buffer's length in elements of ``element_bytes``.
@@ -68,7 +68,7 @@ class Gemm(NamedTuple):
 class Launch:
     """One kernel launch, or the same launch of every pass of a loop.
 
-    Args:
+    Attributes:
         layer: the layer's name (its kind where it has none).
         layer_kind: the section's name.
         direction: the pass that launches it, "fwd" or "bwd".

@@ -34,7 +34,7 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 class KernelObject:
     """One object to compile: what decides its content, and its name.
 
-    Args:
+    Attributes:
         row: source file and compile arguments.
         gfx: GPU architecture.
         name: file name without extension: the program and a hash over arguments, gfx, compiler and sources.
@@ -176,7 +176,7 @@ def _checked(
     expect: Collection[str],
     context: tuple[Row, Compiler, Path, list[str]],
 ) -> tuple[CodeObject, bytes]:
-    """What the compiler left, if that is the object that was asked for."""
+    """What the compiler left, if that is the object that was wanted."""
     if status != 0:
         raise _failure(f"exit status {status}", gfx, *context)
     if not made.is_file():
@@ -212,7 +212,7 @@ def _failure(
 class Built:
     """What became of a set of objects.
 
-    Args:
+    Attributes:
         made: compiled now.
         kept: were there already.
         failed: the rest, each with its error.
@@ -230,7 +230,7 @@ class Built:
         raise EngineError(
             f"{len(self.failed)} of {len(self.made) + len(self.kept) + len(self.failed)} kernel objects "
             f"failed:\n{details}",
-            remedy="mend these; the others are done and stay",
+            remedy="correct these; the others are compiled and are kept",
         )
 
 

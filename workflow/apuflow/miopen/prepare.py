@@ -21,7 +21,7 @@ from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_ob
 class DatabasePlan:
     """A database to be: its objects decide its path, so that two sweeps with the same rows share it.
 
-    Args:
+    Attributes:
         release: name of the release whose MIOpen reads it.
         gfx: GPU architecture.
         compute_units: only in the file's name (and in LRN forward's rows).

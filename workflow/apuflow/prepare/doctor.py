@@ -41,7 +41,7 @@ _NETWORK_SECONDS = 15.0
 
 
 class State(StrEnum):
-    """Whether a use of this machine can do without mending something."""
+    """What a check found: all is well, something to know, or something that its uses cannot do without."""
 
     OK = "ok"
     WARNING = "warning"
@@ -77,7 +77,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         *_dnnmark(site, release, network),
         _kernel_compiler(),
         _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
-        *_room(site, project),
+        *_resources(site, project),
     ]
     return [
         check for number, check in enumerate(checks) if check.name not in {c.name for c in checks[:number]}
@@ -95,7 +95,8 @@ def check_gem5_ready(
     """Stop before an expensive stage on a machine where it cannot work.
 
     Args:
-        target: what was asked for, without its sweep; named in the preview command that works everywhere.
+        target: the wanted file of results/, without its sweep; the message names the command with which
+            the preview makes it.
 
     Raises:
         EngineError: ONE message with everything that is missing, how to get it, and what runs here instead.
@@ -130,7 +131,7 @@ def _container(site: Site) -> Check:
         engine = container_engine(site.container, site.socket)
         engine.check()
         if site.container == "host":
-            return "none asked for: tools are taken from this machine"
+            return "none (container: host): tools of this machine are used"
         return f"{site.container} answers"
 
     return _try("container engine", _SIMULATING, check)
@@ -234,13 +235,13 @@ def _c_compiler() -> str:
     return path
 
 
-def _room(site: Site, project: Path) -> Iterator[Check]:
+def _resources(site: Site, project: Path) -> Iterator[Check]:
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
     images = 0 if site.container == "host" or site.image.mode == "local" else IMAGE_BYTES
     wanted = RUN_BYTES + builds + images
     free = shutil.disk_usage(project).free
     state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING
-    detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB wanted for builds, images and runs"
+    detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB needed for builds, images and runs"
     fix = (
         None
         if state is State.OK
@@ -254,7 +255,7 @@ def _room(site: Site, project: Path) -> Iterator[Check]:
         State.OK if enough else State.WARNING,
         f"{memory / GB:.0f} GB",
         _SIMULATING,
-        None if enough else "building gem5 wants 2 GB per job: use fewer --cores",
+        None if enough else "building gem5 takes 2 GB per job: use fewer --cores",
     )
     cores = len(os.sched_getaffinity(0))
     yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", _SIMULATING)

@@ -22,7 +22,7 @@ class Gem5Record(ToolRecord):
         binary: absolute path of gem5.opt; ``sha256`` is of its bytes.
         script: absolute path of apu_se.py of the same sources.
         source: checkout that binary and script are from.
-        target: build target (GCN3_X86, VEGA_X86); None for a binary brought along.
+        target: build target (GCN3_X86, VEGA_X86); None for a binary that the site supplies.
         arguments: what scons was given besides the target.
     """
 
@@ -74,7 +74,11 @@ def build_gem5(
 
 
 def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
-    """A gem5 brought along, as it is. EngineError when the program or its script is missing."""
+    """A gem5 that the site supplies, as it is.
+
+    Raises:
+        EngineError: the program or its script is missing.
+    """
     return _record(binary, source, None)
 
 

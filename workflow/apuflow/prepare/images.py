@@ -68,10 +68,10 @@ def resolve_image(
     elif isinstance(engine, DockerEngine):
         record = _docker(engine, mode, name, context, digest, log)
     else:
-        raise ConfigError("this engine knows no images", key="engine", value=engine.name)
+        raise ConfigError("this container engine runs no images", key="engine", value=engine.name)
     if digest is not None and record.digest != digest:
         raise EngineError(
-            f"the image is another one: {record.digest}",
+            f"the image has another digest: {record.digest}",
             key="digest",
             value=digest,
             remedy="correct or remove the pin (image.digest in configs/site.yaml)",

@@ -95,7 +95,7 @@ def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
 
 
 def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
-    """Digest of the image that is asked for, as stage ``image`` recorded it; None before that stage."""
+    """Digest of the requested image, as stage ``image`` recorded it; None before that stage."""
     place = root / paths.tool_record(release.name, "image", request("image", release, site, root))
     try:
         record = json.loads(place.read_text(encoding="utf-8"))
@@ -162,6 +162,6 @@ def supplied_commit(root: Path, place: str) -> str:
 @functools.cache
 def _recorded(root: Path) -> dict[str, str]:
     try:
-        return dict(json.loads((root / paths.brought_record()).read_text(encoding="utf-8")))
+        return dict(json.loads((root / paths.supplied_record()).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}

@@ -129,7 +129,7 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
     if not allow_dirty:
         first = git(path, "diff", "--name-only", "HEAD").partition("\n")[0]
         raise EngineError(
-            f"the checkout has uncommitted changes, of {first} first",
+            f"the checkout has uncommitted changes; the first changed file is {first}",
             file=path,
             remedy="commit or undo them, or set allow_dirty: true in configs/site.yaml; they are recorded",
         )

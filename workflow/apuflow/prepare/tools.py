@@ -37,11 +37,17 @@ class ObjectOrder:
 
     @classmethod
     def of(cls, item: KernelObject, release: str, *, for_launcher: bool) -> ObjectOrder:
+        """The order for an object that a release needs.
+
+        Args:
+            for_launcher: whether it is loaded by the launcher, and not by MIOpen (see ``Toolset.compiler``).
+        """
         row = item.row
         return cls(row.program, row.arguments, row.layer or "", item.gfx, item.name, release, for_launcher)
 
     @property
     def row(self) -> Row:
+        """The row of MIOpen's kernel database that the object is compiled for."""
         return Row(self.program, self.arguments, self.layer)
 
 
@@ -71,6 +77,7 @@ class Toolset:
 
     @property
     def image_mode(self) -> ImageMode:
+        """How the image is come by: the site's choice, else the release's."""
         return self.site.image.mode or self.release.image.mode
 
     # sources ---------------------------------------------------------------------------------------------

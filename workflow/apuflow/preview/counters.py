@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.counters.table import NAMES
-from apuflow.preview.machine import Machine
+from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import Times
 
@@ -36,9 +36,18 @@ def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.nd
     return {name: np.array([float(getattr(item, name)) for item in objects]) for name in names}
 
 
-def counter_frame(profiles: Sequence[Profile], machines: Sequence[Machine], result: Times) -> pd.DataFrame:
-    """One row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
-    ``bound``."""
+def counter_frame(profiles: Sequence[Profile], machines: Sequence[GpuModel], result: Times) -> pd.DataFrame:
+    """The counters of launches, as gem5 would count them.
+
+    Args:
+        profiles: what each launch does.
+        machines: the GPU that each runs on.
+        result: how long each takes.
+
+    Returns:
+        one row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
+        ``bound``.
+    """
     n = _columns([p.counts for p in profiles], _COUNTS)
     m = _columns(machines, _MACHINE)
     t = _columns(result.traffic, _TRAFFIC)

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core.record import ReleaseFacts
+from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.machine import Machine, Value, machine
+from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -25,18 +26,36 @@ class PointLike(Protocol):
     """What the engine reads of a point."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its name in tables."""
+        ...
+
     @property
-    def options(self) -> Mapping[str, Any]: ...
+    def options(self) -> Mapping[str, Any]:
+        """``apu_se.py`` options, resolved."""
+        ...
+
     @property
-    def release_facts(self) -> ReleaseFacts: ...
-    def launches(self, compute_units: int) -> tuple[Launch, ...]: ...
+    def release_facts(self) -> ReleaseFacts:
+        """What its gem5 release does differently from others."""
+        ...
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        """The kernels that it launches on a GPU with so many compute units, in order."""
+        ...
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Launches of many points: per launch the point's number and how often it runs; distinct pairs
-    modelled once."""
+    """Launches of many points. Those that are alike, on the same GPU, are modelled once: a pair.
+
+    Attributes:
+        points: ids of the points.
+        owner: for each launch of a point: the point's index in ``points``.
+        pair: for each launch of a point: the index of its pair.
+        times: for each launch of a point: how often it runs.
+        launches, profiles, machines: of each pair: the launch, what it does, the GPU it runs on.
+    """
 
     points: list[str]
     owner: np.ndarray[Any, np.dtype[np.int64]]
@@ -44,7 +63,7 @@ class Batch:
     times: np.ndarray[Any, np.dtype[np.float64]]
     launches: list[Launch]
     profiles: list[Profile]
-    machines: list[Machine]
+    machines: list[GpuModel]
 
 
 @contextmanager
@@ -59,7 +78,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch:
+def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
     """Launches and machines of the points.
 
     Raises:
@@ -72,11 +91,11 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch
     known: dict[tuple[int, int], int] = {}
     flat: list[Launch] = []
     profiles: list[Profile] = []
-    machines: list[Machine] = []
+    machines: list[GpuModel] = []
     # The options are kept beside their machine: an id means an object only as long as that lives.
-    options_seen: dict[tuple[int, int], tuple[Mapping[str, Value], Machine]] = {}
+    options_seen: dict[tuple[int, int], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
     for number, point in enumerate(points):
-        options: Mapping[str, Value] = point.options
+        options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
         seen = options_seen.get((id(options), slots))
         if seen is None:
@@ -104,9 +123,12 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> Batch
     )
 
 
-def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
-    """One row per point and launch, in launch order: point, layer, kernel, geometry, count, counters,
-    bound; arguments and errors as of ``run``."""
+def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
+    """Counters of each launch of each point. Arguments and errors are those of ``run``.
+
+    Returns:
+        one row per point and launch, in launch order: point, layer, kernel, geometry, count, counters, bound.
+    """
     with _without_collection():
         batch = collect(points, defaults)
         frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)
@@ -143,7 +165,7 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-def run(points: Sequence[PointLike], defaults: Mapping[str, Value]) -> pd.DataFrame:
+def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:

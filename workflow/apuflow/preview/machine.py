@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
-
-Value = str | int | float | bool | None
 
 OPTIONS = (
     "num-compute-units",
@@ -60,7 +59,7 @@ OPTIONS = (
 )
 """Options that the model reads."""
 
-FIXED: dict[str, tuple[Value, ...]] = {
+FIXED: dict[str, tuple[Scalar, ...]] = {
     "wf-size": (64,),
     "cacheline_size": (64,),
     "TLB-config": ("perCU",),
@@ -82,7 +81,7 @@ FIXED: dict[str, tuple[Value, ...]] = {
 """Options whose other values change mechanisms that the model does not have."""
 
 
-def _clock_ns(value: Value, key: str) -> float:
+def _clock_ns(value: Scalar | None, key: str) -> float:
     """Period in ns of a clock."""
     hertz = clock_hertz(str(value))
     if hertz is None:
@@ -90,7 +89,7 @@ def _clock_ns(value: Value, key: str) -> float:
     return 1e9 / hertz
 
 
-def _bytes(value: Value, key: str) -> int:
+def _bytes(value: Scalar | None, key: str) -> int:
     """Bytes of a size; a plain number is bytes, too."""
     text = str(value)
     size = int(text) if text.isdecimal() else size_bytes(text)
@@ -100,7 +99,7 @@ def _bytes(value: Value, key: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class GpuModel:
     """What the model knows of the GPU. Times named ``*_ns``; latencies in GPU cycles where named so."""
 
     compute_units: int
@@ -146,7 +145,7 @@ class Machine:
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
 
-def _number(value: Value, key: str) -> int:
+def _number(value: Scalar | None, key: str) -> int:
     try:
         number = int(str(value))
     except ValueError:
@@ -157,7 +156,7 @@ def _number(value: Value, key: str) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machine:
+def _machine(items: tuple[tuple[str, Scalar | None], ...], barrier_slots: int) -> GpuModel:
     options = dict(items)
 
     def number(key: str) -> int:
@@ -166,7 +165,7 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
     compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
     tcc = 128 * 1024 * compute_units if scalor else _bytes(options["tcc-size"], "tcc-size")
-    return Machine(
+    return GpuModel(
         compute_units=compute_units,
         simds=number("simds-per-cu"),
         slots_per_simd=number("wfs-per-simd"),
@@ -204,8 +203,8 @@ def _machine(items: tuple[tuple[str, Value], ...], barrier_slots: int) -> Machin
 
 
 def machine(
-    options: Mapping[str, Value], defaults: Mapping[str, Value], *, barrier_slots: int = 4
-) -> Machine:
+    options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | None], *, barrier_slots: int = 4
+) -> GpuModel:
     """Build the machine from ``apu_se.py`` options.
 
     Args:
@@ -250,6 +249,7 @@ class Dram:
 
     @property
     def peak_bytes_per_ns(self) -> float:
+        """Bytes that the bus moves in a ns when it is never idle."""
         return 64.0 / self.burst_ns
 
     @property
@@ -258,8 +258,10 @@ class Dram:
         return self.rcd_ns + self.cl_ns + self.burst_ns
 
     def busy_ns(self, reads: float, writes: float) -> float:
-        """Bus time of a mix of bursts: transfers, refresh, and a turnaround to writes and back per batch
-        of writes (``min_writes_per_switch`` = 16, a little more in runs)."""
+        """Bus time of a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
+
+        The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes.
+        """
         refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
         turnaround = self.read_to_write_ns + self.write_to_read_ns + self.cl_ns + self.burst_ns
         return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround

@@ -37,8 +37,10 @@ memory load and store (FLAT on gfx8), LDS read and write."""
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Wavefront instructions of each class (any number of wavefronts); ``lanes`` is the sum of active lanes
-    over VALU instructions (gem5's ``threadCyclesVALU``)."""
+    """Wavefront instructions of each class, of any number of wavefronts.
+
+    ``lanes`` is the sum of active lanes over VALU instructions (gem5's ``threadCyclesVALU``).
+    """
 
     valu: float = 0.0
     salu: float = 0.0
@@ -92,16 +94,20 @@ class Counts:
 
     @property
     def scalar_issues(self) -> float:
-        """Instructions that occupy the one scalar ALU of a compute unit: SALU, branches, s_waitcnt,
-        s_barrier, s_nop and s_endpgm (gem5 ``ScheduleStage::dispatchReady``)."""
+        """Instructions that occupy the one scalar ALU of a compute unit.
+
+        SALU, branches, s_waitcnt, s_barrier, s_nop and s_endpgm (gem5 ``ScheduleStage::dispatchReady``).
+        """
         return self.salu + self.branches + self.waits + self.barriers + self.nops + self.ends
 
     @property
     def vector_memory(self) -> float:
+        """Vector memory instructions (FLAT on gfx8)."""
         return self.loads + self.stores
 
     @property
     def lds(self) -> float:
+        """LDS instructions."""
         return self.lds_reads + self.lds_writes
 
     @property

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.machine import Machine
+from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Profile
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
@@ -50,7 +50,7 @@ STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 FETCH_STEPS = 30.0
 """GPU cycles between a wavefront's last buffered instruction and the next, beyond the way to memory and back:
-its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is asked for
+its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is fetched
 while a branch waits in the buffer (``Wavefront::stopFetch``)."""
 
 
@@ -73,7 +73,7 @@ class Latencies:
 
 
 @lru_cache(maxsize=65536)
-def latencies(machine: Machine) -> Latencies:
+def latencies(machine: GpuModel) -> Latencies:
     """Latencies of a machine."""
     g, r = machine.gpu_ns, machine.ruby_ns
     beyond = (TCC_STEPS + machine.tcc_latency) * g
@@ -116,7 +116,7 @@ class Times:
     used: Array
 
 
-def _dram_ns(flow: Traffic, machine: Machine) -> float:
+def _dram_ns(flow: Traffic, machine: GpuModel) -> float:
     """DRAM time that the launch waits for: what stores leave in the directory's TBEs drains after its end."""
     ways = machine.directories
     left = min(flow.tcc_writes, TBES * ways)
@@ -124,7 +124,7 @@ def _dram_ns(flow: Traffic, machine: Machine) -> float:
     return machine.dram.busy_ns(reads, writes) / ways
 
 
-def lockstep_walks(profile: Profile, machine: Machine, used: float) -> float:
+def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
     """Page walks by which compute units that start together delay each other, in walk times.
 
     Those that share an instruction cache run in step, so that their first requests reach the coalescer of
@@ -136,7 +136,7 @@ def lockstep_walks(profile: Profile, machine: Machine, used: float) -> float:
     return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
 
 
-def _row(profile: Profile, machine: Machine, flow: Traffic, lat: Latencies) -> list[float]:
+def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> list[float]:
     # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places.
     waves = float(profile.groups * profile.waves_per_group)
     counts = profile.counts
@@ -205,7 +205,7 @@ def pipelined(demands: Array, wide: Array) -> Array:
     return own + busiest * (wide[:, None] - 1.0)
 
 
-def times(profiles: Sequence[Profile], machines: Sequence[Machine]) -> Times:
+def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
     rows = [_row(p, m, f, latencies(m)) for p, m, f in zip(profiles, machines, flows, strict=True)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
 
-from apuflow.preview.machine import Machine
+from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Profile, Stream
 
 
@@ -51,7 +51,7 @@ MERGED = 0.7
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
 
 
-def resident_groups(profile: Profile, machine: Machine) -> int:
+def resident_groups(profile: Profile, machine: GpuModel) -> int:
     """Workgroups that a compute unit holds at once.
 
     Limits: wavefront slots per SIMD, barrier slots (workgroups of several wavefronts), LDS, vector
@@ -70,7 +70,7 @@ def resident_groups(profile: Profile, machine: Machine) -> int:
 
 
 @lru_cache(maxsize=65536)
-def distribution(profile: Profile, machine: Machine) -> tuple[int, int]:
+def distribution(profile: Profile, machine: GpuModel) -> tuple[int, int]:
     """Compute units at work, and workgroups of the busiest one.
 
     Workgroups go round robin over the compute units (``Shader::dispatchWorkgroups``). Where only some do the
@@ -85,7 +85,7 @@ def distribution(profile: Profile, machine: Machine) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=262144)
-def traffic(profile: Profile, machine: Machine) -> Traffic:
+def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
     used, busiest = distribution(profile, machine)
     resident = min(resident_groups(profile, machine), busiest)
@@ -161,7 +161,7 @@ def traffic(profile: Profile, machine: Machine) -> Traffic:
     )
 
 
-def in_step(stream: Stream, profile: Profile, machine: Machine, resident: int) -> bool:
+def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
     """Whether the compute units that share a page ask for it in one cycle.
 
     So do units with one wavefront each that share an instruction cache: the coalescer of the L2 TLB makes one
@@ -176,8 +176,11 @@ def in_step(stream: Stream, profile: Profile, machine: Machine, resident: int) -
 
 
 def _share(capacity: float, need: float) -> float:
-    """Part of the reuse that survives in a cache with tree-PLRU replacement when ``need`` bytes come between:
-    three quarters when they just fill it, a quarter at twice that (as in runs)."""
+    """Part of the reuse that survives in a cache with tree-PLRU replacement.
+
+    Three quarters when the ``need`` bytes that come between just fill it, a quarter at twice that, as gem5's
+    runs show.
+    """
     return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
 
 

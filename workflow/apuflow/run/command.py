@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
-
-OptionValue = bool | int | float | str | None
+from apuflow.core.scalar import Scalar
 
 STATISTICS = "stats.txt"
 GUEST_PATHS = ("/tmp", "/proc", "/sys")
-"""apu_se.py shows the guest its own versions of these, below ``<outdir>/fs``; Process::checkPathRedirect
-compares
-the start of the text, so ``/tmpdir`` is caught too."""
+"""apu_se.py shows the guest its own versions of these, below ``<outdir>/fs``.
+
+``Process::checkPathRedirect`` compares the start of the text, so ``/tmpdir`` is caught too.
+"""
 
 ROCM = "/opt/rocm"
 
@@ -61,9 +61,8 @@ class Guest:
 def rocm_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The guest environment that apu_se.py itself would set, with another HOME, plus ``extra``.
 
-    HOME decides where MIOpen looks for its kernel database. Interrupt signals on and SDMA off are
-    apu_se.py's own
-    settings (its process environment, "We don't have an SDMA hardware model").
+    HOME decides where MIOpen looks for its kernel database. Interrupt signals on and SDMA off are apu_se.py's
+    own settings (its process environment, "We don't have an SDMA hardware model").
     """
     libraries: tuple[str, ...] = (
         "lib",
@@ -106,7 +105,7 @@ def environment_file(environment: Mapping[str, str]) -> str:
 
 
 def gem5_command(
-    gem5: Gem5, options: Mapping[str, OptionValue], guest: Guest, outdir: Path, environment: Path
+    gem5: Gem5, options: Mapping[str, Scalar | None], guest: Guest, outdir: Path, environment: Path
 ) -> tuple[str, ...]:
     """The whole command line of one simulation.
 

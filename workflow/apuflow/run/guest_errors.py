@@ -56,8 +56,7 @@ def missing_kernel(text: str) -> MissingKernel | None:
     """The first kernel that MIOpen could not load and could not compile, or None.
 
     With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself; without, it stands in the compiler command that
-    cannot
-    run inside gem5: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
+    cannot run inside gem5: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
     src/tmp_dir.cpp).
     """
     match = _COMPILER.search(text) or (_UNABLE.search(text) if _ERRORS.search(text) else None)

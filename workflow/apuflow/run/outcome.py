@@ -1,11 +1,9 @@
 """How a gem5 run ended, and whether it proved that it finished. A pure function of what the run left.
 
-gem5's exit status alone proves nothing: reaching the maximum tick, SIGINT and (from v23.1) a guest's
-abort() all
-end with 0, and a guest that fails leaves complete, plausible statistics. The texts below are gem5's,
-DNNMark's and
-MIOpen's own (src/base/logging.cc, src/sim/simulate.cc, configs/example/apu_se.py; core/include/common.h;
-src/include/miopen/errors.hpp).
+gem5's exit status alone proves nothing: reaching the maximum tick, SIGINT and (from v23.1) a guest's abort()
+all end with 0, and a guest that fails leaves complete, plausible statistics. The texts below are gem5's,
+DNNMark's and MIOpen's own (src/base/logging.cc, src/sim/simulate.cc, configs/example/apu_se.py;
+core/include/common.h; src/include/miopen/errors.hpp).
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ from pathlib import Path
 
 from apuflow.core.record import Status
 from apuflow.run import guest_errors
-from apuflow.run.proof import StatisticsProof, scan
-from apuflow.run.proof_needs import Needs
+from apuflow.run.proof import StatisticsProof, read_proof
+from apuflow.run.required_rows import RequiredRows
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"
@@ -48,7 +46,7 @@ class ExitFacts:
     Attributes:
         code: exit status as a shell shows it.
         oom_killed: the host or container ran out of memory.
-        stopped: why we asked it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
+        stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
         memory_bytes, wall_seconds: the limits, for the evidence.
     """
 
@@ -69,14 +67,14 @@ class Expectation:
         blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
-        needs: what readers of the statistics rely on.
+        required: what readers of the statistics rely on.
     """
 
     end_marker: str | None = None
     error_texts: tuple[str, ...] = ()
     blocks: int | None = 1
     kernels: int = 1
-    needs: Needs = field(default_factory=Needs)
+    required: RequiredRows = field(default_factory=RequiredRows)
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,8 @@ def classify(
         statistics: the statistics file, or None when there is none.
 
     A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
-    launched
-    kernels, completed wavefronts and the guest's end marker all say so, and no known error text stands
-    against it.
+    launched kernels, completed wavefronts and the guest's end marker all say so, and no known error text
+    stands against it.
     """
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)
@@ -163,7 +160,7 @@ def _after_normal_cause(
             "a guest that aborts can end gem5 with status 0; see simerr",
             ticks,
         )
-    proof = scan(statistics, needs=expectation.needs)
+    proof = read_proof(statistics, required=expectation.required)
     problem = _statistics_problem(proof, ticks, expectation)
     if problem is not None:
         return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)

@@ -9,8 +9,9 @@ from typing import Any, Literal, Protocol
 
 from apuflow.containers import ContainerEngine, Exit, Limits, Mount
 from apuflow.core.errors import EngineError
-from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord, Scalar
-from apuflow.run.command import Gem5, Guest, OptionValue
+from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord
+from apuflow.core.scalar import Scalar
+from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation, Outcome
 
 Compression = Literal["none", "gz", "zst"]
@@ -25,8 +26,8 @@ class PointFacts:
     direction: str | None
     point: str
     identity: Mapping[str, Any]
-    axes: Mapping[str, Scalar]
-    options: Mapping[str, Scalar]
+    axes: Mapping[str, Scalar | None]
+    options: Mapping[str, Scalar | None]
     gfx: str | None
     release: str | None
     release_facts: ReleaseFacts | None = None
@@ -61,7 +62,7 @@ class Process:
     """
 
     guest: Guest
-    options: Mapping[str, OptionValue]
+    options: Mapping[str, Scalar | None | None]
     expectation: Expectation = field(default_factory=Expectation)
     name: str = ""
     files: Mapping[str, str] = field(default_factory=dict)

@@ -15,13 +15,13 @@ from typing import BinaryIO, cast
 import zstandard
 
 from apuflow.run.proof_block import read_block
-from apuflow.run.proof_needs import Needs, check_needs
 from apuflow.run.proof_rows import Damage, Rows
+from apuflow.run.required_rows import RequiredRows, check_required_rows
 
 _BEGIN = b"---------- Begin Simulation Statistics ----------"
 _END = b"---------- End Simulation Statistics   ----------"
 _DASHES = b"------"
-NOTHING = Needs()
+_NOTHING = RequiredRows()
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _KERNELS = b".dispatcher.numKernelLaunched"
 _WAVEFRONTS = b".completedWfs"
@@ -59,12 +59,14 @@ def open_statistics(path: Path, suffix: str) -> BinaryIO:
     return path.open("rb")
 
 
-def scan(path: Path | None, suffix: str | None = None, needs: Needs = NOTHING) -> StatisticsProof:
+def read_proof(
+    path: Path | None, suffix: str | None = None, required: RequiredRows = _NOTHING
+) -> StatisticsProof:
     """Read a statistics file once. Never raises for what is in it: what is wrong is in ``problem``.
 
     Args:
         suffix: how it is compressed, where its name does not say.
-        needs: rows that must be there because somebody reads them.
+        required: rows that must be there because somebody reads them.
     """
     if path is None or not path.exists():
         return StatisticsProof("there is no statistics file")
@@ -72,7 +74,7 @@ def scan(path: Path | None, suffix: str | None = None, needs: Needs = NOTHING) -
         return StatisticsProof(f"{path.name} is empty: gem5 did not end in a way that writes statistics")
     try:
         with open_statistics(path, path.suffix if suffix is None else suffix) as stream:
-            return _Scan(path.name, needs).read(stream)
+            return _Scan(path.name, required).read(stream)
     except _UNREADABLE as error:
         return StatisticsProof(f"{path.name} cannot be read to its end: {error}")
 
@@ -92,8 +94,8 @@ def text_sha256(path: Path, suffix: str | None = None) -> str | None:
 class _Scan:
     """Reads one file line by line."""
 
-    def __init__(self, name: str, needs: Needs) -> None:
-        self._name, self._needs = name, needs
+    def __init__(self, name: str, required: RequiredRows) -> None:
+        self._name, self._required = name, required
         self._rows: Rows | None = None
         self._blocks = self._kernels = self._wavefronts = self._number = 0
         self._final_tick: int | None = None
@@ -137,7 +139,7 @@ class _Scan:
             raise Damage(f"block {self._blocks + 1}, which ends here, has no finalTick")
         if self._final_tick is not None and tick < self._final_tick:
             raise Damage(f"the file goes back in time: {self._final_tick} then {tick} ticks")
-        check_needs(self._needs, read_block(rows))
+        check_required_rows(self._required, read_block(rows))
         for name, value in rows.values.items():
             if name.endswith((_KERNELS, _WAVEFRONTS)):
                 number = _whole(value)

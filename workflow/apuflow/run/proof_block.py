@@ -123,12 +123,12 @@ def _check_alike(name: str, objects: Objects) -> None:
         for row in every.difference(rows):
             base = row.partition(b"::")[0]
             samples = base + b"::samples"
-            asked = samples if samples in every else row
-            if asked in rows:
+            expected = samples if samples in every else row
+            if expected in rows:
                 continue
-            if any(other.get(asked) == _ZERO for other in objects.values()):
+            if any(other.get(expected) == _ZERO for other in objects.values()):
                 raise Damage(
-                    f"{name}{index.decode()} lacks {_text(asked)}, which others of its kind print as 0"
+                    f"{name}{index.decode()} lacks {_text(expected)}, which others of its kind print as 0"
                 )
 
 

@@ -172,7 +172,7 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
         if text_sha256(part, target.suffix) != sha256:
             raise EngineError(
-                "the statistics changed while they were put away",
+                "the statistics changed while they were compressed",
                 file=target,
                 remedy="check the disk, then run again",
             )

@@ -1,1 +1,1 @@
-"""What is asked about a whole study: its plan, retries, rows per kernel, scores, archives."""
+"""Questions about a whole study: its plan, retries, rows per kernel, scores, archives."""

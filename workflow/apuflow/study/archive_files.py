@@ -100,7 +100,7 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     loaded = [load_workload(workload, root) for workload in workloads]
     given = supplied(load_site(root), loaded, root)
     if given:
-        files[paths.brought_record()] = (json.dumps(given, indent=1) + "\n").encode()
+        files[paths.supplied_record()] = (json.dumps(given, indent=1) + "\n").encode()
     results = f"{paths.RESULTS}/{under}" if under else " ".join([*wanted, f"{paths.RESULTS}/figures"])
     text = README.format(name=sweep.name, version=_version(), results=results, report=report)
     files["ARCHIVE.md"] = text.encode()

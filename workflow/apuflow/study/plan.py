@@ -18,7 +18,7 @@ from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
 
 ESTIMATED_POINTS = 2000
-"""Points per workload and engine whose cost the preview is asked for; larger sweeps are sampled evenly."""
+"""Points per workload and engine whose cost the preview estimates; larger sweeps are sampled evenly."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from analysis.tables import tables
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure.catalogue import Value
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
+from apuflow.core.scalar import Scalar
 
 
 def write_table(
@@ -30,7 +30,7 @@ def write_table(
             say ``on_failure: record``.
     """
     sweep = campaign.sweep(under)
-    axes: dict[tuple[str, str], Mapping[str, Value]] = {
+    axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
         (point.engine, point.id): point.axes for point in campaign.points(sweep.name, workload)
     }
     frame = tables.build(records, axes=axes)

@@ -1,4 +1,4 @@
-"""Let recorded failures be tried again: with ``on_failure: record`` a failed point counts as finished."""
+"""Release recorded failures for another try: with ``on_failure: record`` a failed point counts as done."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ def recorded_failures(
     known = [status.value for status in Status if status is not Status.COMPLETED]
     for outcome in outcomes:
         if outcome not in known:
-            raise ConfigError("no status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}")
-    asked = _points(project, sweep) if sweep is not None else None
+            raise ConfigError(
+                "not a status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}"
+            )
+    chosen = _points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (
             run.state is RunState.FAILED
             and _record(project, run).exists()
             and workload in (None, run.workload)
             and (not outcomes or run.outcome in outcomes)
-            and (asked is None or (run.engine, run.workload, run.point) in asked)
+            and (chosen is None or (run.engine, run.workload, run.point) in chosen)
         ):
             yield run
 
 
-def let_again(project: Path, run: Run) -> None:
+def release_for_rerun(project: Path, run: Run) -> None:
     """Take a failure's record away, so that the next start of the workflow tries the point once more.
 
     Logs and evidence stay below ``attempts/``, whose ``failure.json`` says what the record said. Tables that

@@ -19,7 +19,7 @@ import pandas as pd
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.machine import Machine
+from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_facts, row_machine, text
@@ -111,7 +111,7 @@ def read_tables(files: Sequence[str | Path]) -> pd.DataFrame:
 def score(frame: pd.DataFrame) -> Scored:
     """Predict every run; runs that the preview refuses are listed, not scored."""
     profiles: list[Profile] = []
-    machines: list[Machine] = []
+    machines: list[GpuModel] = []
     kept: list[int] = []
     refused: dict[str, int] = {}
     for number, row in enumerate(frame.to_dict("records")):

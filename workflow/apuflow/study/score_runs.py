@@ -33,10 +33,11 @@ from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
 from apuflow.core.record import read_run
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.miopen import Launch, expand, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.machine import FIXED, OPTIONS, Machine, Value, machine
+from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
 """Engines whose matrix products are rocBLAS' own kernels, which the preview does not model."""
@@ -69,9 +70,9 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
         raise NotModelled("a run's cell is not a number", key=key, value=cell) from None
 
 
-def row_machine(row: Mapping[str, Any]) -> Machine:
-    """Machine of a run from its option columns."""
-    options: dict[str, Value] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
+def row_machine(row: Mapping[str, Any]) -> GpuModel:
+    """The GPU of a run from its option columns."""
+    options: dict[str, Scalar] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
     return machine(
         options, option_rules.defaults(preview.RELEASE), barrier_slots=_int(row, "barrier_slots", 4)
     )
@@ -216,7 +217,7 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
         rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
     if missing == len(chosen):
         raise ConfigError(
-            "no run of the table is there",
+            "the directories of the table's runs are not there",
             file=file,
             key="point",
             value=str(chosen["point"].iloc[0]),

@@ -219,8 +219,8 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
 def test_axes_of_the_asking_sweep(tmp_path: Path) -> None:
     """A run that two sweeps share is recorded with the first one's axes."""
     directory = record(tmp_path, 1)
-    asked = {("gem5-kernels", "u1-00000001"): {"num-tccs": 1, "layer.n": 100}}
-    frame = tables.build([directory], axes=asked)
+    axes = {("gem5-kernels", "u1-00000001"): {"num-tccs": 1, "layer.n": 100}}
+    frame = tables.build([directory], axes=axes)
     assert frame.attrs["axes"] == ("num_tccs", "layer.n")
     assert list(frame.columns[5:7]) == ["num_tccs", "layer.n"]
     assert frame["num_compute_units"].item() == 1

@@ -29,9 +29,11 @@ class Variant(NamedTuple):
 
     @property
     def lds(self) -> int:
+        """Elements of LDS: one for each work-item along the longer side."""
         return max(self.group_x, self.group_y)
 
     def grid(self, channels: int, plane: int) -> Extent:
+        """Work-items along x, y and z for so many channels of ``plane`` = h*w values."""
         if self.number == 2:
             return channels, -(-plane // self.group_y) * self.group_y, 1
         return channels * self.group_x, 1, 1
@@ -71,6 +73,7 @@ def _group(x: int, y: int) -> str:
 
 
 def forward_per_activation_arguments(shape: Shape) -> str:
+    """Compile arguments of ``MIOpenBatchNormFwdTrainPerAct.cl`` for a batch of this shape."""
     batch, sizes = _sizes(shape)
     return (
         f"{_TYPE}{_SAVED}{batch}{sizes} -DMIO_BN_LDS_SIZE=256{_group(1, 256)} -DMIO_BN_NCHW={shape.elements}"
@@ -83,6 +86,7 @@ def backward_per_activation_group(plane: int) -> int:
 
 
 def backward_per_activation_arguments(shape: Shape) -> str:
+    """Compile arguments of ``MIOpenBatchNormBwdPerAct.cl`` for a batch of this shape."""
     batch, sizes = _sizes(shape)
     plane = shape.h * shape.w
     group = backward_per_activation_group(plane)
@@ -93,6 +97,7 @@ def backward_per_activation_arguments(shape: Shape) -> str:
 
 
 def forward_spatial_arguments(shape: Shape) -> str:
+    """Compile arguments of ``MIOpenBatchNormFwdTrainSpatial.cl`` for a batch of this shape."""
     variant = forward_variant(shape.n, shape.h * shape.w)
     batch, sizes = _sizes(shape)
     group = _group(variant.group_x, variant.group_y)
@@ -105,6 +110,7 @@ def forward_spatial_arguments(shape: Shape) -> str:
 
 
 def backward_spatial_arguments(shape: Shape) -> str:
+    """Compile arguments of ``MIOpenBatchNormBwdSpatial.cl`` for a batch of this shape."""
     variant = backward_variant(shape.n, shape.h * shape.w)
     batch, sizes = _sizes(shape)
     groups = f" -DMIO_BN_NGRPS={-(-shape.h * shape.w // 1024)}" if variant.number == 2 else ""

@@ -167,6 +167,7 @@ class Transpose(NamedTuple):
 
     @property
     def kernel(self) -> str:
+        """Name of the kernel: ``_opt`` where every pixel is taken."""
         name = "transpose_NCHW2CNHW" if self.to_cnhw else "transpose_CNHW2NCHW"
         return f"{name}_opt" if self.stride == (1, 1) else name
 
@@ -178,6 +179,7 @@ class Transpose(NamedTuple):
 
     @property
     def grid(self) -> Extent:
+        """Work-items along x, y and z; images along y where one has fewer than ``MOST_ACTIVE``."""
         return self.items, self.n if self.items < MOST_ACTIVE else 1, 1
 
     @property

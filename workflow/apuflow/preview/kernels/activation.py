@@ -1,9 +1,8 @@
 """MIOpenNeuron.cl: MIOpenActiveFwdLite and MIOpenActiveBwdLite, all modes (bypass is mode 0).
 
 Counts: blocks of the kernels compiled by clang-15 -O3 for gfx801. Straight-line code but for tanh and soft
-ReLU,
-whose branches split lanes by value: both sides run for inputs of both signs, which is what uniform inputs
-in (0, 1) do not have; tanh takes the small-argument side below 0.625 and so usually both, but for the
+ReLU, whose branches split lanes by value: both sides run for inputs of both signs, which is what uniform
+inputs in (0, 1) do not have; tanh takes the small-argument side below 0.625 and so usually both, but for the
 factors 0 that DNNMark passes by default.
 """
 

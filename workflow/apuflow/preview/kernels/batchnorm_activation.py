@@ -18,8 +18,15 @@ from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pa
 
 
 def pixels_of(hw: int, waves: int) -> dict[int, int]:
-    """Active lanes of the wavefronts of a workgroup that walks ``hw`` pixels, 64 a wavefront, and how many
-    passes of a wavefront have so many; every pass is made by all ``waves``."""
+    """Active lanes of the passes over a plane of ``hw`` pixels, 64 to a wavefront.
+
+    Args:
+        hw: pixels.
+        waves: wavefronts of a workgroup; every pass is made by all of them.
+
+    Returns:
+        number of active lanes, and how many passes of a wavefront have so many.
+    """
     whole, rest = divmod(hw, 64)
     idle = -(-hw // (64 * waves)) * waves - whole - (rest > 0)
     return {lanes: many for lanes, many in ((64, whole), (rest, int(rest > 0)), (0, idle)) if many}
@@ -40,8 +47,10 @@ wavefront executes these with all lanes."""
 
 
 def spills(images: int) -> tuple[float, float]:
-    """Spill stores (and as many reloads) of a wavefront, and those before the test for work, interpolated
-    between compiled batch sizes."""
+    """Spill stores of a wavefront, and how many of them stand before the test for work.
+
+    There are as many reloads. Interpolated between the batch sizes that were compiled (``_SPILLS``).
+    """
     sizes = [row[0] for row in _SPILLS]
     if images <= sizes[0]:
         return 0.0, 0.0

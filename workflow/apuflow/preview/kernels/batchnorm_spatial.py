@@ -1,10 +1,9 @@
 """MIOpenBatchNorm{FwdTrain,Bwd}Spatial.cl: spatial batch normalisation.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 at several shapes, reduced to
-instructions per
-element of a work-item and to fixed parts. Variant 0 and 3 keep a channel in registers or read it again, a
-workgroup
-per channel; variant 1 loops over it; variant 2 takes three kernels with a workgroup per 1024 pixels.
+instructions per element of a work-item and to fixed parts. Variant 0 and 3 keep a channel in registers or
+read it again, a workgroup per channel; variant 1 loops over it; variant 2 takes three kernels with a
+workgroup per 1024 pixels.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """MIOpenCol2Im2d.cl: Col2Im2d, one image.
 
 Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. One work-item sums the columns that
-hold one
-pixel: ``start_h .. end_h`` times ``start_w .. end_w`` loads, so a wavefront makes as many trips as its
-busiest lane.
+hold one pixel: ``start_h .. end_h`` times ``start_w .. end_w`` loads, so a wavefront makes as many trips as
+its busiest lane.
 """
 
 from __future__ import annotations

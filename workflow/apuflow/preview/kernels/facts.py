@@ -23,7 +23,9 @@ class Facts:
     """One launch as the kernel models see it.
 
     Attributes:
-        kernel: function name. grid, workgroup: work-items. arguments: MIOpen's compile arguments.
+        kernel: function name.
+        grid, workgroup: work-items along x, y and z.
+        arguments: MIOpen's compile arguments.
         values: scalar kernel arguments by name.
     """
 
@@ -35,14 +37,20 @@ class Facts:
 
     @property
     def workgroups(self) -> int:
+        """Workgroups of the grid."""
         return prod(-(-g // w) for g, w in zip(self.grid, self.workgroup, strict=True))
 
     @property
     def waves_per_group(self) -> int:
+        """Wavefronts of 64 lanes in a workgroup."""
         return -(-prod(self.workgroup) // 64)
 
     def define(self, name: str, default: int | None = None) -> int:
-        """Integer value of a compile-time definition."""
+        """Integer value of a compile-time definition.
+
+        Raises:
+            NotModelled: it is not defined, and there is no default.
+        """
         text = definitions(self.arguments).get(name)
         if text is None:
             if default is None:
@@ -51,7 +59,11 @@ class Facts:
         return int(text)
 
     def number(self, name: str) -> float:
-        """Value of a kernel argument."""
+        """Value of a kernel argument.
+
+        Raises:
+            NotModelled: the kernel has no such argument.
+        """
         for key, value in self.values:
             if key == name:
                 return value
@@ -64,8 +76,10 @@ class Facts:
 
 @lru_cache(maxsize=65536)
 def facts_of(launch: Launch) -> Facts:
-    """The launch as the kernel models see it: scalar arguments by name, a matrix product by its
-    dimensions."""
+    """The launch as the kernel models see it.
+
+    Scalar arguments have their names; a matrix product has its dimensions for arguments.
+    """
     values = [(arg.name, float(arg.value)) for arg in launch.args if not isinstance(arg.value, str)]
     if launch.gemm is not None:
         gemm = launch.gemm

@@ -181,12 +181,16 @@ def _columns_inside(
 
 
 def _side(first: int, span: int, pad: int, size: int, step: int) -> int | str | tuple[str, int]:
-    """What matters of a tile's inputs along one side: where they start, but not for tiles wholly inside the
-    image, which differ in the alignment of their lines alone, nor for those wholly outside.
+    """What tells the inputs of a tile along one side apart from those of other tiles.
+
+    Where they start; but tiles wholly inside the image differ in the alignment of their lines alone, and
+    those wholly outside do not differ.
 
     Args:
-        first: first input of the tile, with the padding before the image. span: inputs. pad, size: of the
-            image. step: elements from one input to the next.
+        first: first input of the tile, with the padding before the image.
+        span: inputs of the tile.
+        pad, size: of the image.
+        step: elements from one input to the next.
     """
     if first + span <= pad or first >= size + pad:
         return "outside"

@@ -18,8 +18,10 @@ WINDOW = 5
 
 
 def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
-    """Prologue, loop, epilogue and code bytes for a read unit; all grow evenly with the window (compiled
-    for 3, 5, 7, 9 channels)."""
+    """Prologue, loop, epilogue and code bytes for a read unit.
+
+    All grow evenly with the window, as kernels that were compiled for 3, 5, 7 and 9 channels show.
+    """
     more = window - 5
     ahead, after = window - window // 2, window // 2
     if unit == 4:
@@ -115,8 +117,10 @@ def lrn_forward(facts: Facts) -> Profile:
 
 
 def _span(tile: int, width: int, plane: int) -> float:
-    """Lines of a wavefront's access: rows of the tile, which follow one another where it is as wide as the
-    image."""
+    """Lines of a wavefront's access to the rows of a tile.
+
+    The rows follow one another where the tile is as wide as the image.
+    """
     if width <= tile:
         run = min(width * 64 // tile, plane)
         return span_lines(4 * run, 4 * run)

@@ -20,22 +20,28 @@ _STEP = {(0, 0): "v21", (1, 0): "v20", (0, 1): "v22", (1, 1): "v21"}
 
 
 def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[float, float]:
-    """Loads and lines of one operand for one row of tiles of the other: ``outer`` x k elements, in memory
-    along k or along ``outer``."""
+    """Loads and lines of one operand for one row of tiles of the other.
+
+    The operand has ``outer`` x k elements, which lie in memory along k or along ``outer``.
+    """
     if along_k:
         return float(ceil(outer / 4) * steps), outer * steps * span_lines(min(64, 4 * k), 4 * k)
     return float(tiles * ceil(k / 4)), k * tiles * span_lines(min(64, 4 * outer), 4 * outer)
 
 
 def _walks(leading: int, along_k: bool, steps: int) -> float:
-    """Page walks that a workgroup waits for in one operand: with memory along k its rows stay in their pages
-    from step to step, else a step goes on by 16 rows."""
+    """Page walks that a workgroup waits for in one operand.
+
+    With memory along k its rows stay in their pages from step to step; else each step goes on by 16 rows.
+    """
     return 1.0 if along_k else max(1.0, steps * min(1.0, TILE * leading * 4 / PAGE))
 
 
 def _sharing(outer: int, k: int, along_k: bool, others: int) -> float:
-    """Workgroups that touch a page of an operand: the ``others`` tiles along the other operand, for each of
-    the tiles whose rows lie in the page."""
+    """Workgroups that touch a page of an operand.
+
+    Each of the tiles whose rows lie in the page is used by the ``others`` tiles along the other operand.
+    """
     tiles = ceil(outer / TILE)
     rows = PAGE / 4 / k / TILE if along_k else PAGE / 4 / TILE
     return others * max(1.0, min(float(tiles), rows))

@@ -1,10 +1,9 @@
 """MIOpenPoolingBwd.cl: mloPoolingMaxBwd and mloPoolingAveBwd.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of the
-output's
-gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what the windows
-over it
-gave. DNNMark never writes the mask, so that the comparison with it seldom holds; it is counted where it may.
+output's gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what the
+windows over it gave. DNNMark never writes the mask, so that the comparison with it seldom holds; it is
+counted where it may.
 """
 
 from __future__ import annotations
@@ -113,8 +112,14 @@ def pooling_backward(facts: Facts) -> Profile:
 
 
 class _Tiles(NamedTuple):
-    """Wavefront trips over all tiles of a plane: with lanes in the tile, with lanes in the output image;
-    their lanes and lines; stores and their lines."""
+    """Trips of wavefronts over all tiles of a plane.
+
+    Attributes:
+        rows: rows of the tile that a wavefront has lanes in.
+        trips, lanes: trips with lanes in the tile, and their lanes.
+        loads, load_lanes, load_lines: trips with lanes in the output image, these lanes, their lines.
+        stores, store_lanes, store_lines: stores with lanes in the input image, these lanes, their lines.
+    """
 
     rows: float
     trips: float

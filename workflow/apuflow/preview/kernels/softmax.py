@@ -1,8 +1,7 @@
 """MIOpenSoftmax.cl: SoftmaxForward and SoftmaxBackward, channel mode, accurate.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1
-is the
-CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1 is
+the CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
 kept in registers). A reduction step runs its body only in wavefronts with an active lane.
 """
 
@@ -28,8 +27,11 @@ GROUP = 256
 
 
 def _iterations(length: int, step: int, first: int, lanes: int = 64) -> tuple[int, float]:
-    """Trips of ``for (i = lane; i < length; i += step)`` of a wavefront whose first lane is ``first``, and
-    mean active lanes per trip."""
+    """Trips of ``for (i = lane; i < length; i += step)`` in a wavefront, and mean active lanes per trip.
+
+    Args:
+        first: the wavefront's first lane.
+    """
     trips, active = 0, 0
     start = first
     while start < length:
@@ -50,8 +52,12 @@ def _tree(size: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _reduce(step: str, test: str, body: str) -> Counts:
-    """Tree reduction over 256 lanes by four wavefronts: loop overhead in each, the body where lanes are
-    active."""
+    """Tree reduction over 256 lanes by four wavefronts.
+
+    Args:
+        step, test: of the loop; every wavefront executes them.
+        body: executed where lanes are active.
+    """
     total = NOTHING
     for half in _tree(GROUP):
         for wave in range(WAVES):

@@ -18,8 +18,8 @@ Row = tuple[str, bytes | None]
 
 
 @dataclass(frozen=True)
-class Need:
-    """A row that whoever reads the statistics relies on.
+class RequiredRow:
+    """A row that readers of the statistics rely on.
 
     Attributes:
         names: its names in different releases: ``CUs*.x`` of every compute unit, ``.x`` of the shader,
@@ -44,8 +44,8 @@ class Equal:
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What whoever reads statistics relies on.
+class RequiredRows:
+    """Everything that readers of the statistics rely on.
 
     Attributes:
         rows: what must be there.
@@ -53,39 +53,39 @@ class Needs:
         as_many: vectors of a compute unit that have the same elements.
     """
 
-    rows: tuple[Need, ...] = ()
+    rows: tuple[RequiredRow, ...] = ()
     equal: tuple[Equal, ...] = ()
     as_many: tuple[tuple[str, str], ...] = ()
 
 
-def check_needs(needs: Needs, block: Block) -> None:
+def check_required_rows(required: RequiredRows, block: Block) -> None:
     """Find every row that is relied on.
 
     Raises:
         Damage: one is missing or holds what no counter can hold, or two sums differ that are the same.
     """
-    if needs.rows and block.shader is None:
+    if required.rows and block.shader is None:
         raise Damage("the block that ends here holds no GPU: no row ends in .shaderActiveTicks")
-    for need in needs.rows:
-        _check_need(need, block)
-    for equal in needs.equal:
+    for row in required.rows:
+        _check_row(row, block)
+    for equal in required.equal:
         _check_equal(equal, block.arrays.get("CUs", {}))
-    for pair in needs.as_many:
+    for pair in required.as_many:
         _check_as_many(pair, block.arrays.get("CUs", {}))
 
 
-def _check_need(need: Need, block: Block) -> None:
+def _check_row(required: RequiredRow, block: Block) -> None:
     lacking = []
-    for pattern in need.names:
+    for pattern in required.names:
         rows = list(_find(pattern, block))
         missing = [name for name, value in rows if value is None] if rows else [pattern]
         lacking += missing[:1]
         for name, value in rows:
             if value is not None:
                 _check_number(name, value, block)
-    if len(lacking) == len(need.names) and not need.optional:
+    if len(lacking) == len(required.names) and not required.optional:
         raise Damage(f"the block that ends here has no {lacking[0]}")
-    for pattern in need.names:
+    for pattern in required.names:
         if pattern.endswith("::total"):
             _check_totals(pattern, block)
 
@@ -147,19 +147,21 @@ def _check_totals(pattern: str, block: Block) -> None:
 def _check_equal(equal: Equal, units: Objects) -> None:
     left, right = _names(equal.left, units), _names(equal.right, units)
     for index, unit in units.items():
-        one, other = _sum(left, unit), _sum(right, unit)
-        if one != other:
+        left_sum, right_sum = _sum(left, unit), _sum(right, unit)
+        if left_sum != right_sum:
             raise Damage(
-                f"in the block that ends here {' + '.join(equal.left)} of CUs{index.decode()} is {one:.0f}, "
-                f"{' + '.join(equal.right)} is {other:.0f}"
+                f"in the block that ends here {' + '.join(equal.left)} of CUs{index.decode()} is "
+                f"{left_sum:.0f}, {' + '.join(equal.right)} is {right_sum:.0f}"
             )
 
 
 def _check_as_many(pair: tuple[str, str], units: Objects) -> None:
-    one, other = ({name.partition(b"::")[2] for name in _names((f"{vector}::*",), units)} for vector in pair)
-    if one != other:
-        lost = min(one ^ other).decode()
-        vector = pair[0] if lost.encode() not in one else pair[1]
+    first, second = (
+        {name.partition(b"::")[2] for name in _names((f"{vector}::*",), units)} for vector in pair
+    )
+    if first != second:
+        lost = min(first ^ second).decode()
+        vector = pair[0] if lost.encode() not in first else pair[1]
         raise Damage(f"in the block that ends here a compute unit has no {vector}::{lost}")
 
 
