@@ -1,8 +1,8 @@
 """Figures from result tables.
 
 from analysis import figures
-from analysis.tables import tables
-frame = figures.combine([tables.read(path) for path in paths])
+from analysis.tables import store
+frame = figures.combine([store.read(path) for path in paths])
 plot = figures.make("speedup", frame)
 figures.save(plot.figure, plot.data, "results/cu_scaling/figures/speedup")
 """

@@ -13,7 +13,7 @@ import pytest
 from places import ROOT
 from standins import repositories
 
-from analysis.tables import tables
+from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
 from apuflow.configure.point import Point
@@ -99,7 +99,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
             place / "counters.parquet",
         ),
         "table": (
-            lambda: tables.write(frame, place / "t.csv", place / "t.parquet", place / "t.json"),
+            lambda: store.write(frame, place / "t.csv", place / "t.parquet", place / "t.json"),
             place / "t.csv",
         ),
     }

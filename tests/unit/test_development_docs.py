@@ -140,7 +140,7 @@ def _pytest(words: list[str]) -> None:
         assert (ROOT / place).exists(), place
     if "-k" in words:
         chosen = words[words.index("-k") + 1]
-        assert any(chosen in file.read_text() for file in (ROOT / "tests/unit").glob("test_*.py")), chosen
+        assert any(chosen in file.read_text() for file in (ROOT / "tests/unit").rglob("test_*.py")), chosen
 
 
 def _python(words: list[str]) -> None:

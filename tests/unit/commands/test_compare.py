@@ -9,13 +9,13 @@ import pytest
 from result_frames import engine_table
 from typer.testing import CliRunner
 
-from analysis.tables import tables
+from analysis.tables import store
 from apuflow.cli import build_app
 
 
 def test_command(tmp_path: Path) -> None:
-    tables.write(engine_table("gem5", {1: 100, 2: 50}), csv=tmp_path / "a.csv")
-    tables.write(engine_table("preview", {1: 110, 2: 40}), parquet=tmp_path / "b.parquet")
+    store.write(engine_table("gem5", {1: 100, 2: 50}), csv=tmp_path / "a.csv")
+    store.write(engine_table("preview", {1: 110, 2: 40}), parquet=tmp_path / "b.parquet")
     arguments = [
         "compare",
         str(tmp_path / "a.csv"),

@@ -36,7 +36,7 @@ def compare(
     from analysis.metrics.compute import NAMES as METRICS
     from analysis.tables.compare import SHOWN, compare_engines
     from analysis.tables.compare import compare as compare_tables
-    from analysis.tables.tables import read
+    from analysis.tables.store import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
     if engines is not None:

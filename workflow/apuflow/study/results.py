@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analysis.tables import tables
+from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
@@ -37,7 +37,7 @@ def write_table(
     campaign.check_rows(sweep, workload, zip(frame["engine"], frame["point"], strict=True))
     if sweep.on_failure == "strict":
         tables.require_completed(frame)
-    tables.write(frame, *files)
+    store.write(frame, *files)
 
 
 def write_figure(campaign: Campaign, under: str, name: str, table_files: Sequence[str], stem: Path) -> None:
@@ -56,7 +56,7 @@ def write_figure(campaign: Campaign, under: str, name: str, table_files: Sequenc
     if figures.FIGURES[name].per_kernel:
         frame = kernel_rows(campaign, campaign.sweep(under))
     else:
-        frame = figures.combine([tables.read(file, whole=True) for file in table_files])
+        frame = figures.combine([store.read(file, whole=True) for file in table_files])
     plot = figures.make_or_say(name, frame)
     figures.save(plot.figure, plot.data, stem)
 
@@ -85,7 +85,7 @@ def write_report(
         measured_error() if any(map(is_batch, sweep.engines)) else "",
     )
     frames = {
-        paths.table(under, workload): tables.read(file, whole=True)
+        paths.table(under, workload): store.read(file, whole=True)
         for workload, file in zip(workloads, table_files, strict=True)
     }
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]

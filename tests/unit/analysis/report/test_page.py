@@ -14,7 +14,7 @@ from run_records import batch_record, run_record
 
 from analysis import figures
 from analysis.report import SweepDescription, render
-from analysis.tables import tables
+from analysis.tables import store
 from apuflow.core.errors import AnalysisError
 
 
@@ -61,7 +61,7 @@ def project(root: Path, **description: Any) -> Path:
         own = part.reset_index(drop=True)
         own.attrs["axes"] = ("num_compute_units",)
         path = results / f"{workload}.csv"
-        tables.write(own, path, path.with_suffix(".parquet"), path.with_suffix(".columns.json"))
+        store.write(own, path, path.with_suffix(".parquet"), path.with_suffix(".columns.json"))
         frames[str(path)] = own
         for row in own.to_dict("records"):
             directory = root / "runs" / "gem5-kernels" / str(workload) / row["point"]

@@ -17,7 +17,7 @@ from run_records import batch_record, run_record
 
 from analysis.counters.table import NAMES
 from analysis.metrics import compute
-from analysis.tables import tables
+from analysis.tables import store, tables
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 
@@ -76,7 +76,7 @@ def test_axes_of_a_table_with_another_versions_checks(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path, 1), record(tmp_path, 4)])
     assert frame.attrs["axes"] == ("num_compute_units",)
     frame.drop(columns="stand_in").to_parquet(tmp_path / "t.parquet")
-    assert tables.read(tmp_path / "t.parquet").attrs["axes"] == ("num_compute_units",)
+    assert store.read(tmp_path / "t.parquet").attrs["axes"] == ("num_compute_units",)
 
 
 def test_a_gem5_of_another_release_is_told(tmp_path: Path) -> None:
@@ -166,15 +166,15 @@ def test_a_failed_run_with_full_statistics_has_no_numbers(tmp_path: Path) -> Non
 def test_what_is_written_is_read(tmp_path: Path, extension: str) -> None:
     frame = tables.build([record(tmp_path, 4), record(tmp_path, 1), failed(tmp_path)])
     path = tmp_path / f"t.{extension}"
-    tables.write(frame, **{extension: path})
-    again = tables.read(path)
+    store.write(frame, **{extension: path})
+    again = store.read(path)
     assert again.attrs["axes"] == ("num_compute_units",)
     pd.testing.assert_frame_equal(again, frame, check_dtype=False)
 
 
 def test_integers_are_written_as_integers(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path, 4), failed(tmp_path)])
-    tables.write(frame, csv=tmp_path / "t.csv")
+    store.write(frame, csv=tmp_path / "t.csv")
     lines = (tmp_path / "t.csv").read_text().splitlines()
     cells = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert cells["gpu_active_ticks"] == "198146999"
@@ -184,7 +184,7 @@ def test_integers_are_written_as_integers(tmp_path: Path) -> None:
 
 def test_parquet_and_column_description_carry_units(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path, 4)])
-    tables.write(frame, parquet=tmp_path / "t.parquet", columns_json=tmp_path / "t.json")
+    store.write(frame, parquet=tmp_path / "t.parquet", columns_json=tmp_path / "t.json")
     field = pq.read_schema(tmp_path / "t.parquet").field("gpu_cycles")
     assert str(field.type) == "int64"
     assert field.metadata[b"unit"] == b"cycle"
@@ -202,7 +202,7 @@ def test_bytes_do_not_depend_on_order_or_time(tmp_path: Path) -> None:
     contents = []
     for number, order in enumerate((directories, directories[::-1])):
         paths = [tmp_path / f"{number}.{suffix}" for suffix in ("csv", "parquet", "json")]
-        tables.write(tables.build(order), *paths)
+        store.write(tables.build(order), *paths)
         contents.append([path.read_bytes() for path in paths])
     assert contents[0] == contents[1]
 
@@ -212,7 +212,7 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "blocked").write_text("a file where a directory should be")
     with pytest.raises(OSError, match="blocked"):
-        tables.write(frame, tmp_path / "out/t.csv", tmp_path / "blocked/t.parquet")
+        store.write(frame, tmp_path / "out/t.csv", tmp_path / "blocked/t.parquet")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -292,7 +292,7 @@ def test_the_same_point_twice(tmp_path: Path) -> None:
 
 def _written(directory: Path) -> tuple[Path, Path, Path]:
     files = directory / "t.csv", directory / "t.parquet", directory / "t.columns.json"
-    tables.write(tables.build([record(directory / "runs", 1), record(directory / "runs", 4)]), *files)
+    store.write(tables.build([record(directory / "runs", 1), record(directory / "runs", 4)]), *files)
     return files
 
 
@@ -306,34 +306,34 @@ def _flip(file: Path, at: int) -> None:
 @pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_a_table_with_a_damaged_file_is_refused(tmp_path: Path, read: int, damaged: int) -> None:
     files = _written(tmp_path)
-    tables.read(files[read], whole=True)
+    store.read(files[read], whole=True)
     for at in range(5, files[damaged].stat().st_size, files[damaged].stat().st_size // 12):
         _flip(files[damaged], at)
         with pytest.raises(AnalysisError, match=r"t\.(csv|parquet|columns\.json)") as refused:
-            tables.read(files[read])
+            store.read(files[read])
         assert "start the workflow again" in str(refused.value)
         _flip(files[damaged], at)
-    tables.read(files[read], whole=True)
+    store.read(files[read], whole=True)
 
 
 def test_a_table_of_other_runs_beside_is_refused(tmp_path: Path) -> None:
     files = _written(tmp_path)
-    tables.write(tables.build([record(tmp_path / "other", 1)]), parquet=files[1])
+    store.write(tables.build([record(tmp_path / "other", 1)]), parquet=files[1])
     with pytest.raises(AnalysisError, match=r"t\.parquet.*|not as it was written"):
-        tables.read(files[0])
+        store.read(files[0])
 
 
 def test_a_table_that_the_workflow_did_not_write_is_no_part_of_a_report(tmp_path: Path) -> None:
     files = _written(tmp_path)
     content = json.loads(files[2].read_text())
     files[2].write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
-    tables.read(files[0])  # as versions before hashes wrote it
+    store.read(files[0])  # as versions before hashes wrote it
     with pytest.raises(AnalysisError, match="without hashes"):
-        tables.read(files[0], whole=True)
+        store.read(files[0], whole=True)
     files[2].unlink()
-    tables.read(files[0])
+    store.read(files[0])
     with pytest.raises(AnalysisError, match="is gone"):
-        tables.read(files[0], whole=True)
+        store.read(files[0], whole=True)
 
 
 def test_pages_of_parquet_have_checksums(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_pages_of_parquet_have_checksums(tmp_path: Path) -> None:
         at = start + column.total_compressed_size - 1  # the last byte of the column's last page
         _flip(parquet, at)
         with pytest.raises(AnalysisError, match="cannot read"):
-            tables.read(parquet)
+            store.read(parquet)
         _flip(parquet, at)
 
 
@@ -354,10 +354,10 @@ def test_something_else_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(AnalysisError, match="not a result table"):
-        tables.read(path)
+        store.read(path)
     (tmp_path / "x.parquet").write_bytes(b"PAR1 not")
     with pytest.raises(AnalysisError, match="cannot read"):
-        tables.read(tmp_path / "x.parquet")
+        store.read(tmp_path / "x.parquet")
 
 
 def test_points_that_the_asking_sweep_does_not_name_keep_their_axes(tmp_path: Path) -> None:
