@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 import typer.main
+from places import ROOT
 
 from apuflow.cli import build_app
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 6
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 SPAN = re.compile(r"`([^`]+)`")
@@ -140,7 +140,7 @@ def _pytest(words: list[str]) -> None:
         assert (ROOT / place).exists(), place
     if "-k" in words:
         chosen = words[words.index("-k") + 1]
-        assert any(chosen in file.read_text() for file in (ROOT / "tests/unit").glob("test_*.py")), chosen
+        assert any(chosen in file.read_text() for file in (ROOT / "tests/unit").rglob("test_*.py")), chosen
 
 
 def _python(words: list[str]) -> None:
