@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 import typer.main
+from places import ROOT
 
 from apuflow.cli import build_app
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 6
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 SPAN = re.compile(r"`([^`]+)`")

@@ -17,7 +17,7 @@ from apuflow.prepare.tools import Toolset
 SWEEP = "description: x\nengines: [{engine}]\nworkloads: [{workload}]\nlimits: {{wall_time: 90m}}\n"
 
 
-def asked(root: Path, engine: str, workload: str) -> tuple[RuleInputs, Point, dict[str, str]]:
+def run_of(root: Path, engine: str, workload: str) -> tuple[RuleInputs, Point, dict[str, str]]:
     """The rules' questions, a point, and the wildcards of the rule that runs it."""
     point = one(root, SWEEP.format(engine=engine, workload=workload), workload)
     wildcards = {"engine": point.engine, "workload": workload, "point": point.id}
@@ -33,18 +33,18 @@ def wildcards_of(record: str) -> dict[str, str]:
 
 def test_a_run_may_take_twice_the_memory_that_it_needs(root: Path) -> None:
     """LRN of 100x32x256x256: gem5 keeps 6.7 GB of tensors and the 0.8 GB file that fills them, both twice."""
-    inputs, _, wildcards = asked(root, "gem5-kernels", "lrn_fwd")
+    inputs, _, wildcards = run_of(root, "gem5-kernels", "lrn_fwd")
     needed = 800e6 + 4 * 6.3e6 + 2 * (6_710_886_400 + 838_860_800)
     assert 2 * needed < inputs.simulation_memory(wildcards) * 2**20 < 2 * (needed + 102e6)
 
 
 def test_a_small_run_may_take_4_gb(root: Path) -> None:
-    inputs, _, wildcards = asked(root, "gem5-kernels", "softmax_fwd")
+    inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     assert inputs.simulation_memory(wildcards) == 4000
 
 
 def test_a_run_has_its_sweeps_wall_limit_and_five_minutes_to_publish(root: Path) -> None:
-    inputs, _, wildcards = asked(root, "gem5-kernels", "softmax_fwd")
+    inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     assert inputs.point_sweep(wildcards) == "t"
     assert inputs.simulation_minutes(wildcards) == 95
 
@@ -57,7 +57,7 @@ def test_a_job_is_told_what_varies(root: Path) -> None:
 
 
 def test_a_proven_run_needs_no_toolchain(root: Path) -> None:
-    inputs, point, wildcards = asked(root, "gem5-kernels", "softmax_fwd")
+    inputs, point, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     record = root / paths.run_record(point.engine, point.workload, point.id)
     record.parent.mkdir(parents=True)
     record.touch()
@@ -66,8 +66,8 @@ def test_a_proven_run_needs_no_toolchain(root: Path) -> None:
 
 
 def test_a_run_that_no_sweep_asks_for_is_refused(root: Path) -> None:
-    inputs, _, wildcards = asked(root, "gem5-kernels", "softmax_fwd")
-    with pytest.raises(ConfigError, match="no sweep asks for this point"):
+    inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
+    with pytest.raises(ConfigError, match="no sweep has this point"):
         inputs.simulation_inputs({**wildcards, "point": "u4-00000000"})
 
 
@@ -111,7 +111,7 @@ def test_a_record_of_another_wish_is_refused_with_the_right_one(root: Path) -> N
 def test_a_kernel_that_no_sweep_asks_for_is_refused(root: Path) -> None:
     for sweep in (root / "configs/sweeps").glob("*.yaml"):
         sweep.unlink()
-    inputs, _, _ = asked(root, "preview", "softmax_fwd")
-    with pytest.raises(ConfigError, match="no sweep asks for this file") as caught:
+    inputs, _, _ = run_of(root, "preview", "softmax_fwd")
+    with pytest.raises(ConfigError, match="no sweep needs this file") as caught:
         inputs.object_order({"gfx": "gfx801", "object": "MIOpenSoftmax-0123"})
     assert caught.value.value == "cachefiles/objects/gfx801/MIOpenSoftmax-0123.o"
