@@ -80,7 +80,7 @@ def kernels(
 
         passes: Direction | None = None if direction is None else direction.value
         needed = _needed(config, passes, sizes, gpus[0])
-        listed = list(distinct(row for found in needed.values() for row in found))
+        listed = list(distinct(row for rows_of_gpu in needed.values() for row in rows_of_gpu))
         if build is not None:
             _build(needed, gpus, build, sources, jobs)
         elif csv:

@@ -27,17 +27,17 @@ def register(app: typer.Typer) -> None:
         failures = recorded_failures(
             root, sweep=sweep or None, workload=workload or None, outcomes=status or ()
         )
-        found = list(failures)
-        for run in found:
+        chosen = list(failures)
+        for run in chosen:
             typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
             if not dry_run:
                 release_for_rerun(root, run)
-        if not found:
+        if not chosen:
             typer.echo("no recorded failure")
         elif dry_run:
-            typer.echo(f"{len(found)} would be tried again")
+            typer.echo(f"{len(chosen)} would be tried again")
         else:
             typer.echo(
-                f"{len(found)} will be tried again when the workflow is started once more; "
+                f"{len(chosen)} will be tried again when the workflow is started once more; "
                 "tables, figures and reports that showed them are made anew"
             )

@@ -271,14 +271,14 @@ def read_run(file: str | Path) -> RunRecord:
     Raises:
         AnalysisError: as ``read``, or it is the record of a preview batch.
     """
-    found = read(file)
-    if isinstance(found, BatchRecord):
+    record = read(file)
+    if isinstance(record, BatchRecord):
         raise AnalysisError(
             "this is the record of a preview batch, not of one run",
             file=file,
             remedy="give the directory of a run of engine gem5 or gem5-kernels",
         )
-    return found
+    return record
 
 
 def _described(problem: ErrorDetails, content: Any, file: str | Path) -> AnalysisError:

@@ -24,14 +24,14 @@ def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
             the site brings along may change, for its hash is part of the points' identity: the record comes
             back with the present hash.
     """
-    found = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
-    if found != record.sha256:
+    actual = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
+    if actual != record.sha256:
         if record.target is None:
-            return record.model_copy(update={"sha256": found})
+            return record.model_copy(update={"sha256": actual})
         raise EngineError(
             "this gem5 is not the program that was built and recorded",
             file=record.binary,
-            value=f"sha256 {found[:12]}..., recorded {record.sha256[:12]}...",
+            value=f"sha256 {actual[:12]}..., recorded {record.sha256[:12]}...",
             remedy=f"remove it and {file}, and start the workflow again: it is built anew",
         )
     source = record.source
