@@ -20,7 +20,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
 COMPLETED = Status.COMPLETED.value
-_REMEDY = "remove the run's directory and start the workflow again: the run is made anew"
+_REMEDY = "remove the run's directory and start the workflow again: the run is made again"
 _PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
 _MACHINE = tuple(column.name for column in MACHINE)
 

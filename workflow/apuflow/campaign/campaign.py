@@ -180,7 +180,7 @@ class Campaign:
                 f"the records hold {problem}",
                 file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
                 value=point,
-                remedy="remove that directory and start the workflow again: it is made anew",
+                remedy="remove that directory and start the workflow again: it is made again",
             )
 
     def check_figure(self, name: str) -> None:

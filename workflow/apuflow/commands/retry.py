@@ -1,4 +1,4 @@
-"""``apuflow retry``: let recorded failures be tried again."""
+"""``apuflow retry``: allow recorded failures another try."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def retry(
-        sweep: str = typer.Argument("", help="only points of this sweep [every recorded failure]"),
+        sweep: str = typer.Argument("", help="only points of this sweep; default: every recorded failure"),
         workload: str = typer.Option("", help="only this workload"),
         status: Annotated[
             list[str] | None, typer.Option(help="only this outcome, such as timeout; may be repeated")
@@ -39,5 +39,5 @@ def register(app: typer.Typer) -> None:
         else:
             typer.echo(
                 f"{len(chosen)} will be tried again when the workflow is started once more; "
-                "tables, figures and reports that showed them are made anew"
+                "tables, figures and reports that showed them are made again"
             )

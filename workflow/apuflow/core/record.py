@@ -26,7 +26,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
 from apuflow.core.scalar import Scalar
 
-_REMEDY = "remove it and start the workflow again: what it recorded is made anew"
+_REMEDY = "remove it and start the workflow again: what it recorded is made again"
 
 
 class Status(StrEnum):

@@ -176,7 +176,7 @@ def _cost(
 
 
 def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, ...]:
-    """Warnings of the workload's networks, each once, and doubts about the engine."""
+    """Warnings of the workload's networks, each once, and what is not proven of the engine."""
     result: dict[str, None] = {}
     loaded = load_workload(workload, root)
     for engine in dict.fromkeys(point.engine for point in chosen):
