@@ -6,10 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from places import ROOT
+
+from apuflow.cli import build_app
 
 BIN = Path(sys.executable).parent
 
@@ -42,6 +47,20 @@ def test_every_rule_has_a_docstring_and_a_log() -> None:
             name, body = match.groups()
             assert body.lstrip().startswith('"""'), f"{file.name}: rule {name} has no docstring"
             assert name == "all" or "    log:" in body, f"{file.name}: rule {name} has no log"
+
+
+def test_help_of_commands_holds_no_markup() -> None:
+    """Typer takes [words] in a help text for markup and shows nothing of them."""
+
+    def texts(command: Any) -> Iterator[str]:
+        yield command.help or ""
+        yield from (getattr(parameter, "help", None) or "" for parameter in command.params)
+        for below in getattr(command, "commands", {}).values():
+            yield from texts(below)
+
+    helps = list(texts(typer.main.get_command(build_app())))
+    assert len(helps) > 40
+    assert not [text for text in helps if re.search(r"\[[a-z/]", text)]
 
 
 def test_locks_name_no_registry_and_pin_everything() -> None:

@@ -91,8 +91,8 @@ def counters(
         if isinstance(item, Dump):
             dumps.append(dump_counters(item))
             continue
-        found, torn = file_counters(item)
-        parts += since_reset(found, facts)
+        file_dumps, torn = file_counters(item)
+        parts += since_reset(file_dumps, facts)
         cut = cut or torn
     parts = since_reset(dumps, facts) + parts
     if not parts:
@@ -114,20 +114,20 @@ def since_reset(dumps: Sequence[Counters], facts: ReleaseFacts | None) -> list[C
     """
     if facts is not None and not facts.keeps_cache_statistics:
         return list(dumps)
-    found = list(dumps[:1])
+    result = list(dumps[:1])
     for before, dump in pairwise(dumps):
         since = {name: NAN if facts is None else dump[name] - before[name] for name in CACHES}
-        found.append(replace(dump, numbers={**dump.numbers, **since}))
-    return found
+        result.append(replace(dump, numbers={**dump.numbers, **since}))
+    return result
 
 
-def counted(found: Counters, facts: ReleaseFacts | None) -> Counters:
+def counted(dump: Counters, facts: ReleaseFacts | None) -> Counters:
     """The counters without those that gem5 prints and never counts: they are unknown, not 0."""
     if facts is None:
-        never = [name for pair in PAIRS if not any(found[name] for name in pair) for name in pair]
+        never = [name for pair in PAIRS if not any(dump[name] for name in pair) for name in pair]
     else:
-        never = [name for name in facts.never_counted if name in found]
-    return replace(found, numbers={**found.numbers, **dict.fromkeys(never, NAN)}) if never else found
+        never = [name for name in facts.never_counted if name in dump]
+    return replace(dump, numbers={**dump.numbers, **dict.fromkeys(never, NAN)}) if never else dump
 
 
 def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
@@ -137,19 +137,19 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
         AnalysisError: no complete dump, or no GPU in one.
     """
     blocks = Blocks(file)
-    found = []
+    dumps = []
     for text, start, stop in blocks.spans():
         snapshot = locate(text, start, stop)
         if snapshot is None:
             snapshot = _snapshot(Dump(parse_block(bytes(text[start:stop]))), file)
-        found.append(from_snapshot(snapshot))
-    if not found:
+        dumps.append(from_snapshot(snapshot))
+    if not dumps:
         raise AnalysisError(
             "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
             file=file,
             remedy="gem5 writes statistics when it ends by itself: the run's log says how it ended",
         )
-    return found, f"{file}: {blocks.cut}" if blocks.cut else None
+    return dumps, f"{file}: {blocks.cut}" if blocks.cut else None
 
 
 def combine(parts: Sequence[Counters], cut: str | None = None) -> Counters:

@@ -114,12 +114,12 @@ class _Units:
         if length:
             spans.insert(0, (at + length - _AROUND_UNIT, min(at + length + _AROUND_UNIT, stop)))
         for low, high in spans:
-            found = self._text.find(lead, low, high)
-            while found >= 0:
-                line = self._line.match(self._text, self._text.rfind(b"\n", low, found))
+            place = self._text.find(lead, low, high)
+            while place >= 0:
+                line = self._line.match(self._text, self._text.rfind(b"\n", low, place))
                 if line and self._text[line.start() : line.start() + len(prefix)] != prefix:
                     return line
-                found = self._text.find(lead, found + 1, high)
+                place = self._text.find(lead, place + 1, high)
         return None
 
     def _last_row(self, prefix: bytes, at: int, length: int) -> int:
@@ -156,15 +156,15 @@ class _Units:
             line = prefix + rest
             guess = at + distance + drift
             for width in _NEARBY:
-                found = text.find(line, max(guess - width, start), min(guess + width + len(line), stop))
-                if found >= 0:
+                place = text.find(line, max(guess - width, start), min(guess + width + len(line), stop))
+                if place >= 0:
                     break
             else:
-                found = text.find(line, start, stop)
-            if found < 0:
+                place = text.find(line, start, stop)
+            if place < 0:
                 continue
-            drift = found - at - distance
-            behind = found + len(line)
+            drift = place - at - distance
+            behind = place + len(line)
             value = _number(text[behind : behind + 64].split(None, 1)[0])
             if value is not None:
                 values[name] = value

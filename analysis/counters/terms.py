@@ -139,8 +139,8 @@ def _term(term: Term, dump: Snapshot) -> float | None:
         return _plain(dump.shader + pattern, dump.row)
     if "*" in pattern:
         array, _, rest = pattern.partition("*")
-        found = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
-        present = [value for value in found if value is not None]
+        values = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
+        present = [value for value in values if value is not None]
         return math.fsum(present) if present else None
     return _plain(f"system.{pattern}" if "." in pattern else pattern, dump.row)
 
@@ -163,12 +163,12 @@ def _counted(name: str, value: float) -> float:
 
 def _sum_units(name: str, dump: Snapshot) -> float | None:
     if name.endswith("*"):
-        found = [
+        parts = [
             math.fsum(_counted(key, value) for key, value in unit.items() if key.startswith(name[:-1]))
             for unit in dump.units
         ]
         known = any(key.startswith(name[:-1]) for unit in dump.units[:1] for key in unit)
-        return math.fsum(found) if known else None
+        return math.fsum(parts) if known else None
     present = [_counted(name, unit[name]) for unit in dump.units if name in unit]
     return math.fsum(present) if present else None
 

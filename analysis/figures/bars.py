@@ -90,7 +90,7 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
             axes.set_title(text, fontsize=7)
             for index, (end, colour) in enumerate(zip(ends, (BLUE, SKY), strict=False)):
                 chosen = rows["_end"] == end
-                places = np.array([order.index(one) for one in rows.loc[chosen, "_label"]])
+                places = np.array([order.index(label) for label in rows.loc[chosen, "_label"]])
                 values = rows.loc[chosen, column].to_numpy(dtype=float)
                 offset = (index - (len(ends) - 1) / 2) * _BAR
                 thickness = _BAR if len(ends) > 1 else 2 * _BAR

@@ -65,13 +65,13 @@ def engine_comparison(
         if len(names) < 2 or VALUE not in rows.columns:
             raise FigureError("a comparison needs two engines", key="engine", value=list(names))
         reference, others = names[0], names[1:]
-        found = [pairs(rows, reference, other) for other in others]
-        if all(table.empty for table in found):
+        compared = [pairs(rows, reference, other) for other in others]
+        if all(table.empty for table in compared):
             raise FigureError("no point is completed by both engines", value=list(names))
         figure = new_figure(FULL_WIDTH if len(others) > 1 else SINGLE_WIDTH, 3.4 if len(others) == 1 else 3.0)
         panels = figure.subplots(1, len(others), squeeze=False)[0]
-        programs = list(dict.fromkeys(name for table in found for name in table["program"]))
-        for axes, other, table in zip(panels, others, found, strict=True):
+        programs = list(dict.fromkeys(name for table in compared for name in table["program"]))
+        for axes, other, table in zip(panels, others, compared, strict=True):
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_xlabel(f"GPU cycles, {reference}")
@@ -115,7 +115,7 @@ def engine_comparison(
             colour, marker = _look(index)
             handles.append(Line2D([], [], linestyle="none", marker=marker, color=colour))
         labels = list(programs)
-        if any((table["direction"] == "bwd").any() for table in found):
+        if any((table["direction"] == "bwd").any() for table in compared):
             handles.append(
                 Line2D([], [], linestyle="none", marker="o", color="#444444", markerfacecolor="white")
             )
@@ -125,7 +125,7 @@ def engine_comparison(
         all_notes = (f"Engines: {texts}", *notes, f"grey: within {100 * BAND:.0f} % of equality")
         title = "Engines compared"
         head(figure, title, all_notes)
-        return Plot(figure, pd.concat(found, ignore_index=True), title, notes=all_notes)
+        return Plot(figure, pd.concat(compared, ignore_index=True), title, notes=all_notes)
 
 
 def _rank(table: pd.DataFrame) -> float:

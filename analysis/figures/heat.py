@@ -63,9 +63,9 @@ def heatmap(
         rows.attrs = dict(frame.attrs)
         varying = [axis(rows, name) for name in axis_columns(rows)]
         first = _first(varying, x)
-        followers = [one for one in varying if one.column != first.column]
+        followers = [candidate for candidate in varying if candidate.column != first.column]
         keys, _ = independent(rows, followers, [first.column])
-        if y is not None and y not in {one.column for one in keys}:
+        if y is not None and y not in {candidate.column for candidate in keys}:
             raise FigureError("this does not vary beside the axis across", key=y)
         panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
         panels.sort(key=lambda panel: reading_order(str(panel[0])))
@@ -93,7 +93,7 @@ def heatmap(
         for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
             across = axis(table, first.column)
             _draw(axes, table, across, second, shown)
-            if len({one.column for one in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
+            if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
                 axes.set_ylabel(second.label)
             axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
         bottom(drawn, first.label)
@@ -118,7 +118,7 @@ def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:
 
 
 def _first(varying: list[Axis], x: str | None) -> Axis:
-    by_name = {one.column: one for one in varying}
+    by_name = {axis.column: axis for axis in varying}
     if x is not None and x not in by_name:
         raise FigureError(
             "this does not vary in the table", key=x, remedy=f"axes: {', '.join(by_name) or 'none'}"
@@ -127,14 +127,14 @@ def _first(varying: list[Axis], x: str | None) -> Axis:
         raise FigureError(
             "a heat map needs two axes", value=list(by_name), remedy="give the sweep another axis"
         )
-    return by_name.get(x or COMPUTE_UNITS) or max(varying, key=lambda one: len(one.values))
+    return by_name.get(x or COMPUTE_UNITS) or max(varying, key=lambda axis: len(axis.values))
 
 
 def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
     candidates = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
     if y is not None:
-        candidates = [one for one in candidates if one.column == y]
-    return max(candidates, key=lambda one: len(one.values), default=None)
+        candidates = [candidate for candidate in candidates if candidate.column == y]
+    return max(candidates, key=lambda candidate: len(candidate.values), default=None)
 
 
 def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str, *, relative: bool) -> pd.DataFrame:

@@ -230,7 +230,7 @@ def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
     if len(varying) < spec.axes:
         return FigureError(
             f"the figure {name} needs {spec.axes} or more axes that vary by themselves",
-            value=[one.column for one in varying],
+            value=[varied.column for varied in varying],
             remedy="give the sweep more axes, or ask for another figure",
         )
     engines = sorted(set(map(str, rows["engine"])))

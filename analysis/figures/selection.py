@@ -142,10 +142,12 @@ def select(
     across = _across(varying, x)
     if across is not None:
         rows = _with_numbers(rows, [across.column], notes)
-    others = [one for one in varying if across is None or one.column != across.column]
+    others = [candidate for candidate in varying if across is None or candidate.column != across.column]
     keys, follows = independent(rows, others, [across.column] if across else [])
     if follows and across is not None:
-        notes.append(f"{' and '.join(one.label for one in follows)}: set together with {across.label}")
+        notes.append(
+            f"{' and '.join(candidate.label for candidate in follows)}: set together with {across.label}"
+        )
     engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
     limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
@@ -165,10 +167,10 @@ def independent(
     """Split axes into those that tell rows apart and those that others determine (lists that go together)."""
     keys: list[Axis] = []
     follows: list[Axis] = []
-    for one in axes:
+    for candidate in axes:
         by = ["engine", "workload", *given, *(key.column for key in keys)]
-        counts = rows.groupby(by, dropna=False, sort=False)[one.column].nunique(dropna=False)
-        (follows if counts.max() <= 1 else keys).append(one)
+        counts = rows.groupby(by, dropna=False, sort=False)[candidate.column].nunique(dropna=False)
+        (follows if counts.max() <= 1 else keys).append(candidate)
     return keys, follows
 
 
@@ -209,7 +211,7 @@ def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -
 
 
 def _across(varying: Sequence[Axis], x: str | None) -> Axis | None:
-    by_name = {one.column: one for one in varying}
+    by_name = {axis.column: axis for axis in varying}
     if x is not None:
         if x not in by_name:
             raise FigureError(
@@ -219,8 +221,8 @@ def _across(varying: Sequence[Axis], x: str | None) -> Axis | None:
             )
         return by_name[x]
     units = by_name.get(COMPUTE_UNITS)
-    candidates = [one for one in varying if one.numeric] or list(varying)
-    widest = max(candidates, key=lambda one: len(one.values), default=None)
+    candidates = [axis for axis in varying if axis.numeric] or list(varying)
+    widest = max(candidates, key=lambda axis: len(axis.values), default=None)
     if units is not None and (widest is None or len(units.values) >= min(FEW, len(widest.values))):
         return units
     return widest
@@ -246,21 +248,27 @@ def hold(
     for program in pd.unique(rows["program"]):
         own = rows[rows["program"] == program]
         axes = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
-        while np.prod([len(one.values) for one in axes], dtype=float) > limit:
+        while np.prod([len(varied.values) for varied in axes], dtype=float) > limit:
             widest = max(range(len(axes)), key=lambda index: len(axes[index].values))
-            one = axes.pop(widest)
-            kept = one.values[:1]
-            if len(one.values) > 3 and limit >= 3:
-                kept = (one.values[0], one.values[len(one.values) // 2], one.values[-1])
-            own = own[own[one.column].isin(kept)]
-            held.setdefault(one.label, {})[str(program)] = ", ".join(map(one.text, kept))
+            varied = axes.pop(widest)
+            kept = varied.values[:1]
+            if len(varied.values) > 3 and limit >= 3:
+                kept = (
+                    varied.values[0],
+                    varied.values[len(varied.values) // 2],
+                    varied.values[-1],
+                )
+            own = own[own[varied.column].isin(kept)]
+            held.setdefault(varied.label, {})[str(program)] = ", ".join(map(varied.text, kept))
             if len(kept) > 1:
-                axes.insert(widest, axis(own, one.column))
-        varying |= {one.column: None for one in axes}
+                axes.insert(widest, axis(own, varied.column))
+        varying |= {varied.column: None for varied in axes}
         texts = []
         for _, row in own.iterrows():
-            text = ", ".join(f"{short_label(one.column)} {one.text(row[one.column])}" for one in axes)
-            places[text] = tuple(one.positions[row[one.column]] for one in axes)
+            text = ", ".join(
+                f"{short_label(varied.column)} {varied.text(row[varied.column])}" for varied in axes
+            )
+            places[text] = tuple(varied.positions[row[varied.column]] for varied in axes)
             texts.append(text)
         parts.append(own.assign(**{COMBINATION: texts}))
     kept_rows = pd.concat(parts)

@@ -80,11 +80,11 @@ def _links(frame: pd.DataFrame, runs: Sequence[Run]) -> list[str | None]:
     for run in runs:
         by_point[run.engine, run.workload, run.point] = run.files["record"]
         by_batch.setdefault((run.engine, run.workload), run.files["record"])
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for row in frame[["engine", "workload", "point"]].itertuples(index=False):
         key = (str(row.engine), str(row.workload), str(row.point))
-        found.append(by_point.get(key) or (by_batch.get(key[:2]) if is_batch(key[0]) else None))
-    return found
+        texts.append(by_point.get(key) or (by_batch.get(key[:2]) if is_batch(key[0]) else None))
+    return texts
 
 
 def _plain(value: Any) -> Any:

@@ -163,9 +163,9 @@ def load_runs(records: Iterable[str | Path], out: str | Path) -> tuple[Run, ...]
         point, seconds = "", None
         if isinstance(record, RunRecord):
             point, seconds = record.point, record.wall_seconds
-            found = [one for one in record.statistics_files(directory) if one.exists()]
-            if found:
-                files["statistics"] = href(found[0], out)
+            present = [path for path in record.statistics_files(directory) if path.exists()]
+            if present:
+                files["statistics"] = href(present[0], out)
         runs.append(
             Run(
                 record.engine,

@@ -78,7 +78,7 @@ def render(
             flagged_count=len(flagged),
             runs=runs,
             figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
-            tables=[(Path(path).stem, _siblings(path, out), len(one)) for path, one in frames.items()],
+            tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],
             metrics=METRICS,
             counters=[column for column in columns(frame) if column.kind == "counter"],
             many=len(frame) > MANY_ROWS,

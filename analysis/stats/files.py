@@ -150,13 +150,13 @@ def _marks(text: Text, start: int, stop: int) -> list[tuple[bytes, int]]:
     hits = hits[
         (buffer[np.maximum(hits - 1, 0)] == 45) | (buffer[np.minimum(hits + 1, len(buffer) - 1)] == 45)
     ]
-    found: dict[int, bytes] = {}
+    marks: dict[int, bytes] = {}
     for hit in (hits + start).tolist():
         for mark in (BEGIN, END):
             at = text.find(mark, max(hit - 10, start), min(hit + len(mark), stop))
             if at >= 0:
-                found[at] = mark
-    return [(found[at], at) for at in sorted(found)]
+                marks[at] = mark
+    return [(marks[at], at) for at in sorted(marks)]
 
 
 def open_packed(path: Path) -> BinaryIO:

@@ -104,7 +104,7 @@ class Rows:
     def find(self, name: str) -> int | None:
         """The number of the row of this name, the last if there are several; ``None`` if there is none.
 
-        A few names are looked for one by one; who asks for more gets an index of all.
+        A few names are looked for one by one; for more names all of them are indexed.
         """
         self._reads += 1
         if self._reads > _FEW:

@@ -49,12 +49,12 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
     facts = record.release_facts
     pairs: list[tuple[LaunchRecord | None, Counters]]
     if len(files) > 1 or len(files) == len(named) == 1:
-        each = [counters(path, facts, kernels_only=True) for path in files]
-        if len(each) != len(named):
+        dumps_of_files = [counters(path, facts, kernels_only=True) for path in files]
+        if len(dumps_of_files) != len(named):
             raise AnalysisError(
-                f"{len(each)} statistics files for {len(named)} launches", file=file, key="launches"
+                f"{len(dumps_of_files)} statistics files for {len(named)} launches", file=file, key="launches"
             )
-        pairs = list(zip(named, each, strict=True))
+        pairs = list(zip(named, dumps_of_files, strict=True))
     else:
         dumps = [
             counted(part, facts) for path in files for part in since_reset(file_counters(path)[0], facts)

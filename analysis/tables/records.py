@@ -20,7 +20,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
 COMPLETED = Status.COMPLETED.value
-_REMEDY = "remove the run's directory and start the workflow again: the run is made anew"
+_REMEDY = "remove the run's directory and start the workflow again: the run is made again"
 _PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
 _MACHINE = tuple(column.name for column in MACHINE)
 
@@ -94,11 +94,11 @@ def _row(record: RunRecord, file: Path) -> Row:
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
     own = record.own_kernels_only
     facts = record.release_facts
-    found = counters(files, facts, kernels_only=own)
-    findings = [str(broken) for broken in found.broken] + ([f"cut: {found.cut}"] if found.cut else [])
-    told = [judgement(record), _other_gem5(record, facts), _without_facts(found, facts)]
+    numbers = counters(files, facts, kernels_only=own)
+    findings = [str(broken) for broken in numbers.broken] + ([f"cut: {numbers.cut}"] if numbers.cut else [])
+    told = [judgement(record), _other_gem5(record, facts), _without_facts(numbers, facts)]
     findings = [*filter(None, told), *findings]
-    return Row(values, axes, dict(found), tuple(findings))
+    return Row(values, axes, dict(numbers), tuple(findings))
 
 
 def judgement(record: RunRecord) -> str:
@@ -118,9 +118,9 @@ def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
     return f"another gem5: release {record.release} is {expected}, {said} ran"
 
 
-def _without_facts(found: Mapping[str, float], facts: ReleaseFacts | None) -> str:
+def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> str:
     """Says which counters are unknown only because the record does not say how its gem5 counts."""
-    if facts is not None or not (unknown := [name for name in CACHES if math.isnan(found[name])]):
+    if facts is not None or not (unknown := [name for name in CACHES if math.isnan(numbers[name])]):
         return ""
     return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
 
@@ -128,7 +128,7 @@ def _without_facts(found: Mapping[str, float], facts: ReleaseFacts | None) -> st
 def stand_ins(record: RunRecord) -> str:
     """``kernel: what it stands in for`` of a run's launches, once each."""
     return "; ".join(
-        dict.fromkeys(f"{one.kernel}: {one.stand_in}" for one in record.launches if one.stand_in)
+        dict.fromkeys(f"{launch.kernel}: {launch.stand_in}" for launch in record.launches if launch.stand_in)
     )
 
 
@@ -148,15 +148,15 @@ def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> Non
         with open_packed(files[0]) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
-        found = digest.hexdigest()
+        actual = digest.hexdigest()
     except (OSError, *TORN) as error:
-        found = str(error)
-    if found != sha256:
+        actual = str(error)
+    if actual != sha256:
         raise AnalysisError(
             "the statistics are not those that the run was proven with",
             file=files[0],
             key=f"provenance.statistics_sha256 in {record.name}",
-            value=found,
+            value=actual,
             remedy=_REMEDY,
         )
 

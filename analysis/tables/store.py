@@ -112,15 +112,15 @@ def _check_together(path: Path, whole: bool) -> None:
         content = json.loads(description.read_bytes())
         recorded = content.pop("sha256", {})
         names = {name: path.with_suffix(f".{name}") for name in recorded if name in _TABLE_FILES}
-        found = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()}
-        found |= {"columns": _sha256(content)} if recorded else {}
+        hashes = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()}
+        hashes |= {"columns": _sha256(content)} if recorded else {}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise AnalysisError(
             f"the files of this table cannot be compared: {error}", file=description, remedy=_ANEW
         ) from None
-    if whole and path.suffix.removeprefix(".") not in found:
+    if whole and path.suffix.removeprefix(".") not in hashes:
         raise AnalysisError("this table was written without hashes", file=path, remedy=_ANEW)
-    for name, sha256 in found.items():
+    for name, sha256 in hashes.items():
         if sha256 != recorded.get(name):
             raise AnalysisError(
                 "the table is not as it was written",

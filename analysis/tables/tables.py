@@ -36,9 +36,9 @@ def build(
     Raises:
         AnalysisError: a record or its statistics cannot be read, or two records claim the same point.
     """
-    found = [read_record(record) for record in records]
-    batches = [item for item in found if isinstance(item, Batch)]
-    if rows := [item for item in found if isinstance(item, Row)]:
+    results = [read_record(record) for record in records]
+    batches = [item for item in results if isinstance(item, Batch)]
+    if rows := [item for item in results if isinstance(item, Row)]:
         batches.insert(0, _gather(rows))
     return _table(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
 

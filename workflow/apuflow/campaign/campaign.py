@@ -148,9 +148,9 @@ class Campaign:
         Raises:
             ConfigError: the configuration, and with it the point, is another one by now.
         """
-        found = point_at(self.load(sweep), workload, engine, axes, self.root)
-        if found.id == identifier:
-            return found
+        point = point_at(self.load(sweep), workload, engine, axes, self.root)
+        if point.id == identifier:
+            return point
         raise ConfigError(
             "the point is not what it was when the workflow started",
             file=paths.sweep_file(sweep),
@@ -168,10 +168,10 @@ class Campaign:
             ConfigError: a record was put into another point's directory, or a preview batch is of another
                 state of the sweep.
         """
-        found = set(rows)
+        recorded = set(rows)
         planned = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
-        for key in (*planned, *found):
-            if key in planned and key in found:
+        for key in (*planned, *recorded):
+            if key in planned and key in recorded:
                 continue
             engine, point = key
             batch = paths.preview_dir(sweep.name, workload)
@@ -180,7 +180,7 @@ class Campaign:
                 f"the records hold {problem}",
                 file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
                 value=point,
-                remedy="remove that directory and start the workflow again: it is made anew",
+                remedy="remove that directory and start the workflow again: it is made again",
             )
 
     def check_figure(self, name: str) -> None:

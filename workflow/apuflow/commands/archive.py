@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
     def archive(
         sweep: Annotated[str, typer.Argument(help="name of a sweep whose report has been made")] = "",
         out: Annotated[
-            Path | None, typer.Option("--out", "-o", help=".tar.zst or .tar.gz [archives/SWEEP.tar.zst]")
+            Path | None,
+            typer.Option("--out", "-o", help="a file .tar.zst or .tar.gz; default: archives/SWEEP.tar.zst"),
         ] = None,
         check: Annotated[
             Path | None, typer.Option("--verify", help="check this archive instead of writing one")

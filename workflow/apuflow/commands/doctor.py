@@ -13,7 +13,8 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def doctor(
         release: str = typer.Option(
-            "", help="name of a file of configs/gem5, without .yaml [the default sweep's]"
+            "",
+            help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's",
         ),
         offline: bool = typer.Option(False, "--offline", help="do not contact the source repositories"),
     ) -> None:

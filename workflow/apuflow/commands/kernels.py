@@ -45,9 +45,13 @@ def kernels(
     ] = None,
     compute_units: Annotated[
         list[int] | None,
-        typer.Option("--num-cus", min=1, max=4096, help="Compute units of the GPU [4]; can be repeated."),
+        typer.Option(
+            "--num-cus", min=1, max=4096, help="Compute units of the GPU; default: 4; can be repeated."
+        ),
     ] = None,
-    gfx: Annotated[list[str] | None, typer.Option(help="GPU architecture [gfx801]; can be repeated.")] = None,
+    gfx: Annotated[
+        list[str] | None, typer.Option(help="GPU architecture; default: gfx801; can be repeated.")
+    ] = None,
     db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print a kernel list in upstream's format.")] = False,
     add: Annotated[
@@ -64,11 +68,11 @@ def kernels(
     sources: Annotated[
         Path | None, typer.Option(help="MIOpen's src/kernels; default: those of configs/site.yaml.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time [cores + 1].")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time; default: cores + 1.")] = None,
 ) -> None:
     """List the kernel objects that MIOpen looks up for CONFIG, or those that a database holds.
 
-    With both, say which ones the database lacks (exit status 1 if any). With --add, write down a kernel that
+    With both, list those that the database lacks (exit status 1 if any). With --add, write down a kernel that
     cannot be derived. With --build, compile with this machine's clang and write databases, as upstream's
     generate_cachefiles.py does in the image; each kernel is compiled once for all of them.
     """
@@ -80,7 +84,7 @@ def kernels(
 
         passes: Direction | None = None if direction is None else direction.value
         needed = _needed(config, passes, sizes, gpus[0])
-        listed = list(distinct(row for found in needed.values() for row in found))
+        listed = list(distinct(row for rows_of_gpu in needed.values() for row in rows_of_gpu))
         if build is not None:
             _build(needed, gpus, build, sources, jobs)
         elif csv:

@@ -1,4 +1,4 @@
-"""``apuflow retry``: let recorded failures be tried again."""
+"""``apuflow retry``: allow recorded failures another try."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def retry(
-        sweep: str = typer.Argument("", help="only points of this sweep [every recorded failure]"),
+        sweep: str = typer.Argument("", help="only points of this sweep; default: every recorded failure"),
         workload: str = typer.Option("", help="only this workload"),
         status: Annotated[
             list[str] | None, typer.Option(help="only this outcome, such as timeout; may be repeated")
@@ -27,17 +27,17 @@ def register(app: typer.Typer) -> None:
         failures = recorded_failures(
             root, sweep=sweep or None, workload=workload or None, outcomes=status or ()
         )
-        found = list(failures)
-        for run in found:
+        chosen = list(failures)
+        for run in chosen:
             typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
             if not dry_run:
                 release_for_rerun(root, run)
-        if not found:
+        if not chosen:
             typer.echo("no recorded failure")
         elif dry_run:
-            typer.echo(f"{len(found)} would be tried again")
+            typer.echo(f"{len(chosen)} would be tried again")
         else:
             typer.echo(
-                f"{len(found)} will be tried again when the workflow is started once more; "
-                "tables, figures and reports that showed them are made anew"
+                f"{len(chosen)} will be tried again when the workflow is started once more; "
+                "tables, figures and reports that showed them are made again"
             )

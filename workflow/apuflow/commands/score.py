@@ -43,11 +43,11 @@ def score(
         chosen = [scoring.held_out(str(run)) for run in frame["id"]]
         frame = frame[chosen].reset_index(drop=True)
     scored = scoring.score(frame)
-    found = scoring.report(scored)
+    errors = scoring.report(scored)
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({number} runs)", file=sys.stderr)
     if json:
-        print(js.dumps(found, indent=1))
+        print(js.dumps(errors, indent=1))
         return
     if rows:
         for row in scored.frame.itertuples():
@@ -56,12 +56,12 @@ def score(
                 f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
                 f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
             )
-    _show(found)
+    _show(errors)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(errors: dict[str, Any]) -> None:
     print(f"{'primitive':18} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7} {'ordered':>8} {'of pairs':>8}")
-    for name, part in [*found["primitives"].items(), ("all", found)]:
+    for name, part in [*errors["primitives"].items(), ("all", errors)]:
         cells = [
             ("-" if part[key] is None else form.format(part[key]))
             for key, form in (

@@ -49,8 +49,8 @@ def stats(
     from analysis.stats.reader import read_stats
 
     if select:
-        found = read_stats(file, select=select)
-        frame, notes = found.frame(), [found.cut]
+        dumps = read_stats(file, select=select)
+        frame, notes = dumps.frame(), [dumps.cut]
         wrong: list[str] = []
         if frame.empty:
             raise ApuflowError(

@@ -36,27 +36,29 @@ def register(app: typer.Typer) -> None:
         def look() -> list[Run]:
             return [run for run in runs(Path()) if workload in ("", run.workload)]
 
-        def shown(found: list[Run]) -> list[Run]:
+        def shown(all_runs: list[Run]) -> list[Run]:
             return (
-                [run for run in found if run.state in (RunState.FAILED, RunState.LOST)] if failed else found
+                [run for run in all_runs if run.state in (RunState.FAILED, RunState.LOST)]
+                if failed
+                else all_runs
             )
 
         console = Console()
-        found = look()
+        all_runs = look()
         if watch:
-            with Live(_table(shown(found)), console=console, refresh_per_second=4) as live:
-                while any(run.state is RunState.RUNNING for run in found):
+            with Live(_table(shown(all_runs)), console=console, refresh_per_second=4) as live:
+                while any(run.state is RunState.RUNNING for run in all_runs):
                     time.sleep(every)
-                    found = look()
-                    live.update(_table(shown(found)))
-        elif found:
-            console.print(_table(shown(found)))
-        if not found:
+                    all_runs = look()
+                    live.update(_table(shown(all_runs)))
+        elif all_runs:
+            console.print(_table(shown(all_runs)))
+        if not all_runs:
             console.print("no runs yet: name a target, such as `snakemake --cores 8 results/softmax_fwd.csv`")
-        raise typer.Exit(0 if all_well(found) else 1)
+        raise typer.Exit(0 if all_well(all_runs) else 1)
 
 
-def _table(found: Sequence[Run]) -> Table:
+def _table(shown_runs: Sequence[Run]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
@@ -67,7 +69,7 @@ def _table(found: Sequence[Run]) -> Table:
     for heading in ("run", "state", "started", "time", "ticks", "ticks/s", "memory", "evidence, log"):
         right = heading in ("time", "ticks", "ticks/s", "memory")
         table.add_column(heading, overflow="fold", justify="right" if right else "left")
-    for run in found:
+    for run in shown_runs:
         word = run.outcome or run.state
         lower = ">" if run.state is RunState.RUNNING and run.ticks else ""
         ended = run.state is RunState.COMPLETED
@@ -82,7 +84,7 @@ def _table(found: Sequence[Run]) -> Table:
             "-" if run.memory_bytes is None else format_memory(run.memory_bytes),
             escape("\n".join(part for part in words if part)),
         )
-    states = [run.state for run in found]
+    states = [run.state for run in shown_runs]
     counts = {str(state): states.count(state) for state in RunState if state in states}
     table.caption = ", ".join(f"{count} {state}" for state, count in counts.items())
     table.caption_justify = "left"

@@ -36,10 +36,10 @@ def register(app: typer.Typer) -> None:
             raise ConfigError(
                 "there is no workload here", remedy="run it in the project's directory, beside configs/"
             )
-        for each in names:
-            workload = load_workload(each, root)
+        for shown in names:
+            workload = load_workload(shown, root)
             states = [runs_on(workload, engine).state for engine in ENGINES]
-            table.add_row(each, *states, " ".join(workload.needs) or "-", workload.description)
+            table.add_row(shown, *states, " ".join(workload.needs) or "-", workload.description)
         console.print(table)
         console.print(
             "\nyes: tested upstream or nothing against it   unproven: nothing known for or against   "

@@ -27,14 +27,14 @@ class ApptainerEngine:
     @property
     def program(self) -> str:
         """Path of the command line tool. EngineError when there is none."""
-        found = self._program or next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
-        if found is None:
+        program = self._program or next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
+        if program is None:
             raise EngineError(
                 "Apptainer is not on this machine",
                 value="apptainer",
                 remedy="install apptainer, or set `container: docker` (podman, host) in configs/site.yaml",
             )
-        return found
+        return program
 
     def check(self) -> None:
         """The tool answers."""

@@ -123,7 +123,7 @@ def remembered_sha256(path: Path, note: Path) -> str:
         last = json.loads(note.read_text(encoding="utf-8"))
         if last["look"] == look:
             return str(last["sha256"])
-    found = sha256_file(path)
+    sha256 = sha256_file(path)
     with contextlib.suppress(OSError):
-        write_text(note, json.dumps({"look": look, "sha256": found}))
-    return found
+        write_text(note, json.dumps({"look": look, "sha256": sha256}))
+    return sha256

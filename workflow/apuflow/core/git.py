@@ -49,7 +49,7 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
     if program is None:
         raise EngineError("git is not on this machine", value="git", remedy="install git")
     settings = (f"safe.directory={directory}", "core.hooksPath=/dev/null", "core.fsmonitor=false")
-    command = [program, "-C", str(directory), *(word for each in settings for word in ("-c", each))]
+    command = [program, "-C", str(directory), *(word for setting in settings for word in ("-c", setting))]
     try:
         done = subprocess.run(
             [*command, *arguments],

@@ -122,7 +122,7 @@ _TARGETS = (
 
 def target(path: str) -> dict[str, str] | None:
     """Wildcards of a results file, ``under`` and ``workload`` or ``figure`` among them; None: it is none."""
-    match = next((match for each in _TARGETS if (match := each.fullmatch(path))), None)
+    match = next((match for pattern in _TARGETS if (match := pattern.fullmatch(path))), None)
     return None if match is None else match.groupdict()
 
 

@@ -26,7 +26,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
 from apuflow.core.scalar import Scalar
 
-_REMEDY = "remove it and start the workflow again: what it recorded is made anew"
+_REMEDY = "remove it and start the workflow again: what it recorded is made again"
 
 
 class Status(StrEnum):
@@ -271,14 +271,14 @@ def read_run(file: str | Path) -> RunRecord:
     Raises:
         AnalysisError: as ``read``, or it is the record of a preview batch.
     """
-    found = read(file)
-    if isinstance(found, BatchRecord):
+    record = read(file)
+    if isinstance(record, BatchRecord):
         raise AnalysisError(
             "this is the record of a preview batch, not of one run",
             file=file,
             remedy="give the directory of a run of engine gem5 or gem5-kernels",
         )
-    return found
+    return record
 
 
 def _described(problem: ErrorDetails, content: Any, file: str | Path) -> AnalysisError:

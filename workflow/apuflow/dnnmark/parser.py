@@ -48,13 +48,13 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
         ConfigError: a line that is neither a known section nor ``key=value`` (DNNMark aborts), a line
             outside every section or a ``[DNNMark]`` behind a layer (DNNMark passes over both in silence).
     """
-    found: list[tuple[str, int, list[Entry]]] = []
+    sections: list[tuple[str, int, list[Entry]]] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip(SPACE)
         if not line or line[0] == "#":
             continue
         name = line[1:-1] if line[0] == "[" and line[-1] == "]" else None
-        if name == GENERAL and found:
+        if name == GENERAL and sections:
             raise ConfigError(
                 "a second [DNNMark] section, or one behind a layer: DNNMark ignores it",
                 file=file,
@@ -63,7 +63,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 remedy="put one [DNNMark] section with run_mode at the top of the file",
             )
         if name == GENERAL or name in KINDS:
-            found.append((str(name), number, []))
+            sections.append((str(name), number, []))
             continue
         key, equals, value = line.partition("=")
         if not equals or name is not None:
@@ -74,7 +74,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 value=line,
                 remedy=f"the sections are {', '.join(f'[{kind}]' for kind in (GENERAL, *KINDS))}",
             )
-        if not found:
+        if not sections:
             raise ConfigError(
                 "a line before the first section: DNNMark ignores it",
                 file=file,
@@ -82,8 +82,8 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 value=line,
                 remedy="begin the file with [DNNMark] and run_mode=standalone or composed",
             )
-        found[-1][2].append(Entry(key.strip(SPACE), value.strip(SPACE), number))
-    return [Section(name, line, tuple(entries)) for name, line, entries in found]
+        sections[-1][2].append(Entry(key.strip(SPACE), value.strip(SPACE), number))
+    return [Section(name, line, tuple(entries)) for name, line, entries in sections]
 
 
 @functools.lru_cache(maxsize=16384)

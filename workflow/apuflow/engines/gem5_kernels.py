@@ -57,7 +57,7 @@ class KernelRun:
 
 
 def kernel_objects(
-    found: Iterable[Launch], gfx: str, compiler: Compiler, kernels: Path, sources: str | None = None
+    launches: Iterable[Launch], gfx: str, compiler: Compiler, kernels: Path, sources: str | None = None
 ) -> dict[Row, KernelObject]:
     """The code object of every program and argument string that the launches need.
 
@@ -67,7 +67,7 @@ def kernel_objects(
         sources: identity of MIOpen's sources, such as their commit; None: of the files themselves.
     """
     objects: dict[Row, KernelObject] = {}
-    for launch in found:
+    for launch in launches:
         row = kernel_source(launch)
         if row in objects:
             continue
@@ -81,7 +81,7 @@ def kernel_objects(
 
 
 def kernel_run(
-    found: tuple[Launch, ...],
+    launches: tuple[Launch, ...],
     *,
     gfx: str,
     options: Mapping[str, Scalar | None],
@@ -109,7 +109,7 @@ def kernel_run(
     gpu(gfx)
     names = {row: f"kernel{number}.o" for number, row in enumerate(objects)}
     run = guest_run(
-        found,
+        launches,
         device=gfx,
         objects={row: Path(name) for row, name in names.items()},
         data=Path(DATA) if data else None,
@@ -143,7 +143,7 @@ def kernel_run(
         links=links,
         judge=judge,
     )
-    records = launch_records(found)
+    records = launch_records(launches)
     named = tuple(
         record.model_copy(update={"stand_in": launch.note or None})
         for record, launch in zip(records, run.launches, strict=True)
@@ -180,12 +180,14 @@ class Gem5Kernels(SimulatingEngine):
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
-        found = self._launches(point)
+        launches = self._launches(point)
         sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
-        objects = kernel_objects(found, point.gfx, tools.compiler(for_launcher=True), tools.kernels, sources)
+        objects = kernel_objects(
+            launches, point.gfx, tools.compiler(for_launcher=True), tools.kernels, sources
+        )
         read = [
             arg.elements * arg.element_bytes
-            for launch in found
+            for launch in launches
             for arg in launch.args
             if arg.kind == "buffer" and arg.role != "out"
         ]
@@ -204,10 +206,10 @@ class Gem5Kernels(SimulatingEngine):
         refuse_redirected(run_dir)
         root = tools.root.resolve()
         data = root / inputs.data if inputs.data else None
-        found = self._launches(point)
-        rows = dict.fromkeys(kernel_source(launch) for launch in found)
+        launches = self._launches(point)
+        rows = dict.fromkeys(kernel_source(launch) for launch in launches)
         run = kernel_run(
-            found,
+            launches,
             gfx=point.gfx,
             options=dict(point.options),
             launcher=root / (inputs.launcher or ""),
@@ -220,15 +222,15 @@ class Gem5Kernels(SimulatingEngine):
         return Prepared(run.process, run.launches, run.inputs, made_from)
 
     def _launches(self, point: Point) -> tuple[Launch, ...]:
-        found = point.launches()
-        if not found:
+        launches = point.launches()
+        if not launches:
             raise ConfigError(
                 "this workload launches no GPU kernel",
                 key="workload",
                 value=point.workload,
                 remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
             )
-        return found
+        return launches
 
 
 ENGINE = Gem5Kernels()

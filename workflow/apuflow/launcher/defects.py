@@ -79,13 +79,13 @@ def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName])
     if not looked_for:
         return ()
     lines = [line for path in objects for line in _disassembly(path, gfx)]
-    found = []
+    named = []
     for defect in looked_for:
         matcher = re.compile(defect.pattern)
         names = sorted({match[0] for line in lines if (match := matcher.match(line))})
         if names:
-            found.append(f"{', '.join(names)}: {defect.effect} ({defect.source})")
-    return tuple(found)
+            named.append(f"{', '.join(names)}: {defect.effect} ({defect.source})")
+    return tuple(named)
 
 
 def _disassembly(path: Path, gfx: str) -> list[str]:

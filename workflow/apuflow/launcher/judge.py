@@ -43,17 +43,17 @@ class KernelJudge:
 
         data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
         try:
-            found = compare(self.run, data, directory)
+            comparisons = compare(self.run, data, directory)
         except NotModelled as error:
             return self._unchecked(f"NumPy has no reference for {error.value}")
         except OSError as error:
             return self._unchecked(f"an output is missing: {error}")
-        for output, one in zip(self.run.outputs, found, strict=True):
-            if one.agrees:
+        for output, comparison in zip(self.run.outputs, comparisons, strict=True):
+            if comparison.agrees:
                 (directory / output.path).unlink()
-        worst = max(found, key=lambda one: one.error)
+        worst = max(comparisons, key=lambda comparison: comparison.error)
         return Results(
-            outputs=len(found),
+            outputs=len(comparisons),
             agree=worst.agrees,
             max_relative_error=worst.error if math.isfinite(worst.error) else None,
             worst=worst.buffer,

@@ -139,15 +139,15 @@ def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Co
             sizes[name] = max(sizes.get(name, 0), size)
             first.setdefault(name, (launch, arg))
     offset = 0
-    found: dict[str, tuple[int, Contents]] = {}
+    buffers: dict[str, tuple[int, Contents]] = {}
     for number, (name, (launch, arg)) in enumerate(first.items()):
         size = sizes[name]
         if arg.role == "out":
-            found[name] = size, Contents.touch()
+            buffers[name] = size, Contents.touch()
         elif arg.name == "mask":
-            found[name] = size, Contents.modulo(number, _window(launch))
+            buffers[name] = size, Contents.modulo(number, _window(launch))
         elif not data_bytes:
-            found[name] = size, Contents.uniform(number)
+            buffers[name] = size, Contents.uniform(number)
         else:
             if size > data_bytes:
                 raise ConfigError(
@@ -157,9 +157,9 @@ def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Co
                     remedy=f"make it at least {size} bytes",
                 )
             offset = 0 if offset + size > data_bytes else offset
-            found[name] = size, Contents.file(offset)
+            buffers[name] = size, Contents.file(offset)
             offset += -(-size // PAGE) * PAGE
-    return found
+    return buffers
 
 
 def _window(launch: Launch) -> int:

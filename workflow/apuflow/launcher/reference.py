@@ -57,10 +57,10 @@ def _read(path: Path, elements: int) -> Array:
     return np.fromfile(path, np.float32, elements)
 
 
-def difference(name: str, found: Array, expected: Array) -> Comparison:
+def difference(name: str, actual: Array, expected: Array) -> Comparison:
     """Compare two buffers; elements that are not finite on one side only count as infinitely wrong."""
-    want = np.asarray(expected, np.float64)[: found.size]
-    if found.size != expected.size or not np.isfinite(found).all():
-        return Comparison(name, found.size, float("inf"))
+    want = np.asarray(expected, np.float64)[: actual.size]
+    if actual.size != expected.size or not np.isfinite(actual).all():
+        return Comparison(name, actual.size, float("inf"))
     scale = float(np.abs(want).max(initial=0.0)) or 1.0
-    return Comparison(name, found.size, float(np.abs(found - want).max(initial=0.0)) / scale)
+    return Comparison(name, actual.size, float(np.abs(actual - want).max(initial=0.0)) / scale)

@@ -29,13 +29,13 @@ def patches(planes: Array, window: Window, out: Sequence[int], fill: float = 0.0
     need_w = (out[1] - 1) * window.stride_w + window.kernel_w
     padded = np.full((*planes.shape[:-2], max(need_h, h + window.pad_h), max(need_w, w + window.pad_w)), fill)
     padded[..., window.pad_h : window.pad_h + h, window.pad_w : window.pad_w + w] = planes
-    found = np.empty((*planes.shape[:-2], window.kernel_h, window.kernel_w, *out))
+    windows = np.empty((*planes.shape[:-2], window.kernel_h, window.kernel_w, *out))
     for y in range(window.kernel_h):
         for x in range(window.kernel_w):
             rows = slice(y, y + (out[0] - 1) * window.stride_h + 1, window.stride_h)
             cols = slice(x, x + (out[1] - 1) * window.stride_w + 1, window.stride_w)
-            found[..., y, x, :, :] = padded[..., rows, cols]
-    return found
+            windows[..., y, x, :, :] = padded[..., rows, cols]
+    return windows
 
 
 def scatter(columns: Array, window: Window, size: Sequence[int]) -> Array:

@@ -77,8 +77,8 @@ def host_compiler(
         EngineError: something is missing, with the package that has it.
     """
     remedy = "apt install clang-15 lld-15 rocm-device-libs, or compile in the image with clang-ocl"
-    found = next((path for name in ([clang] if clang else CLANGS) if (path := shutil.which(name))), None)
-    if found is None:
+    program = next((path for name in ([clang] if clang else CLANGS) if (path := shutil.which(name))), None)
+    if program is None:
         raise EngineError("no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy)
     named = device_libraries or os.environ.get("HIP_DEVICE_LIB_PATH")
     places = [named] if named else DEVICE_LIBRARIES
@@ -90,11 +90,11 @@ def host_compiler(
             value=str(named or ", ".join(DEVICE_LIBRARIES)),
             remedy=f"{remedy}; HIP_DEVICE_LIB_PATH may name their directory",
         )
-    version = _output(found, "--version").partition("\n")[0]
-    if "amdgcn" not in _output(found, "--print-targets"):
-        raise EngineError("this clang has no AMDGPU target", key="clang", value=found, remedy=remedy)
+    version = _output(program, "--version").partition("\n")[0]
+    if "amdgcn" not in _output(program, "--print-targets"):
+        raise EngineError("this clang has no AMDGPU target", key="clang", value=program, remedy=remedy)
     command = (
-        *(found, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header"),
+        *(program, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header"),
         *("--target=amdgcn-amd-amdhsa", f"--rocm-device-lib-path={bitcode}", "-O3"),
     )
     flags = ("-Wno-everything", f"-mcode-object-version={code_object}")

@@ -120,8 +120,8 @@ def _md5(blob: bytes) -> str:
 
 
 def _verify(path: Path, blobs: Mapping[tuple[str, str], bytes]) -> None:
-    found = {(entry.name, entry.arguments): entry.blob for entry in read_database(path)}
-    if found != blobs:
+    stored = {(entry.name, entry.arguments): entry.blob for entry in read_database(path)}
+    if stored != blobs:
         raise EngineError(
             "the kernel database reads back differently",
             file=path,

@@ -58,10 +58,10 @@ def launches(
             remedy=HOW_TO_FIND,
         )
     builders = FORMULAS[formulas]
-    found: list[Launch] = []
-    for layer, buffers, one in passes(network, direction):
-        found += builders[layer.kind](layer, buffers, one, compute_units)
-    return tuple(found)
+    launches: list[Launch] = []
+    for layer, buffers, pass_direction in passes(network, direction):
+        launches += builders[layer.kind](layer, buffers, pass_direction, compute_units)
+    return tuple(launches)
 
 
 def passes(network: Network, direction: Direction) -> Iterator[tuple[Layer, Buffers, Literal["fwd", "bwd"]]]:
@@ -92,10 +92,10 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
     """``rows`` without repetitions, in order of first appearance (with the layer that wanted it first)."""
-    found: dict[tuple[str, str], Row] = {}
+    first: dict[tuple[str, str], Row] = {}
     for row in rows:
-        found.setdefault(row.key, row)
-    return tuple(found.values())
+        first.setdefault(row.key, row)
+    return tuple(first.values())
 
 
 @functools.lru_cache(maxsize=4096)

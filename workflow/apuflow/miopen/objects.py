@@ -157,7 +157,7 @@ def compile_object(
             command = compiler.command_line(arguments, gfx, source, made)
             status = run(command, directory, messages)
             messages.replace(log)
-            found, data = _checked(made, status, gfx, expect, (row, compiler, log, command))
+            kernel_object, data = _checked(made, status, gfx, expect, (row, compiler, log, command))
         with atomic_write(out) as part:
             part.write_bytes(data)
     except OSError as error:
@@ -166,7 +166,7 @@ def compile_object(
             file=out,
             remedy="make the directory writable",
         ) from None
-    return found
+    return kernel_object
 
 
 def _checked(
@@ -183,12 +183,14 @@ def _checked(
         raise _failure("it says success, but wrote no object", gfx, *context)
     data = made.read_bytes()
     try:
-        found = read_code_object(data)
+        code_object = read_code_object(data)
     except BrokenObject as error:
         raise _failure(error.message, gfx, *context) from None
-    if found.gfx != gfx or not set(expect) <= set(found.kernels):
-        raise _failure(f"it wrote an object for {found.gfx} with {', '.join(found.kernels)}", gfx, *context)
-    return found, data
+    if code_object.gfx != gfx or not set(expect) <= set(code_object.kernels):
+        raise _failure(
+            f"it wrote an object for {code_object.gfx} with {', '.join(code_object.kernels)}", gfx, *context
+        )
+    return code_object, data
 
 
 def _failure(

@@ -52,18 +52,18 @@ def parse_rows(text: str, file: str | Path) -> list[Row]:
 
 def _split(text: str) -> list[list[str]]:
     """Fields per line; unlike upstream's reader, an unquoted quotation mark inside arguments is kept."""
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
     for line in text.split("\n"):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
-            found.append([])
+            rows.append([])
             continue
         program, comma, arguments = stripped.partition(",")
         if comma and arguments.lstrip().startswith('"'):
             program, *quoted = next(csv.reader([stripped], skipinitialspace=True))
             arguments = ",".join(quoted)
-        found.append([program.strip(), arguments] if comma else [program.strip()])
-    return found
+        rows.append([program.strip(), arguments] if comma else [program.strip()])
+    return rows
 
 
 def _row(fields: list[str], path: str | Path, number: int) -> Row:

@@ -185,9 +185,9 @@ def _source(
     name: str, uses: tuple[Use, ...], directory: str | None, address: str, network: bool
 ) -> Iterator[Check]:
     if directory is not None:
-        found = Path(directory).is_dir()
-        fix = None if found else "correct the path in configs/site.yaml"
-        yield Check(name, State.OK if found else State.MISSING, directory, uses, fix)
+        exists = Path(directory).is_dir()
+        fix = None if exists else "correct the path in configs/site.yaml"
+        yield Check(name, State.OK if exists else State.MISSING, directory, uses, fix)
         return
     program = _program("git", (Use.DNNMARK, Use.KERNELS), "apt install git")
     yield program

@@ -109,11 +109,11 @@ def _docker(
             )
     reference = f"{_split(name)[0]}@{digest}" if mode == "pull" and digest else name
     with engine_errors(f"find the image {name}"):
-        found: dict[str, Any] = api.inspect_image(reference)  # type: ignore[no-untyped-call]
-    from_registry = [entry.partition("@")[2] for entry in found.get("RepoDigests") or []]
-    known = from_registry[0] if mode == "pull" and from_registry else str(found["Id"])
+        image: dict[str, Any] = api.inspect_image(reference)  # type: ignore[no-untyped-call]
+    from_registry = [entry.partition("@")[2] for entry in image.get("RepoDigests") or []]
+    known = from_registry[0] if mode == "pull" and from_registry else str(image["Id"])
     known = known if known.startswith("sha256:") else f"sha256:{known}"
-    return ImageRecord(engine=engine.name, mode=mode, name=name, reference=str(found["Id"]), digest=known)
+    return ImageRecord(engine=engine.name, mode=mode, name=name, reference=str(image["Id"]), digest=known)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -169,11 +169,11 @@ def _apptainer(
                     raise EngineError(f"cannot pull {source}", file=log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
-    found = f"sha256:{sha256_file(file)}"
+    digest_of_file = f"sha256:{sha256_file(file)}"
     return ImageRecord(
         engine=engine.name,
         mode=mode,
         name=name,
         reference=str(file),
-        digest=digest if mode == "pull" and digest else found,
+        digest=digest if mode == "pull" and digest else digest_of_file,
     )

@@ -138,10 +138,10 @@ def supplied(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str,
     if site.gem5.binary is not None:
         files.append(site.gem5.binary)
     checkouts = [place for place in (site.gem5.source, site.dnnmark.source) if place is not None]
-    found = {place: supplied_hash(root, place) for place in files}
+    supplied_by_place = {place: supplied_hash(root, place) for place in files}
     with contextlib.suppress(ConfigError):
-        found |= {place: supplied_commit(root, place) for place in checkouts}
-    return dict(sorted(found.items()))
+        supplied_by_place |= {place: supplied_commit(root, place) for place in checkouts}
+    return dict(sorted(supplied_by_place.items()))
 
 
 @functools.cache

@@ -77,7 +77,7 @@ class Toolset:
 
     @property
     def image_mode(self) -> ImageMode:
-        """How the image is come by: the site's choice, else the release's."""
+        """Where the image comes from: the site's choice, else the release's."""
         return self.site.image.mode or self.release.image.mode
 
     # sources ---------------------------------------------------------------------------------------------

@@ -21,18 +21,18 @@ def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
 
     Raises:
         EngineError: program or scripts of a gem5 that was built here are not the recorded ones. A gem5 that
-            the site brings along may change, for its hash is part of the points' identity: the record comes
+            the site supplies may change, for its hash is part of the points' identity: the record comes
             back with the present hash.
     """
-    found = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
-    if found != record.sha256:
+    actual = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
+    if actual != record.sha256:
         if record.target is None:
-            return record.model_copy(update={"sha256": found})
+            return record.model_copy(update={"sha256": actual})
         raise EngineError(
             "this gem5 is not the program that was built and recorded",
             file=record.binary,
-            value=f"sha256 {found[:12]}..., recorded {record.sha256[:12]}...",
-            remedy=f"remove it and {file}, and start the workflow again: it is built anew",
+            value=f"sha256 {actual[:12]}..., recorded {record.sha256[:12]}...",
+            remedy=f"remove it and {file}, and start the workflow again: it is built again",
         )
     source = record.source
     if source.commit is not None and shutil.which("git") is not None:
@@ -73,5 +73,5 @@ def _hash(path: Path, seen: Path | None) -> str:
         raise EngineError(
             f"a recorded program cannot be read: {error.strerror}",
             file=path,
-            remedy="put it back, or remove its record below build/toolchain: it is made anew",
+            remedy="put it back, or remove its record below build/toolchain: it is made again",
         ) from None

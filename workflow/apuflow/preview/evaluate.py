@@ -182,12 +182,12 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
     """
     with _without_collection():
         batch = collect(points, defaults)
-        each = _modelled(batch)
-    numbers = [column for column in each.columns if column != "bound"]
+        modelled = _modelled(batch)
+    numbers = [column for column in modelled.columns if column != "bound"]
     size = len(batch.points)
     out: dict[str, Any] = {"point": batch.points}
     for column in numbers:
-        values = each[column].to_numpy(dtype=np.float64)[batch.pair] if len(batch.pair) else np.zeros(0)
+        values = modelled[column].to_numpy(dtype=np.float64)[batch.pair] if len(batch.pair) else np.zeros(0)
         if column in RATES:
             total = np.full(size, np.nan)
             np.fmax.at(total, batch.owner, values)
@@ -197,18 +197,18 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
         out[column] = total
     frame = pd.DataFrame(out)
     frame["kernels_launched"] = np.bincount(batch.owner, weights=batch.times, minlength=size)
-    frame["bound"] = _main_bound(batch, each, size)
+    frame["bound"] = _main_bound(batch, modelled, size)
     idle = frame["kernels_launched"] == 0
     frame["bound"] = frame["bound"].where(~idle, "no kernel")
     return frame
 
 
-def _main_bound(batch: Batch, each: pd.DataFrame, size: int) -> list[str]:
+def _main_bound(batch: Batch, modelled: pd.DataFrame, size: int) -> list[str]:
     """The bound under which a point spends most of its time."""
     if not len(batch.pair):
         return ["no kernel"] * size
-    names, code = np.unique(each["bound"].to_numpy(dtype=str), return_inverse=True)
+    names, code = np.unique(modelled["bound"].to_numpy(dtype=str), return_inverse=True)
     spent = np.zeros((size, len(names)))
-    weight = each["gpu_cycles"].to_numpy()[batch.pair] * batch.times
+    weight = modelled["gpu_cycles"].to_numpy()[batch.pair] * batch.times
     np.add.at(spent, (batch.owner, code[batch.pair]), weight)
     return [str(name) for name in names[spent.argmax(axis=1)]]

@@ -128,13 +128,13 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             merged += MERGED * max(0.0, stream.accesses - stream.lines)
             continue
         copies = stream.lines * max(1.0, min(stream.line_sharing, float(used)))
-        found = max(0.0, stream.accesses - copies)
-        found *= 0.0 if stream.reuse == "none" else _share(machine.tcp_bytes, resident * stream.window_bytes)
-        reach = stream.accesses - found
+        reused = max(0.0, stream.accesses - copies)
+        reused *= 0.0 if stream.reuse == "none" else _share(machine.tcp_bytes, resident * stream.window_bytes)
+        reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
         again *= _share(machine.tcc_bytes, used * resident * max(stream.window_bytes, 64.0))
         tcp_loads += stream.accesses
-        tcp_hits += found
+        tcp_hits += reused
         reads += reach
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0

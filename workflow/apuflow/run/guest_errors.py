@@ -65,9 +65,9 @@ def missing_kernel(text: str) -> MissingKernel | None:
 
 def first_error(text: str, more: tuple[str, ...] = ()) -> str | None:
     """The first line that means failure, or None."""
-    found = [match for pattern in (_ERRORS, _GLOG_FATAL) if (match := pattern.search(text))]
-    if found:
-        return min(found, key=lambda match: match.start())[0].strip()
+    matches = [match for pattern in (_ERRORS, _GLOG_FATAL) if (match := pattern.search(text))]
+    if matches:
+        return min(matches, key=lambda match: match.start())[0].strip()
     for piece in more:
         for line in text.splitlines():
             if piece in line:

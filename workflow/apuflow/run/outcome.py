@@ -228,8 +228,8 @@ def _python_error(text: str) -> str | None:
     if _TRACEBACK in text:
         lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
         return lines[-1] if lines else _TRACEBACK
-    found = _PYBIND_ERROR.search(text)
-    return found[1] if found else None
+    match = _PYBIND_ERROR.search(text)
+    return match[1] if match else None
 
 
 def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
@@ -275,5 +275,5 @@ def _line_with(piece: str, text: str) -> str:
 
 
 def _last_number(pattern: re.Pattern[str], text: str) -> int | None:
-    found = pattern.findall(text)
-    return int(found[-1]) if found else None
+    numbers = pattern.findall(text)
+    return int(numbers[-1]) if numbers else None

@@ -1,4 +1,4 @@
-"""Just enough of stats.txt to prove that a run finished: blocks, ticks, kernels, wavefronts."""
+"""Prove from a run's stats.txt that it finished: whole blocks, and their ticks, kernels and wavefronts."""
 
 from __future__ import annotations
 

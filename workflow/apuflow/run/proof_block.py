@@ -92,8 +92,8 @@ def _arrays(
         if shader is not None and name.startswith(prefix):
             index = name[len(prefix) : name.index(b".", len(prefix))]
             key, head = _UNITS.decode(), prefix + index + b"."
-        elif found := _ELEMENT.match(name):
-            key, index, head = found[1].decode().removeprefix("system."), found[2], name[: found.start(3)]
+        elif match := _ELEMENT.match(name):
+            key, index, head = match[1].decode().removeprefix("system."), match[2], name[: match.start(3)]
         else:
             continue
         rows = arrays.setdefault(key, {}).setdefault(index, {})
@@ -102,11 +102,11 @@ def _arrays(
 
 
 def _inner(unit: Mapping[bytes, bytes]) -> dict[str, dict[bytes, dict[bytes, bytes]]]:
-    found: dict[str, dict[bytes, dict[bytes, bytes]]] = {}
+    arrays: dict[str, dict[bytes, dict[bytes, bytes]]] = {}
     for name, value in unit.items():
         if match := _WITHIN.fullmatch(name):
-            found.setdefault(match[1].decode(), {}).setdefault(match[2], {})[match[3]] = value
-    return found
+            arrays.setdefault(match[1].decode(), {}).setdefault(match[2], {})[match[3]] = value
+    return arrays
 
 
 def _check_numbered(name: str, objects: Objects) -> None:
@@ -152,9 +152,9 @@ def _check_events(values: Mapping[bytes, bytes]) -> None:
     """A controller counts each event once for all states and once for the state that it was in."""
     events: dict[tuple[bytes, bytes], float] = {}
     for name, value in values.items():
-        if name.startswith(b"system.ruby.") and (found := _EVENT.fullmatch(name)):
-            key = found[1], found[3]
-            events[key] = events.get(key, 0.0) + (float(value) if found[2] is None else -float(value))
+        if name.startswith(b"system.ruby.") and (match := _EVENT.fullmatch(name)):
+            key = match[1], match[3]
+            events[key] = events.get(key, 0.0) + (float(value) if match[2] is None else -float(value))
     for (controller, event), rest in events.items():
         if rest != 0:
             raise Damage(f"{_text(controller)}_Controller.{_text(event)} is not the sum of its states")

@@ -80,7 +80,9 @@ def record(
 def _worst(results: Sequence[Results]) -> Results | None:
     """The results of a run from those of its processes: one that is wrong or not known decides."""
     order = {False: 0, None: 1, True: 2}
-    return min(results, key=lambda one: (order[one.agree], -(one.max_relative_error or 0.0)), default=None)
+    return min(
+        results, key=lambda result: (order[result.agree], -(result.max_relative_error or 0.0)), default=None
+    )
 
 
 class ProvenFile(BaseModel):

@@ -95,8 +95,8 @@ def _find(pattern: str, block: Block) -> Iterator[Row]:
     array, star, rest = pattern.partition("*.")
     shader = (block.shader or b"").decode()
     if pattern.endswith(_LAUNCHED):
-        found = (row for row in block.values.items() if row[0].endswith(_LAUNCHED.encode()))
-        yield next(((name.decode(), value) for name, value in found), (pattern, None))
+        launched = (row for row in block.values.items() if row[0].endswith(_LAUNCHED.encode()))
+        yield next(((name.decode(), value) for name, value in launched), (pattern, None))
     elif star:
         prefix = f"{shader}.{array}" if array == "CUs" else f"system.{array}"
         objects = block.arrays.get(array, {})
@@ -109,7 +109,11 @@ def _find(pattern: str, block: Block) -> Iterator[Row]:
         name = shader + pattern if pattern.startswith(".") else name
         total = f"{name}::total" if "_Controller." in name else name
         yield next(
-            ((each, block.values[each.encode()]) for each in (total, name) if each.encode() in block.values),
+            (
+                (row_name, block.values[row_name.encode()])
+                for row_name in (total, name)
+                if row_name.encode() in block.values
+            ),
             (name, None),
         )
 

@@ -61,9 +61,9 @@ def runs(project: Path) -> Iterator[Run]:
                     yield run
 
 
-def all_well(found: Iterable[Run]) -> bool:
+def all_well(selected: Iterable[Run]) -> bool:
     """No run failed or was lost."""
-    return all(run.state in (RunState.COMPLETED, RunState.RUNNING) for run in found)
+    return all(run.state in (RunState.COMPLETED, RunState.RUNNING) for run in selected)
 
 
 def _run(engine: str, directory: Path) -> Run | None:

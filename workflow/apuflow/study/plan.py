@@ -100,34 +100,38 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             )
         names = [workload]
     planned = []
-    for each in names:
-        found = points(sweep, each, root)
+    for workload_name in names:
+        expanded = points(sweep, workload_name, root)
         for engine in sweep.engines:
-            planned.append(_workload(name, each, engine, [p for p in found if p.engine == engine], root))
+            planned.append(
+                _workload(name, workload_name, engine, [p for p in expanded if p.engine == engine], root)
+            )
     return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned))
 
 
 def _workload(
-    sweep: str, workload: str, engine: EngineName, found: Sequence[Point], root: Path
+    sweep: str, workload: str, engine: EngineName, chosen: Sequence[Point], root: Path
 ) -> PlannedWorkload:
-    statuses = _statuses(sweep, workload, engine, found, root)
+    statuses = _statuses(sweep, workload, engine, chosen, root)
     planned = tuple(
         PlannedPoint(point.id, engine, dict(point.axes), status, get_engine(point.engine).host_memory(point))
-        for point, status in zip(found, statuses, strict=True)
+        for point, status in zip(chosen, statuses, strict=True)
     )
-    left = [point for point, status in zip(found, statuses, strict=True) if status != "completed"]
+    left = [point for point, status in zip(chosen, statuses, strict=True) if status != "completed"]
     seconds, total, basis = _cost(workload, engine, left, root)
     made = get_engine(engine)
     at_least = made.cost_is_a_lower_bound and basis == made.cost_basis
-    warnings = _warnings(workload, found, root)
+    warnings = _warnings(workload, chosen, root)
     return PlannedWorkload(workload, engine, planned, seconds, total, basis, at_least, warnings)
 
 
-def _statuses(sweep: str, workload: str, engine: EngineName, found: Sequence[Point], root: Path) -> list[str]:
+def _statuses(
+    sweep: str, workload: str, engine: EngineName, chosen: Sequence[Point], root: Path
+) -> list[str]:
     if engine not in SIMULATING:
         known = _previewed(root / paths.preview_counters(sweep, workload))
-        return ["completed" if point.id in known else "" for point in found]
-    return [_status(root / paths.run_record(engine, workload, point.id)) for point in found]
+        return ["completed" if point.id in known else "" for point in chosen]
+    return [_status(root / paths.run_record(engine, workload, point.id)) for point in chosen]
 
 
 def _previewed(counters: Path) -> set[str]:
@@ -171,15 +175,15 @@ def _cost(
     return (min(seconds), max(seconds)), total, get_engine(engine).cost_basis
 
 
-def _warnings(workload: str, found: Sequence[Point], root: Path) -> tuple[str, ...]:
-    """Warnings of the workload's networks, each once, and doubts about the engine."""
+def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, ...]:
+    """Warnings of the workload's networks, each once, and what is not proven of the engine."""
     result: dict[str, None] = {}
     loaded = load_workload(workload, root)
-    for engine in dict.fromkeys(point.engine for point in found):
+    for engine in dict.fromkeys(point.engine for point in chosen):
         runs = runs_on(loaded, engine)
         if runs.state == "unproven":
             result[f"unproven on {engine}: {runs.reason}"] = None
-    for work, gfx in dict.fromkeys((point.work, point.gfx) for point in found):
+    for work, gfx in dict.fromkeys((point.work, point.gfx) for point in chosen):
         layers: dict[tuple[str, str], list[str]] = {}
         for problem in work.warnings(gfx):
             layers.setdefault((problem.message, problem.remedy), []).append(problem.layer)

@@ -49,7 +49,7 @@ def release_for_rerun(project: Path, run: Run) -> None:
 
     Logs and evidence stay below ``attempts/``, whose ``failure.json`` says what the record said. Tables that
     have the failure's row go, and the figures and the report made of them: while they are there, Snakemake
-    asks for no record. The next start makes them anew.
+    asks for no record. The next start makes them again.
     """
     record = _record(project, run)
     kept = run.log / "failure.json" if run.log.is_dir() else record.with_name("run.json.unreadable")

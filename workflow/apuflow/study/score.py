@@ -119,7 +119,7 @@ def score(frame: pd.DataFrame) -> Scored:
         try:
             if text(cells, "refusal"):
                 raise NotModelled(text(cells, "refusal"))
-            one, box = profile(row_facts(cells)), row_machine(cells)
+            launch_profile, box = profile(row_facts(cells)), row_machine(cells)
         except NotModelled as error:
             name = f"{text(cells, 'primitive') or text(cells, 'kernel')}: {error.message}"
             refused[name] = refused.get(name, 0) + 1
@@ -128,7 +128,7 @@ def score(frame: pd.DataFrame) -> Scored:
             raise ConfigError(
                 f"run {number + 1}: {error.message}", key=error.key, value=text(cells, "id")
             ) from error
-        profiles.append(one)
+        profiles.append(launch_profile)
         machines.append(box)
         kept.append(number)
     out = frame.iloc[kept].reset_index(drop=True).copy()
@@ -245,18 +245,20 @@ def measured_error() -> str:
     The preview is scored anew each time, so that the sentences are true of the model as it is.
     """
     scored = score(read_tables(recorded()))
-    found = report(scored)
-    rank = "" if found["rank_correlation"] is None else f", rank correlation {found['rank_correlation']:.2f}"
+    errors = report(scored)
+    rank = (
+        "" if errors["rank_correlation"] is None else f", rank correlation {errors['rank_correlation']:.2f}"
+    )
     refused = sum(scored.refused.values())
     return (
-        f"Measured against {found['runs']} runs of real gem5 (MIOpen's kernels, 1 to 64 compute units): "
-        f"the error of the GPU cycles is {100 * found['median_error']:.1f} % in the median and "
-        f"{100 * found['p90_error']:.1f} % at the 90th percentile{rank}"
+        f"Measured against {errors['runs']} runs of real gem5 (MIOpen's kernels, 1 to 64 compute units): "
+        f"the error of the GPU cycles is {100 * errors['median_error']:.1f} % in the median and "
+        f"{100 * errors['p90_error']:.1f} % at the 90th percentile{rank}"
         + (f"; {refused} further runs it does not model" if refused else "")
         + ". Per primitive, median/90th percentile in %: "
         + ", ".join(
             f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
-            for name, part in found["primitives"].items()
+            for name, part in errors["primitives"].items()
         )
         + ". `apuflow score` repeats the measurement."
     )

@@ -54,8 +54,8 @@ def text(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    found = str(value).strip()
-    return found[:-2] if found.endswith(".0") else found
+    cell = str(value).strip()
+    return cell[:-2] if cell.endswith(".0") else cell
 
 
 def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
@@ -152,20 +152,20 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
     grid = (_int(row, "grid_x"), _int(row, "grid_y", 1), _int(row, "grid_z", 1))
     group = (_int(row, "workgroup_x"), _int(row, "workgroup_y", 1), _int(row, "workgroup_z", 1))
     compute_units, number = _int(row, "num_compute_units", 4), text(row, "launch")
-    found: list[Launch] = []
+    launches: list[Launch] = []
     try:
         for direction in _directions(row):
             layer = _of_layer(config, direction, compute_units)
             chosen = layer[_int(row, "launch") :][:1] if number else layer
-            found += [launch for launch in chosen if launch.kernel == kernel]
+            launches += [launch for launch in chosen if launch.kernel == kernel]
     except ApuflowError as error:
         raise NotModelled(error.message, key=error.key, value=kernel) from error
-    if not found:
+    if not launches:
         raise NotModelled("no layer of this shape launches the kernel", key="kernel", value=kernel)
-    exact = [launch for launch in found if (launch.grid, launch.workgroup) == (grid, group)]
+    exact = [launch for launch in launches if (launch.grid, launch.workgroup) == (grid, group)]
     if kernel == "sgemm" and not exact:
         raise NotModelled("no matrix product of the layer has this grid", key="grid_x", value=grid[0])
-    facts = facts_of((exact or found)[0])
+    facts = facts_of((exact or launches)[0])
     return facts if exact else Facts(kernel, grid, group, facts.arguments, facts.values)
 
 

@@ -134,7 +134,7 @@ def test_cycles_of_wrong_values_are_not_compared() -> None:
 def test_engines_that_share_no_point_are_refused() -> None:
     simulated = grid({"num_compute_units": [4, 8]}, engine="gem5")
     model = grid({"num_compute_units": [16, 32]})
-    with pytest.raises(FigureError, match="no point is completed by both engines"):
+    with pytest.raises(FigureError, match="no point is completed by both"):
         figures.make("engines", figures.combine([simulated, model]))
 
 

@@ -76,15 +76,15 @@ def per_activation_forward(facts: Facts) -> Profile:
         head = (
             f"wt1 s{(7 if n > 1 else 6) + n * (2 if n > 16 else 1) + 2 * plain} v{(14 if n > 16 else 7) + n}"
         )
-    one = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
+    per_group = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
     waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
     for lanes, many in shape.items():
-        one += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
+        per_group += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
         if lanes:
             work = block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
             work += block(f"ld{4 + n} st{4 + n}") + block("ld1 wt1") * spilled
-            one += (work + block("st1") * (spilled - early)) * many
-    counts = one * groups
+            per_group += (work + block("st1") * (spilled - early)) * many
+    counts = per_group * groups
     passes = sum(many for lanes, many in shape.items() if lanes)
     spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
     visits = float(passes * groups)
@@ -188,12 +188,12 @@ def per_activation_backward(facts: Facts) -> Profile:
     channels, waves = facts.grid[0], facts.waves_per_group
     groups = facts.workgroups
     shape = pixels_of(hw, waves)
-    one = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
+    per_group = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
     for lanes, many in shape.items():
-        one += (block("v2 s1 br1") + block("s3 v1 br1")) * many
+        per_group += (block("v2 s1 br1") + block("s3 v1 br1")) * many
         if lanes:
-            one += _backward_pass(n, lanes) * many
-    counts = one * groups
+            per_group += _backward_pass(n, lanes) * many
+    counts = per_group * groups
     passes = sum(many for lanes, many in shape.items() if lanes)
     spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
     visits = float(passes * groups)

@@ -114,16 +114,16 @@ def spatial(facts: Facts) -> Profile:
     each = elements / groups
     trips = n * ceil(each / n / 64) if variant == 2 else ceil(each / 64)
     busy, lanes = min(waves, trips), each / trips
-    one = block(part.head) * waves + block(part.once, 1.0)
-    one += (block(part.start, lanes) + block(part.middle, lanes)) * busy
-    one += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
+    per_group = block(part.head) * waves + block(part.once, 1.0)
+    per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
+    per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
     if part.reduces:
-        one += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
+        per_group += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
     # A workgroup of 16 wavefronts leaves 64 registers to each.
     room = 48.0 if waves > 4 else 200.0
     spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
-    one += block("ld1 st1 wt1") * (spilled * waves)
-    counts = one * groups
+    per_group += block("ld1 st1 wt1") * (spilled * waves)
+    counts = per_group * groups
     return _profile(facts, part, counts, elements, share, spilled)
 
 

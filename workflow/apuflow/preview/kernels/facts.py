@@ -1,4 +1,4 @@
-"""What a kernel model may ask of a launch: its definitions, arguments, grid."""
+"""A launch as the kernel models read it: definitions, arguments, grid, workgroup."""
 
 from __future__ import annotations
 

@@ -224,10 +224,10 @@ def _channel(
         alike.setdefault((outputs if all(outputs) else 0, sides), []).append((number, x, y))
     total, active = _Sum(), []
     for members in alike.values():
-        one = _Sum()
-        _group(facts, blocks, *members[0][1:], one)
-        total.add(one, len(members))
-        if one.active:
+        counts = _Sum()
+        _group(facts, blocks, *members[0][1:], counts)
+        total.add(counts, len(members))
+        if counts.active:
             active += [number for number, _, _ in members]
     return total, tuple(sorted(active))
 
@@ -309,15 +309,15 @@ def small_planes(facts: Facts) -> Profile:
     outputs = facts.integer("column_h") * facts.integer("column_w")
     groups = facts.workgroups
     image = CHANNELS * h * w
-    one = block("sm4 s4 wt1 v1 br1 s7 v2 wt2 ba1 br1 en1") * 4
+    per_group = block("sm4 s4 wt1 v1 br1 s7 v2 wt2 ba1 br1 en1") * 4
     trips = 0
     for wave in range(4):
         starts = range(64 * wave, image, 256)
         trips += len(starts)
         if starts:
-            one += block("sm2 s9 v8 wt1 br1", min(64, image - 64 * wave))
+            per_group += block("sm2 s9 v8 wt1 br1", min(64, image - 64 * wave))
         for start in starts:
-            one += block("v3 s1 br1 ld1 br1 s3 v5 wt1 lw1 br1", min(64, image - start))
+            per_group += block("v3 s1 br1 ld1 br1 s3 v5 wt1 lw1 br1", min(64, image - start))
     lanes = min(64, outputs)
     whole, rest = divmod(kw, 4)
     taps = block("v3 s3 v5 s4 v1 lr1 v2 s1 wt1 st1 br3", lanes) * (4 * whole)
@@ -327,8 +327,8 @@ def small_planes(facts: Facts) -> Profile:
         row += block("s2 v2 br1", lanes)
     if rest:
         row += block("s1 br1 v6 s2 br1", lanes)
-    one += (block("s24 v55 br1", lanes) + row * kh) * 4
-    counts = one * groups
+    per_group += (block("s24 v55 br1", lanes) + row * kh) * 4
+    counts = per_group * groups
     channels = groups * CHANNELS
     taps_total = float(kh * kw * channels)
     written = taps_total * span_lines(4 * lanes, 4 * outputs)

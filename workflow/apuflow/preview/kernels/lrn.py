@@ -72,13 +72,13 @@ def lrn_forward(facts: Facts) -> Profile:
     batch = facts.grid[2]
     waves = -(-lanes_total // 64) * batch
     share = lanes_total * batch / waves
-    one = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
+    per_group = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
     if plane > 64 and unit == 2:
-        one += block("s1")
+        per_group += block("s1")
     unrolled = window == 5 and channels <= _UNROLLED[unit][0]
     if unrolled:
-        one = block(_unrolled(unit, channels), share)
-    counts = one * waves
+        per_group = block(_unrolled(unit, channels), share)
+    counts = per_group * waves
     elements = batch * channels * plane
     span = span_lines(4 * unit * min(64, lanes_total), 4 * plane)
     loads = float(channels * waves)
@@ -135,7 +135,7 @@ def across_backward(facts: Facts) -> Profile:
     share = batch * plane / (groups * waves)
     more = window - WINDOW
     if c < window + 10:  # unrolled
-        one = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
+        per_group = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
     else:
         ahead, after = window - window // 2, window // 2
         pairs, odd = divmod(c - window, 2)
@@ -143,13 +143,13 @@ def across_backward(facts: Facts) -> Profile:
         first = round(18 + 3.5 * more)
         head = f"sm8 s23 wt{11 + 2 * max(0, more)} v{round(241 + 42.5 * more)} ld{first} st{ahead} br1"
         tail = f"s9 v{round(79 + 18.5 * more)} ld{4 * c - inner - first} wt2 st{after} en1"
-        one = block(head, share) + block(tail, share)
+        per_group = block(head, share) + block(tail, share)
         if odd:
-            one += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
-            one += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
+            per_group += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
+            per_group += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
         else:
-            one += block(f"v{142 + 6 * more} ld8 s2 wt5 st2 br1", share) * pairs + block("s2 wt2")
-    counts = one * (groups * waves)
+            per_group += block(f"v{142 + 6 * more} ld8 s2 wt5 st2 br1", share) * pairs + block("s2 wt2")
+    counts = per_group * (groups * waves)
     visits = float(c * groups * waves)
     tile = facts.define("MLO_LRN_GROUP_SZ0")
     span = _span(tile, width, plane)
@@ -196,12 +196,12 @@ def within_forward(facts: Facts) -> Profile:
     unit = facts.define("MLO_READ_UNIT")
     rows, quads = ceil((g1 * p1 + WINDOW - 1) / g1), ceil((g0 * p0 + WINDOW - 1) / unit)
     reading = 64.0 * min(1.0, quads / g0)
-    one = block("sm5 v9 s7 wt1 br1") + block("s4 v14 br1")
-    one += (block("s1 br1 s3 br1 v4") + block("v35 s1 ld4 wt4 lw2 br1", reading)) * rows
+    counts = block("sm5 v9 s7 wt1 br1") + block("s4 v14 br1")
+    counts += (block("s1 br1 s3 br1 v4") + block("v35 s1 ld4 wt4 lw2 br1", reading)) * rows
     pixels = p0 * p1
-    one += block(f"s9 wt12 sm1 ba1 v{54 + 50 * pixels} lr{11 + 2 * pixels} st{2 * pixels} en1")
+    counts += block(f"s9 wt12 sm1 ba1 v{54 + 50 * pixels} lr{11 + 2 * pixels} st{2 * pixels} en1")
     loads = 4.0 * rows
-    return _tiled(facts, one, loads, 1, 2, pixels, 2.0 * rows, 1900.0 if pixels > 1 else 1250.0)
+    return _tiled(facts, counts, loads, 1, 2, pixels, 2.0 * rows, 1900.0 if pixels > 1 else 1250.0)
 
 
 def within_backward(facts: Facts) -> Profile:
@@ -212,30 +212,37 @@ def within_backward(facts: Facts) -> Profile:
     rows = ceil((g1 * p1 + WINDOW - 1) / g1)
     columns = ceil((g0 * p0 + WINDOW - 1) / g0)
     pixels = p0 * p1
-    one = block("sm5 wt2 s15 v1 br1") + block("v5 s2 br1") * 2
-    one += (block("s1 br1 v9 s1 s3 v4 br1") + block("v19 ld2 s3 wt2 lw2 br1") * columns) * rows
-    one += (block("s1 br1 v9 s1 s3 v4 br1") + block("v27 ld1 lr2 lw1 s3 wt3 br1") * columns) * rows
-    one += block("s2 v4 wt2 ba1 br1") + block("s9 v20 wt2 ba1 lr14 br1")
-    one += (block("s4 v8 lr4 ld1 wt1 br1") + block("v77 wt2 s13 st1 br1")) * pixels + block("en1")
+    counts = block("sm5 wt2 s15 v1 br1") + block("v5 s2 br1") * 2
+    counts += (block("s1 br1 v9 s1 s3 v4 br1") + block("v19 ld2 s3 wt2 lw2 br1") * columns) * rows
+    counts += (block("s1 br1 v9 s1 s3 v4 br1") + block("v27 ld1 lr2 lw1 s3 wt3 br1") * columns) * rows
+    counts += block("s2 v4 wt2 ba1 br1") + block("s9 v20 wt2 ba1 lr14 br1")
+    counts += (block("s4 v8 lr4 ld1 wt1 br1") + block("v77 wt2 s13 st1 br1")) * pixels + block("en1")
     loads = 3.0 * rows * columns + pixels
-    return _tiled(facts, one, loads, 4, 1, pixels, 2.0 * rows * columns, 1750.0 + 690.0 * (pixels - 1))
+    return _tiled(facts, counts, loads, 4, 1, pixels, 2.0 * rows * columns, 1750.0 + 690.0 * (pixels - 1))
 
 
 def _tiled(
-    facts: Facts, one: Counts, loads: float, reads: int, writes: int, pixels: int, rounds: float, code: float
+    facts: Facts,
+    per_group: Counts,
+    loads: float,
+    reads: int,
+    writes: int,
+    pixels: int,
+    rounds: float,
+    code: float,
 ) -> Profile:
     groups, waves = facts.workgroups, facts.waves_per_group
     plane = facts.define("MLO_LRN_TOP_CHANNEL_STRIDE")
     width = facts.define("MLO_LRN_TOP_WIDTH")
     elements = facts.define("MLO_LRN_BATCH_SZ") * facts.define("MLO_LRN_TOP_BATCH_STRIDE")
     g0 = facts.define("MLO_LRN_GROUP_SZ0")
-    counts = one * (groups * waves)
+    counts = per_group * (groups * waves)
     lines, pages = lines_of(elements), pages_of(elements)
     sharing = max(1.0, 4096 / (4 * plane), 4096 / (256 * pixels * waves))
-    each = loads / reads * groups * waves
+    accesses = loads / reads * groups * waves
     per_load = _span(g0, width, plane)
     load = Stream(
-        "load", each, min(each * per_load, 2.0 * lines), lines, pages, "group", 4096.0,
+        "load", accesses, min(accesses * per_load, 2.0 * lines), lines, pages, "group", 4096.0,
         page_group=float(waves), sharing=sharing, line_sharing=1.3,
     )  # fmt: skip
     stores = float(pixels * groups * waves)

@@ -54,10 +54,12 @@ def sgemm(facts: Facts) -> Profile:
     form = facts.integer("transpose_a"), facts.integer("transpose_b")
     steps = ceil(k / TILE)
     groups, waves = facts.workgroups, facts.waves_per_group
-    one = block(_SETUP[form] + " sm8 wt2 br2")
-    one += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
-    one += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
-    one += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (block("v5 ld1 wt1 br1") if added else block("v1"))
+    per_group = block(_SETUP[form] + " sm8 wt2 br2")
+    per_group += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
+    per_group += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
+    per_group += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (
+        block("v5 ld1 wt1 br1") if added else block("v1")
+    )
     tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
     # A wavefront has four rows of a tile; it skips those outside the matrix.
     loads_a, lines_a = _reads(m, k, form[0] == 1, tiles_m, steps)
@@ -68,7 +70,7 @@ def sgemm(facts: Facts) -> Profile:
     )
     stores = float(ceil(n / 4) * tiles_m * batch)
     written = n * tiles_m * batch * span_lines(min(64, 4 * m), 4 * m)
-    counts = one * (groups * waves)
+    counts = per_group * (groups * waves)
     counts += block("v3 s3 br2 ld1") * (loads_a + loads_b - 2.0 * steps * groups * waves)
     skipped = stores - groups * waves
     counts += block("v11 st1 ld1" if added else "v11 st1") * skipped

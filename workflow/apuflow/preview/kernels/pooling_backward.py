@@ -49,8 +49,8 @@ def pooling_backward(facts: Facts) -> Profile:
         # Lanes whose column or row lies outside the image do nothing.
         area = ceil(h / (g1 * p1)) * g1 * p1 * ceil(w / (g0 * p0)) * g0 * p0
         inside = min(1.0, h * w / area) * share
-        one = _average(kh, kw, sh, sw, pixels, rows, columns, share, inside, waves)
-        counts = one * (groups * waves)
+        per_group = _average(kh, kw, sh, sw, pixels, rows, columns, share, inside, waves)
+        counts = per_group * (groups * waves)
     buffers = 2 if maximum else 1
     loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
@@ -193,8 +193,8 @@ def _tiles(shape: _Shape) -> _Tiles:
                         stores += bool(seen.any())
                         store_lanes += seen.sum()
                         store_lines += _lines(row * w + column, seen)
-            found = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
-            sums += many * times * np.array(found, dtype=np.float64)
+            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
+            sums += many * times * np.array(counted, dtype=np.float64)
     return _Tiles(*(float(number) for number in sums))
 
 
@@ -204,37 +204,37 @@ def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
     share = min(64.0, shape.group[0] * shape.group[1] / waves)
     high, across, pixels = ceil(kh / sh), ceil(kw / sw), p0 * p1
     windows = high * across
-    one = block("sm7 s26 wt2 v23 br1", share)
+    counts = block("sm7 s26 wt2 v23 br1", share)
     lanes, seen = tiles.lanes / max(1, tiles.trips), tiles.load_lanes / max(1, tiles.loads)
     if ceil(shape.tile[1] / shape.group[1]) > 1:
-        one += block("v15 s3 br1", share)
+        counts += block("v15 s3 br1", share)
         load = block("s1 br1 s3") * tiles.rows + block("v6 br1", share) * tiles.rows
         load += block("v3 s2 br1 s1 wt1 lw1", lanes) * tiles.trips
         load += block("v8 wt2 ld2 lw1 br1", seen) * tiles.loads
     elif ceil(shape.tile[0] / shape.group[0]) > 1:
-        one += block("v14 s3 br2", share)
+        counts += block("v14 s3 br2", share)
         load = block("v2 s2 br1 s3 v5 wt1 lw1 br1", lanes) * tiles.trips
         load += block("v9 wt2 ld2 lw1 br1", seen) * tiles.loads
     else:
-        one += block("s1 v1")
+        counts += block("s1 v1")
         load = block("v6 s4 br1 wt1 lw1", lanes) * tiles.trips
         load += block("v15 wt2 ld2 lw1", seen) * tiles.loads
     barrier = " ba1" if waves > 1 else ""
-    one += block(f"s1 v24 wt3{barrier}" if windows > 1 else f"s2 v14 wt2{barrier}", share)
+    counts += block(f"s1 v24 wt3{barrier}" if windows > 1 else f"s2 v14 wt2{barrier}", share)
     test = block("s7 br2 v6 lr1 wt1", share) if windows > 1 else block("s7 br2 v12 lr1 wt1", share)
     heads = 1 + 7 * (high - 1) + 3 * (across - 1) if windows > 1 else 0
     advance = (15 if p1 > 1 else 10 if p0 > 1 else 0) if windows > 1 else 9
     if across > 2:  # a loop, unrolled twice
         test += block("v10 s4 br3", share) * 0.5
-    one += test * (windows * pixels) + block(f"v{heads}", share) * pixels
-    one += block(f"v{advance}", share) * (pixels - 1)
+    counts += test * (windows * pixels) + block(f"v{heads}", share) * pixels
+    counts += block(f"v{advance}", share) * (pixels - 1)
     matches = ceil(p0 / sw) * ceil(p1 / sh)
-    one += block("v2 lr1 wt1", share / (sw * sh)) * matches
+    counts += block("v2 lr1 wt1", share / (sw * sh)) * matches
     tail = "s3 v1 br1" if p0 > 1 else "s3 v2 br1"
-    one += block(tail, share) * pixels + block("v4" if p0 > 1 else "v6" if p1 > 1 else "s1", share)
+    counts += block(tail, share) * pixels + block("v4" if p0 > 1 else "v6" if p1 > 1 else "s1", share)
     store = "v8 st1" if p0 > 1 else "v5 st1" if p1 > 1 else "v11 st1"
     store_lanes = tiles.store_lanes / max(1, tiles.stores)
-    return (one + block("en1")) * (groups * waves) + load + block(store, store_lanes) * tiles.stores
+    return (counts + block("en1")) * (groups * waves) + load + block(store, store_lanes) * tiles.stores
 
 
 def _average(
@@ -250,8 +250,8 @@ def _average(
     waves: int,
 ) -> Counts:
     high, across = ceil(kh / sh), ceil(kw / sw)
-    one = block("sm6 s28 wt2 v24 br1", share) + block("wt2 v27 s2 ld1 lw1", share) * (rows * columns)
-    one += block("s2 ba1 wt2 br1" if waves > 1 else "s2 wt2 br1") + block("v35 s2 br1", share) * pixels
+    counts = block("sm6 s28 wt2 v24 br1", share) + block("wt2 v27 s2 ld1 lw1", share) * (rows * columns)
+    counts += block("s2 ba1 wt2 br1" if waves > 1 else "s2 wt2 br1") + block("v35 s2 br1", share) * pixels
     row = block("s1 br1") + block("v9 s1", inside) + block("v24 lr1 wt1 s2 br1", inside) * across
-    one += (row + block("s1 br1") + block("s3 v3 br1", inside)) * (high * pixels)
-    return one + (block("s4 v2 br1", share) + block("v11 st1", inside)) * pixels + block("en1")
+    counts += (row + block("s1 br1") + block("s3 v3 br1", inside)) * (high * pixels)
+    return counts + (block("s4 v2 br1", share) + block("v11 st1", inside)) * pixels + block("en1")
