@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.counters.table import CYCLES
 from analysis.counters.terms import Snapshot, elements
 
 _ROUNDING = 1e-6
@@ -19,7 +20,7 @@ OF_EACH_UNIT: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (
         "cycles with and without issue add up to totalCycles",
         ("ExecStage.numCyclesWithInstrIssued", "ExecStage.numCyclesWithNoIssue"),
-        ("totalCycles",),
+        (CYCLES,),
     ),
     ("instCyclesVALU equals vALUInsts", ("instCyclesVALU",), ("vALUInsts",)),
     (

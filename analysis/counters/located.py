@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from analysis.counters.table import ACTIVE, LAUNCHED
 from analysis.counters.terms import NAN, Snapshot, unit_rows
 from analysis.stats.files import Text
 from apuflow.core.errors import AnalysisError
 
-_ACTIVE = b".shaderActiveTicks "
-_LAUNCHED = b".dispatcher.numKernelLaunched"
+_ACTIVE = f"{ACTIVE} ".encode()
+_LAUNCHED = LAUNCHED.encode()
 _NEARBY = (96, 4096)
 _AROUND_UNIT = 1 << 14
 _ROW = re.compile(rb"\n([^ \n]+) +([^ \n]+)")

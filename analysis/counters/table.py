@@ -60,6 +60,7 @@ ACTIVE = ".shaderActiveTicks"
 """End of the statistic that only the GPU has; before it stands the shader's name."""
 LAUNCHED = ".dispatcher.numKernelLaunched"
 CYCLES = "totalCycles"
+WAVEFRONTS = "completedWfs"
 WORKGROUPS = "completedWGs"
 SLOT = r"wavefronts\d*\.numInstrExecuted"
 """Of a compute unit: one row for each of its wavefront slots."""
@@ -93,7 +94,7 @@ COUNTERS: tuple[Counter, ...] = (
     # work
     _c("kernels_launched", "1", "kernel dispatches", f"cpu*{LAUNCHED}"),
     _c("workgroups", "1", "workgroups completed", f"CUs*.{WORKGROUPS}"),
-    _c("wavefronts", "1", "wavefronts completed", "CUs*.completedWfs"),
+    _c("wavefronts", "1", "wavefronts completed", f"CUs*.{WAVEFRONTS}"),
     Counter("compute_units", "1", "compute units in the statistics", aggregate="last"),
     Counter("tcc_banks", "1", "TCC banks in the statistics", aggregate="last"),
     _c("workgroups_max", "1", "workgroups completed by the busiest compute unit, added over dumps"),

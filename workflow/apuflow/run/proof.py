@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 
 import zstandard
 
+from analysis.counters.table import LAUNCHED, WAVEFRONTS
 from apuflow.run.proof_block import read_block
 from apuflow.run.proof_rows import Damage, Rows
 from apuflow.run.required_rows import RequiredRows, check_required_rows
@@ -23,8 +24,8 @@ _END = b"---------- End Simulation Statistics   ----------"
 _DASHES = b"------"
 _NOTHING = RequiredRows()
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
-_KERNELS = b".dispatcher.numKernelLaunched"
-_WAVEFRONTS = b".completedWfs"
+_KERNELS = LAUNCHED.encode()
+_WAVEFRONTS = f".{WAVEFRONTS}".encode()
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.counters.table import ACTIVE
 from apuflow.run.proof_rows import Damage, Rows
 
-_ACTIVE = b".shaderActiveTicks"
+_ACTIVE = ACTIVE.encode()
 _UNITS = b"CUs"
 _ZERO = b"0"
 _ELEMENT = re.compile(rb"(system\.(?:ruby\.\w+?_cntrl|\w+?_tlb|\w+?_coalescer|mem_ctrls))(\d*)\.(\S+)")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.counters.table import ACTIVE, LAUNCHED
 from apuflow.run.proof_block import Block, Objects
 from apuflow.run.proof_rows import Damage
 
-_LAUNCHED = ".dispatcher.numKernelLaunched"
 _LARGEST = 2.0**53
 """gem5 counts in doubles, which cannot count further by ones."""
 
@@ -65,7 +65,7 @@ def check_required_rows(required: RequiredRows, block: Block) -> None:
         Damage: one is missing or holds what no counter can hold, or two sums differ that are the same.
     """
     if required.rows and block.shader is None:
-        raise Damage("the block that ends here holds no GPU: no row ends in .shaderActiveTicks")
+        raise Damage(f"the block that ends here holds no GPU: no row ends in {ACTIVE}")
     for row in required.rows:
         _check_row(row, block)
     for equal in required.equal:
@@ -94,8 +94,8 @@ def _find(pattern: str, block: Block) -> Iterator[Row]:
     """The rows that a pattern names."""
     array, star, rest = pattern.partition("*.")
     shader = (block.shader or b"").decode()
-    if pattern.endswith(_LAUNCHED):
-        launched = (row for row in block.values.items() if row[0].endswith(_LAUNCHED.encode()))
+    if pattern.endswith(LAUNCHED):
+        launched = (row for row in block.values.items() if row[0].endswith(LAUNCHED.encode()))
         yield next(((name.decode(), value) for name, value in launched), (pattern, None))
     elif star:
         prefix = f"{shader}.{array}" if array == "CUs" else f"system.{array}"
