@@ -9,9 +9,7 @@ from pathlib import Path
 
 import needs
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(__file__).resolve().parent / "data"
+from places import DATA, ROOT
 
 
 @pytest.hookimpl(wrapper=True)

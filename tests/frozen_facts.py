@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from places import DATA
 from pydantic import TypeAdapter
 
 from analysis.figures import FIGURES
@@ -43,7 +44,7 @@ from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
 from apuflow.prepare.requests import request
 
-FROZEN = Path(__file__).resolve().parent / "data/frozen"
+FROZEN = DATA / "frozen"
 SEPARATOR = " = "
 NOTHING = "(nothing)"
 

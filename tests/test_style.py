@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import typer
+from places import ROOT
 
 from apuflow.cli import build_app
 
-ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 
 CHECKS = {

@@ -1,6 +1,7 @@
 """Figures from result tables.
 
-from analysis import figures, tables
+from analysis import figures
+from analysis.tables import tables
 frame = figures.combine([tables.read(path) for path in paths])
 plot = figures.make("speedup", frame)
 figures.save(plot.figure, plot.data, "results/cu_scaling/figures/speedup")

@@ -17,8 +17,8 @@ _INTRODUCTION = """\
 
 Every engine reports the same counters; metrics are formulas over counters and machine parameters (options of
 apu_se.py with `-` written `_`). This page is written from the tables that compute them
-(`analysis/counters/table.py`, `analysis/metric*.py`) by `python -m analysis.metrics.doc`; a test keeps it in
-step.
+(`analysis/counters/table.py`, `analysis/metrics/*.py`) by `python -m analysis.metrics.doc`; a test keeps it
+in step.
 
 Sums run over all compute units, caches and channels, and numerators and denominators are summed before they
 are divided. A metric whose counters an engine or release does not yield is empty. A value outside its range

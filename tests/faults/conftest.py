@@ -8,22 +8,18 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import gem5_project
 import needs
 import pytest
-
-INTEGRATION = Path(__file__).resolve().parents[1] / "integration"
-sys.path.insert(0, str(INTEGRATION))
-
-import gem5_project  # noqa: E402
-from gem5_project import Gem5Project  # noqa: E402
+from gem5_project import Gem5Project
+from places import ROOT
 
 # The same daemon and image as the other tests with containers.
-_spec = importlib.util.spec_from_file_location("container_fixtures", INTEGRATION / "conftest.py")
+_spec = importlib.util.spec_from_file_location("container_fixtures", ROOT / "tests/integration/conftest.py")
 assert _spec is not None and _spec.loader is not None
 _containers = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_containers)

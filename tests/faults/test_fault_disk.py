@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from places import ROOT
 from standins import repositories
 
 from analysis.tables import tables
@@ -25,7 +26,6 @@ from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
 
-ROOT = Path(__file__).resolve().parents[2]
 STANDINS = ROOT / "tests/standins"
 FULL = r"No space left|no space|disk is full|disk full|disk I/O error"
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from places import STATS
 from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
@@ -168,7 +169,7 @@ def test_statistics_cut_at_any_byte_prove_nothing(tmp_path: Path, share: float) 
 def _statistics() -> bytes:
     import lzma
 
-    data = Path(__file__).resolve().parents[1] / "data/gem5_runs/stats"
+    data = STATS
     return lzma.decompress((data / "softmax_fwd-100x1000x1x1-u4.txt.xz").read_bytes())
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import docker.errors
 import needs
 import requests.exceptions
+from places import ROOT
 
 import docker
 
-ROOT = Path(__file__).resolve().parents[2]
 BASE = "localhost/apuflow-test-base"
 CACHE = Path(os.environ.get("APUFLOW_TEST_CACHE", Path.home() / ".cache/apuflow-tests"))
 

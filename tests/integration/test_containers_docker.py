@@ -178,12 +178,12 @@ def test_containers_carry_labels_and_a_dead_owners_are_removed(
 ) -> None:
     project = directory.parent
     script = (
-        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[4])\n"
+        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[4:]\n"
         "from test_containers_docker import job; from apuflow.containers import DockerEngine, Limits\n"
         "DockerEngine('docker', sys.argv[1]).run(job(('sleep', '300'), Path(sys.argv[2]), sys.argv[3]))\n"
     )
-    here = str(Path(__file__).parent)
-    victim = subprocess.Popen([sys.executable, "-c", script, docker_url, directory, docker_image, here])
+    here = [str(place) for place in Path(__file__).parents[:2]]
+    victim = subprocess.Popen([sys.executable, "-c", script, docker_url, directory, docker_image, *here])
     deadline = time.monotonic() + 30
     while not ours(engine, project) and time.monotonic() < deadline:
         time.sleep(0.05)

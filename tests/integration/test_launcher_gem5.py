@@ -18,6 +18,7 @@ from typing import Literal
 import needs
 import pytest
 from kernel_builds import compiled
+from places import ROOT
 
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
@@ -37,7 +38,6 @@ from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
 
-ROOT = Path(__file__).resolve().parents[2]
 RELEASE = load_release("v23.0", ROOT)
 Direction = Literal["fwd", "bwd"]
 

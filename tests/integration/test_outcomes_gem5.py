@@ -17,6 +17,7 @@ from typing import Any
 import needs
 import pytest
 from kernel_builds import compiled
+from places import ROOT
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.proc import process_tree
@@ -32,7 +33,6 @@ from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 
 pytestmark = pytest.mark.gem5
 
-ROOT = Path(__file__).resolve().parents[2]
 # A matrix product: its kernel is this project's own, so MIOpen's sources are not needed.
 LAYER = (
     "[DNNMark]\nrun_mode=standalone\n[FullyConnected]\nname=l\nn=20\nc=200\nh=1\nw=1\n"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import needs
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from result_frames import grid, table
 
 from analysis import figures

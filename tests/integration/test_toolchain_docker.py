@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from standins.repositories import behave, make_gem5, make_resources
 
 from apuflow.campaign.points import points
@@ -34,7 +35,6 @@ from apuflow.run.attempt import simulate
 from apuflow.run.process import RunFailed, Simulation
 
 pytestmark = pytest.mark.engine
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Site:

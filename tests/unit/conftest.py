@@ -7,11 +7,11 @@ from pathlib import Path
 
 import needs
 import pytest
+from places import ROOT
 
 from apuflow.core.errors import EngineError
 from apuflow.miopen.compiler import Compiler, host_compiler
 
-ROOT = Path(__file__).parents[2]
 KERNEL = """#include "scale.h"
 __kernel void scale(__global float* x, float a) { x[get_global_id(0)] = SCALE(x[get_global_id(0)], a); }
 """

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import needs
+from places import DATA
 
 from apuflow.launcher.dispatch_list import Contents, DispatchList
 from apuflow.launcher.plan import kernel_source
 from apuflow.launcher.program import GUEST, build_launcher, sources
 from apuflow.miopen import Launch, Row
 
-FAKE_SYSTEM = Path(__file__).parents[1] / "data" / "launcher" / "fake_system.c"
+FAKE_SYSTEM = DATA / "launcher" / "fake_system.c"
 MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
 """EF_AMDGPU_MACH values of the LLVM AMDGPU backend's documentation."""
 

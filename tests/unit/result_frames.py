@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from places import STATS
 
 from analysis.counters.counters import counters
 from analysis.counters.table import NAMES as COUNTERS
@@ -16,7 +16,6 @@ from analysis.metrics import compute
 from analysis.tables.columns import layout
 from apuflow.study.score import recorded
 
-STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 MACHINE: Mapping[str, Any] = {
     "release": "v23.0",
     "gfx": "gfx801",
@@ -34,6 +33,8 @@ MACHINE: Mapping[str, Any] = {
     "glbmem_wr_bus_width": 32,
     "ldsBankConflictPenalty": 1,
 }
+HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&\u2028{{ 7*7 }}"
+"""Text of a run that would be markup if a page took it as it is."""
 
 
 def table(rows: Sequence[Mapping[Any, Any]], axes: Sequence[str]) -> pd.DataFrame:
@@ -114,3 +115,24 @@ def grid(
                 }
             )
     return table(rows, list(axes))
+
+
+def engine_table(engine: str, cycles: dict[int, float], **changes: float | str) -> pd.DataFrame:
+    """A table of one engine with so many cycles at each number of compute units."""
+    rows = [
+        {
+            "engine": engine,
+            "workload": "w",
+            "direction": "fwd",
+            "point": f"{engine}-{units}",
+            "num_compute_units": units,
+            "gpu_cycles": value,
+            "instructions": 100,
+            "cu_cycles": value,
+            "status": "completed",
+            "release": "v23.0",
+            **changes,
+        }
+        for units, value in cycles.items()
+    ]
+    return table(rows, ["num_compute_units"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-RECORDS = Path(__file__).parents[1] / "data/records"
+from places import DATA
+
+RECORDS = DATA / "records"
 """Text of the writers of 2026-11-21: a proven run, a failed one, a preview batch."""
 
 

@@ -1,6 +1,6 @@
 """Damage recorded statistics as disks, copies and editors do, and see what becomes of the run's table row.
 
-``python tests/unit/statistics_damage.py 500`` prints a table of that many damaged files.
+``PYTHONPATH=tests python tests/unit/statistics_damage.py 500`` prints a table of that many damaged files.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from places import STATS
 from run_records import run_record
 
 from analysis.counters.terms import relied_on
@@ -27,7 +28,6 @@ from apuflow.core.record import Status
 from apuflow.engines.simulated import required_rows
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 
-STATS = Path(__file__).parents[1] / "data/gem5_runs/stats"
 PAGE = 4096
 NUMBERS = ("nan", "inf", "-inf", "-1", "0x10", "1e400", "1_000", "<b>1</b>", "9" * 30, "", "1 2")
 

@@ -11,6 +11,12 @@ from apuflow.configure.point import Point
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
 
 
+def one(root: Path, text: str, workload: str = "softmax_fwd") -> Point:
+    """The only point of a sweep with this text."""
+    (point,) = expand(root, text, workload)
+    return point
+
+
 def expand(root: Path, text: str | bytes, *workloads: str, name: str = "t") -> list[Point]:
     """Points of a sweep with this text, of all its workloads or of those named."""
     path = root / f"configs/sweeps/{name}.yaml"

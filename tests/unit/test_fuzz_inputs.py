@@ -14,6 +14,7 @@ import yaml
 from gem5_text import Printer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from places import ROOT
 
 from analysis.tables import tables
 from apuflow.configure import load_sweep, yaml_source
@@ -26,7 +27,6 @@ from apuflow.run.outcome import ExitFacts, Expectation, classify
 from apuflow.run.progress import guest_ticks, read_progress
 from apuflow.run.proof import read_proof
 
-ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data"
 FUZZ = settings(
     max_examples=150,

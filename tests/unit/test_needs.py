@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import needs
+from places import ROOT
 
-ROOT = Path(__file__).parents[2]
-NEEDS_A_COMPILER = "tests/unit/test_launcher_guest.py::test_program_is_static_and_small"
+NEEDS_A_COMPILER = "tests/unit/launcher/test_program.py::test_program_is_static_and_small"
 
 
 def without_tools(**environment: str) -> subprocess.CompletedProcess[str]:

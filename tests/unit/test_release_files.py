@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import GEM5_RUNS
 from run_records import run_record
 from sweep_texts import HEAD, expand
 
@@ -21,7 +22,6 @@ from apuflow.engines.simulated import gem5_of, point_facts
 from apuflow.prepare import Gem5Record
 from apuflow.prepare.tools import Toolset
 
-DATA = Path(__file__).parents[1] / "data/gem5_runs"
 FORKS = {"v23.0": "mygem5", "v23.1": "v23.0-ours"}
 """Release to the name of its copy; one of them looks like another release."""
 DISPATCHED = HEAD.replace("preview", "gem5-kernels").replace("softmax_fwd", "conv_fwd")
@@ -91,7 +91,7 @@ def test_facts_of_reading_statistics_change_no_identity(forked: Path, fact: str)
 def recorded(directory: Path, point: Point) -> Path:
     """The run of a convolution's four kernels on gem5 v23.0.1.0, as if this point had asked for it."""
     directory.mkdir()
-    statistics = lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes())
+    statistics = lzma.decompress((GEM5_RUNS / "dispatches/conv_fwd.txt.xz").read_bytes())
     (directory / "stats.txt").write_bytes(statistics)
     columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}

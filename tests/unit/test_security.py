@@ -15,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ROOT
 
 from analysis import report
 from analysis.archive import archive
@@ -30,7 +31,6 @@ from apuflow.core.owner import Labels
 from apuflow.engines.preview_batch import write_batch
 from apuflow.run.command import Gem5, Guest, command_script, environment_file, gem5_command
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [*(ROOT / "workflow").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]
 ODD = [
     "a b",

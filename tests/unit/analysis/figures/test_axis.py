@@ -1,0 +1,49 @@
+"""Axes of a table."""
+
+from __future__ import annotations
+
+import pytest
+from result_frames import grid
+
+from analysis import figures
+from analysis.figures.axis import quantity
+
+
+def test_lists_that_advance_together_are_one_line() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["pool_fwd"])
+    frame["num_tccs"] = frame["num_compute_units"] // 4
+    frame.attrs["axes"] = ("num_compute_units", "num_tccs")
+    plot = figures.make("speedup", frame)
+    assert list(plot.data["speedup"]) == [1, 2, 4]
+    assert any("TCC banks: set together with Compute units" in note for note in plot.notes)
+
+
+def test_sizes_stand_in_order_of_size() -> None:
+    frame = grid({"tcc_size": ["1MB", "256kB", "4MB", "512kB"]}, workloads=["pool_fwd"])
+    data = figures.make("cycles", frame).data
+    assert list(data["tcc_size"]) == ["256kB", "512kB", "1MB", "4MB"]
+
+
+def test_axes_of_different_programs_do_not_hide_each_other() -> None:
+    """A layer key that only one program varies is empty in the rows of the others."""
+    pool = grid({"num_compute_units": [4, 16], "layer.kernel_size": [2, 3]}, workloads=["pool_fwd"])
+    norm = grid({"num_compute_units": [4, 16], "layer.n": [1, 10]}, workloads=["bn_fwd"])
+    data = figures.make("cycles", figures.combine([pool, norm])).data
+    assert len(data) == 8
+    assert set(data["line"]) == {"kernel_size 2", "kernel_size 3", "n 1", "n 10"}
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("256kB", 262144),
+        ("4MB", 4194304),
+        ("1.5GHz", 1.5e9),
+        ("12", 12),
+        (7, 7),
+        (True, None),
+        ("DDR3", None),
+    ],
+)
+def test_sizes(text: object, size: float | None) -> None:
+    assert quantity(text) == size

@@ -1,0 +1,287 @@
+"""Figures: the numbers beside them, the text in them, what they refuse."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from result_frames import grid, softmax_runs, statistics_runs, table
+
+from analysis import figures
+from analysis.figures import FigureError
+
+
+def text_of(plot: figures.Plot) -> list[str]:
+    """What a reader can read in the SVG, in order."""
+    svg = figures.render_svg(plot.figure).decode()
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_speedup_of_real_runs() -> None:
+    """Cycles from gem5's statistics: 599690 on 1 CU, 198147 on 4, 150476 on 16, 129216 on 64."""
+    data = figures.make("speedup", softmax_runs()).data.set_index("num_compute_units")
+    assert data.loc[1, "speedup"] == 1
+    assert data.loc[4, "speedup"] == pytest.approx(599690 / 198147, rel=1e-4)
+    assert data.loc[64, "speedup"] == pytest.approx(599690 / 129216, rel=1e-4)
+    assert list(data["ideal"]) == [1, 2, 4, 8, 16, 32, 64]
+    # 90 % of 4.641 is 4.177; 32 CUs reach 4.279, 16 CUs only 3.985 and 8 CUs 3.993
+    assert list(data.index[data["saturation"]]) == [32]
+
+
+def test_speedup_says_engine_axes_and_base() -> None:
+    words = text_of(figures.make("speedup", softmax_runs()))
+    assert "Speedup over compute units" in words
+    assert "Compute units" in words and "Speedup" in words
+    assert "ideal" in words
+    joined = " ".join(words)
+    assert "gem5-kernels (only the layer" in joined and "gem5 v23.0" in joined
+    assert "relative to that at compute units = 1" in joined
+    assert {"1", "2", "4", "8", "16", "32", "64"} <= set(words)
+
+
+def test_a_preview_says_that_it_is_none_of_gem5() -> None:
+    joined = " ".join(text_of(figures.make("cycles", grid({"num_compute_units": [4, 8]}))))
+    assert "preview (timing model, not gem5)" in joined
+
+
+def test_metrics_come_from_the_table() -> None:
+    frame = softmax_runs()
+    data = figures.make("ipc", frame).data
+    assert list(data["ipc"]) == list(frame.sort_values("num_compute_units")["ipc"])
+    # 293900 instructions in 599689 awake cycles of the one compute unit
+    assert data["ipc"].iloc[0] == pytest.approx(293900 / 599689)
+
+
+def test_stalls_and_mix_of_real_statistics_add_up() -> None:
+    frame = statistics_runs()
+    for name in ("stalls", "instruction_mix"):
+        data = figures.make(name, frame).data
+        assert set(data["at"]) == {"1", "16"}
+        assert data.groupby("at")["share"].sum().to_dict() == pytest.approx({"1": 1, "16": 1})
+
+
+def test_shares_that_an_engine_does_not_tell_apart_are_a_rest() -> None:
+    frame = statistics_runs()
+    frame["mix_other"] = float("nan")
+    plot = figures.make("instruction_mix", frame)
+    told = plot.data[plot.data["part"] != "rest"].groupby("at")["share"].sum()
+    rest = plot.data[plot.data["part"] == "rest"].groupby("at")["share"].sum()
+    assert dict(told + rest) == pytest.approx({"1": 1, "16": 1})
+    assert any("not told apart by the engine" in word for word in text_of(plot))
+
+
+def test_utilization_names_the_units_without_a_number() -> None:
+    frame = statistics_runs()
+    frame["valu_utilization"] = float("nan")
+    plot = figures.make("utilization", frame)
+    assert "VALU" not in text_of(plot)
+    assert any("not reported by the engine: VALU" in note for note in plot.notes)
+    shown = plot.data[plot.data["unit"] == "salu_utilization"].set_index("at")["value"]
+    assert shown["1"] == pytest.approx(frame["salu_utilization"].iloc[0])
+
+
+def test_utilization_above_one_is_said() -> None:
+    frame = statistics_runs()
+    frame["lds_utilization"] = 1.7
+    assert any("cut at 100 %" in note and "LDS" in note for note in figures.make("utilization", frame).notes)
+
+
+def test_roofline_ceilings_by_hand() -> None:
+    """16 CUs: 16 * 4 SIMDs * 64 lanes / 4 cycles * 1 GHz = 1.024e12 lanes a second, twice that fused.
+
+    Link: 8 bytes at 2 GHz, of which 64 in 72 are payload.
+    """
+    data = figures.make("roofline", statistics_runs()).data
+    roofs = data[(data["kind"] == "ceiling") & (data["machine"] == "16")]
+    assert roofs["throughput"].unique() == pytest.approx([2.048e12], rel=1e-3)
+    bandwidth = roofs.set_index("ceiling")["bandwidth"]
+    assert bandwidth["memory link"] == pytest.approx(16e9 * 64 / 72)
+    assert bandwidth["TCC to TCP links"] == pytest.approx(16 * 16e9 * 64 / 72)
+    points = data[(data["kind"] == "point") & (data["num_compute_units"] == 16)]
+    assert (points["throughput"] <= 2.048e12).all() and (points["throughput"] > 0).all()
+
+
+def test_heat_map_cells_are_speedups() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16], "tcc_size": ["256kB", "1MB"]})
+    data = figures.make("heatmap", frame).data
+    cells = data[data["workload"] == "softmax_fwd"].set_index(["num_compute_units", "tcc_size"])["value"]
+    assert cells[4, "256kB"] == 1 and cells[8, "1MB"] == 2 and cells[16, "256kB"] == 4
+    words = text_of(figures.make("heatmap", frame))
+    assert "TCC size" in words and "Compute units" in words and "softmax_bwd" in words
+
+
+def test_engines_compared_by_hand() -> None:
+    simulated = grid({"num_compute_units": [4, 8, 16]}, engine="gem5", cycles=64000)
+    model = grid({"num_compute_units": [4, 8, 16]}, cycles=80000)
+    plot = figures.make("engines", figures.combine([simulated, model]))
+    assert len(plot.data) == 6
+    assert list(plot.data["error"]) == pytest.approx([0.25] * 6)
+    assert any("median error 25.0 %" in note and "rank correlation 1.000" in note for note in plot.notes)
+
+
+def test_cycles_of_wrong_values_are_not_compared() -> None:
+    simulated = grid({"num_compute_units": [4, 8, 16]}, engine="gem5-kernels", cycles=64000)
+    model = grid({"num_compute_units": [4, 8, 16]}, cycles=80000)
+    simulated.loc[simulated["workload"] == "softmax_bwd", "flags"] = "wrong results: top differs from NumPy"
+    simulated.loc[simulated["workload"] == "softmax_fwd", "flags"] = "ipc=5>4"
+    plot = figures.make("engines", figures.combine([simulated, model]))
+    assert set(plot.data["workload"]) == {"softmax_fwd"}
+    assert "3 points of softmax_bwd computed wrong values (column flags) and are not drawn" in plot.notes
+
+
+def test_engines_that_share_no_point_are_refused() -> None:
+    simulated = grid({"num_compute_units": [4, 8]}, engine="gem5")
+    model = grid({"num_compute_units": [16, 32]})
+    with pytest.raises(FigureError, match="no point is completed by both"):
+        figures.make("engines", figures.combine([simulated, model]))
+
+
+def test_kernel_shares_by_hand() -> None:
+    rows = [("im2col", 300), ("sgemm", 500), ("im2col", 200)]
+    frame = pd.DataFrame(
+        [
+            {
+                "engine": "gem5-kernels",
+                "workload": "conv_fwd",
+                "direction": "fwd",
+                "point": "u4-1",
+                "status": "completed",
+                "kernel": kernel,
+                "gpu_cycles": cycles,
+            }
+            for kernel, cycles in rows
+        ]
+    )
+    plot = figures.make("kernels", frame)
+    assert plot.data.set_index("kernel")["share"].to_dict() == {"im2col": 0.5, "sgemm": 0.5}
+    assert {"im2col", "sgemm"} <= set(text_of(plot))
+
+
+def test_workloads_of_one_kernel_have_no_breakdown() -> None:
+    about = {"engine": "gem5-kernels", "direction": "fwd", "status": "completed", "gpu_cycles": 100.0}
+    lone = {**about, "workload": "softmax_fwd", "point": "u4-1", "kernel": "SoftmaxForward"}
+    with pytest.raises(FigureError, match="single kernel"):
+        figures.make("kernels", pd.DataFrame([lone]))
+    pair = [{**about, "workload": "conv_fwd", "point": "u4-2", "kernel": kernel} for kernel in ("a", "b")]
+    plot = figures.make("kernels", pd.DataFrame([lone, *pair]))
+    assert set(plot.data["workload"]) == {"conv_fwd"}
+    assert "only one kernel: softmax_fwd" in plot.notes
+    said = figures.make_or_say("kernels", pd.DataFrame([lone]))
+    assert any("single kernel" in word for word in text_of(said))
+
+
+def test_failed_points_are_left_out_and_counted() -> None:
+    frame = softmax_runs()
+    rows = frame.to_dict("records")
+    rows[2] = {**rows[2], "status": "deadlock"}
+    plot = figures.make("speedup", table(rows, ["num_compute_units"]))
+    assert len(plot.data) == 6
+    assert any("1 of 7 points did not complete" in note for note in plot.notes)
+
+
+@pytest.mark.parametrize("name", sorted(figures.FIGURES))
+def test_a_table_without_completed_points_is_refused(name: str) -> None:
+    frame = softmax_runs()
+    frame["status"] = "timeout"
+    with pytest.raises(FigureError, match="no completed point"):
+        figures.make(name, frame)
+    assert figures.applicable(frame) == ()
+
+
+def test_refusals_name_the_figure_the_column_and_what_would_do() -> None:
+    frame = softmax_runs()
+    with pytest.raises(FigureError) as caught:
+        figures.make("stalls", frame)
+    assert "stall_share_memory" in str(caught.value) and "speedup" in str(caught.value)
+    with pytest.raises(FigureError, match="no such figure"):
+        figures.make("speedups", frame)
+    with pytest.raises(FigureError) as caught:
+        figures.make("heatmap", frame)
+    assert "2 or more axes" in str(caught.value)
+    with pytest.raises(FigureError) as caught:
+        figures.make("speedup", frame, x="num_tccs")
+    assert "num_tccs" in str(caught.value) and "num_compute_units" in str(caught.value)
+    with pytest.raises(FigureError):
+        figures.make("speedup", frame, where={"colour": "red"})
+    with pytest.raises(FigureError):
+        figures.make("ipc", pd.DataFrame({"a": [1]}))
+
+
+def test_what_a_table_supports() -> None:
+    supported = figures.applicable(softmax_runs())
+    assert {"speedup", "cycles", "ipc"} <= set(supported)
+    assert not {"heatmap", "engines", "kernels", "stalls"} & set(supported)
+    for name in supported:
+        figures.make(name, softmax_runs())
+    assert "heatmap" in figures.applicable(grid({"num_compute_units": [4, 8], "num_tccs": [1, 2]}))
+    together = grid({"num_compute_units": [4, 8]})
+    together["num_tccs"] = together["num_compute_units"] // 4
+    together.attrs["axes"] = ("num_compute_units", "num_tccs")
+    assert "heatmap" not in figures.applicable(together)
+
+
+def test_planned_before_anything_ran() -> None:
+    assert "heatmap" not in figures.planned(["a"], ["gem5"])
+    assert {"speedup", "heatmap"} <= set(figures.planned(["a", "b"], ["gem5"]))
+    assert "speedup" not in figures.planned([], ["gem5"]) and "ipc" in figures.planned([], ["gem5"])
+    assert "engines" in figures.planned([], ["gem5", "preview"])
+    assert "kernels" not in figures.planned(["a", "b"], ["gem5"])
+    assert "kernels" in figures.planned(["a", "b"], ["gem5", "gem5-kernels"])
+
+
+def test_too_many_lines_are_thinned_and_said() -> None:
+    frame = grid(
+        {"num_compute_units": [4, 16], "num_tccs": [1, 2, 4, 8, 16], "num_dirs": [1, 2, 4, 8, 16]},
+        workloads=["pool_fwd"],
+    )
+    plot = figures.make("cycles", frame)
+    assert plot.data["line"].nunique() <= 8
+    assert any("drawn at" in note for note in plot.notes)
+    held = figures.make("cycles", frame, where={"num_tccs": 8, "num_dirs": 4})
+    assert held.data["line"].nunique() == 1 and len(held.data) == 2
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        plot = figures.make("speedup", softmax_runs())
+        figures.save(plot.figure, plot.data, tmp_path / folder / "speedup")
+    for suffix in ("svg", "png", "csv"):
+        first, second = (tmp_path / folder / f"speedup.{suffix}" for folder in ("a", "b"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_saved_files_hold_figure_and_numbers(tmp_path: Path) -> None:
+    plot = figures.make("cycles", softmax_runs())
+    svg, png, csv = figures.save(plot.figure, plot.data, tmp_path / "new" / "v1.0")
+    assert [path.name for path in (svg, png, csv)] == ["v1.0.svg", "v1.0.png", "v1.0.csv"]
+    assert b"<dc:date>" not in svg.read_bytes()
+    assert png.read_bytes().startswith(b"\x89PNG")
+    pd.testing.assert_frame_equal(pd.read_csv(csv), plot.data, check_dtype=False)
+
+
+def test_markup_in_names_stays_text() -> None:
+    hostile = "<script>$x^2$</script>_fwd"
+    frame = grid({"num_compute_units": [4, 8]}, workloads=[hostile])
+    svg = figures.render_svg(figures.make("cycles", frame).figure).decode()
+    assert "<script>" not in svg and "&lt;script&gt;" in svg
+
+
+def test_a_notice_says_why() -> None:
+    plot = figures.notice("stalls", "Stall reasons", "no engine of this sweep reports stalls")
+    assert any("no engine of this sweep reports stalls" in word for word in text_of(plot))
+    assert plot.data.loc[0, "not_drawn"] == "no engine of this sweep reports stalls"
+
+
+def test_the_callers_matplotlib_settings_stay() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    figures.make("cycles", softmax_runs())
+    assert dict(mpl.rcParams) == before
+
+
+def test_every_figure_is_described() -> None:
+    for name, spec in figures.FIGURES.items():
+        assert spec.name == name and spec.title and spec.caption.endswith(".")

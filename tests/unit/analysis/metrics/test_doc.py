@@ -1,0 +1,11 @@
+"""docs/metrics.md."""
+
+from __future__ import annotations
+
+from places import ROOT
+
+from analysis.metrics.doc import render
+
+
+def test_the_document_is_in_step() -> None:
+    assert (ROOT / "docs/metrics.md").read_text() == render(), "run python -m analysis.metrics.doc"

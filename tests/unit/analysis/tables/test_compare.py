@@ -1,0 +1,71 @@
+"""Comparing tables and engines."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from result_frames import engine_table
+
+from analysis.tables.compare import compare, compare_engines
+from apuflow.core.errors import AnalysisError
+
+
+def test_ratio_and_difference_per_point() -> None:
+    result = compare(
+        engine_table("gem5", {1: 100, 2: 50, 4: 20}),
+        engine_table("preview", {1: 110, 2: 40, 8: 5}),
+        ["gpu_cycles"],
+    )
+    assert list(result.table["num_compute_units"]) == [1, 2]
+    assert list(result.table["ratio"]) == [1.1, 0.8]
+    assert list(result.table["difference"]) == [10, -10]
+    assert (result.only_a, result.only_b) == (1, 1)
+    summary = result.summary.iloc[0]
+    assert summary["points"] == 2
+    assert summary["geometric_mean_ratio"] == pytest.approx(math.sqrt(1.1 * 0.8))
+    assert (summary["smallest_ratio"], summary["largest_ratio"], summary["largest_difference"]) == (
+        0.8,
+        1.1,
+        10,
+    )
+
+
+def test_zero_and_unknown() -> None:
+    a, b = engine_table("gem5", {1: 0, 2: 0, 4: 10}), engine_table("gem5", {1: 0, 2: 5, 4: 10})
+    table = compare(a, b, ["gpu_cycles", "occupancy"]).table
+    ratios = table[table["column"] == "gpu_cycles"]["ratio"].tolist()
+    assert ratios[0] == 1 and math.isnan(ratios[1]) and ratios[2] == 1
+    assert table[table["column"] == "occupancy"]["ratio"].isna().all()
+
+
+def test_two_engines_of_one_table() -> None:
+    both = pd.concat(
+        [engine_table("gem5", {1: 100, 2: 60}), engine_table("preview", {1: 50, 2: 60})], ignore_index=True
+    )
+    result = compare_engines(both, "gem5", "preview", ["gpu_cycles"])
+    assert list(result.table["ratio"]) == [0.5, 1]
+    with pytest.raises(AnalysisError, match="no row of this engine") as caught:
+        compare_engines(both, "gem5", "gem5-kernels")
+    assert "gem5, preview" in str(caught.value)
+
+
+def test_a_machine_parameter_that_varies_is_a_key() -> None:
+    a = pd.concat(
+        [engine_table("gem5", {1: 100}, num_tccs=1), engine_table("gem5", {1: 80}, num_tccs=2)],
+        ignore_index=True,
+    )
+    result = compare(a, a, ["gpu_cycles"])
+    assert "num_tccs" in result.keys
+    assert list(result.table["ratio"]) == [1, 1]
+
+
+def test_what_cannot_be_compared() -> None:
+    a = engine_table("gem5", {1: 100})
+    with pytest.raises(AnalysisError, match="no completed point in common"):
+        compare(a, engine_table("gem5", {2: 100}))
+    with pytest.raises(AnalysisError, match="no such counter or metric"):
+        compare(a, a, ["colour"])
+    with pytest.raises(AnalysisError, match="several rows of one point"):
+        compare(pd.concat([a, engine_table("preview", {1: 90})], ignore_index=True), a)

@@ -1,0 +1,181 @@
+"""Per-kernel tables from statistics per dispatch and from a dump per kernel, and their phases."""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import math
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from run_records import run_record
+
+from analysis.counters.counters import counters
+from analysis.tables.kernels import UNNAMED, kernel_table, phases
+from apuflow.configure import load_release
+from apuflow.core.errors import AnalysisError
+from apuflow.study.score import recorded
+
+DATA = ROOT / "tests/data/gem5_runs"
+NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd-100x1000x1x1-u4")
+
+
+def _recorded() -> dict[str, dict[str, str]]:
+    with recorded()[0].open() as stream:
+        return {row["id"]: row for row in csv.DictReader(stream)}
+
+
+def _launch(name: str) -> dict[str, Any]:
+    """The launch as runs.csv has it."""
+    row = _recorded()[name]
+    kind, direction = row["primitive"].split("_")
+    return {
+        "layer": f"{kind}1",
+        "layer_kind": kind,
+        "direction": direction,
+        "kernel": row["kernel"],
+        "grid": [int(row[f"grid_{axis}"]) for axis in "xyz"],
+        "workgroup": [int(row[f"workgroup_{axis}"]) for axis in "xyz"],
+    }
+
+
+def _record(directory: Path, launches: list[dict[str, Any]], statistics: object, **changes: Any) -> Path:
+    options = {"num-compute-units": 4, "simds-per-cu": 4, "wf-size": 64, "issue-period": 4}
+    content = run_record(
+        **{"options": options, "release": None, **changes}, launches=launches, statistics=statistics
+    )
+    (directory / "run.json").write_text(json.dumps(content))
+    return directory
+
+
+def _of(release: str) -> dict[str, Any]:
+    """What the record of a run on a shipped release says of it."""
+    return {"release": release, "release_facts": asdict(load_release(release, ROOT).facts)}
+
+
+def _dump(name: str, launched: bool = True) -> bytes:
+    text = lzma.decompress((DATA / f"stats/{name}.txt.xz").read_bytes())
+    if not launched:
+        row = b"dispatcher.numKernelLaunched            1"
+        assert row in text
+        text = text.replace(row, row[:-1] + b"0")
+    return text
+
+
+def test_a_statistics_file_per_dispatch(tmp_path: Path) -> None:
+    for name in NAMES:
+        shutil.copy(DATA / f"stats/{name}.txt.xz", tmp_path)
+    table = kernel_table(
+        _record(tmp_path, [_launch(name) for name in NAMES], [f"{name}.txt.xz" for name in NAMES])
+    )
+    runs = _recorded()
+    assert list(table["dispatch"]) == [0, 1, 2]
+    assert list(table["kernel"]) == [runs[name]["kernel"] for name in NAMES]
+    assert list(table["gpu_cycles"]) == [float(runs[name]["gpu_cycles"]) for name in NAMES]
+    assert table["ipc"].iloc[1] == int(runs[NAMES[1]]["instructions"]) / int(runs[NAMES[1]]["cu_cycles"])
+    assert list(table["direction"]) == ["fwd", "fwd", "bwd"]
+
+
+def test_a_dump_per_kernel(tmp_path: Path) -> None:
+    """As v24.0 writes: every kernel a dump, copies of the runtime too, a last one without a kernel."""
+    copy = "pool_fwd-100x3x64x64-u4"
+    dumps = [_dump(copy), *(_dump(name) for name in NAMES), _dump(NAMES[0], launched=False)]
+    (tmp_path / "stats.txt").write_bytes(b"".join(dumps))
+    table = kernel_table(_record(tmp_path, [_launch(name) for name in NAMES], "stats.txt", **_of("v24.0")))
+    runs = _recorded()
+    assert list(table["kernel"]) == [UNNAMED, *(runs[name]["kernel"] for name in NAMES)]
+    assert list(table["workgroups"]) == [int(runs[name]["workgroups"]) for name in (copy, *NAMES)]
+
+
+def test_caches_that_are_never_reset_count_from_the_dispatch_before(tmp_path: Path) -> None:
+    """gem5 v23.0 keeps cache counts over a reset; the kernels' own are those of runs of one kernel each."""
+    (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    columns = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
+    product = {"kernel": "sgemm", "grid": [256, 16, 1], "workgroup": [16, 16, 1]}
+    record = _record(tmp_path, [columns, product] * 2, "stats.txt", **_of("v23.0"))
+    table = kernel_table(record)
+    assert list(table["tcp_hits"] + table["tcp_misses"]) == [1684, 3445, 1684, 4000]
+    assert list(table["tcp_misses"]) == [1680, 2122, 1680, 2188]
+    assert list(table["scalar_misses"]) == [2, 2, 2, 2]
+    assert list(table["sqc_misses"]) == [17, 15, 0, 0]  # the second pass finds its code
+    later = kernel_table(_record(tmp_path, [columns, product] * 2, "stats.txt", **_of("v23.1")))
+    assert list(later["tcp_misses"]) == [
+        1680,
+        3802,
+        5482,
+        7670,
+    ]  # resets them: printed numbers are the kernels'
+
+
+def test_the_only_kernel_of_a_run_is_its_row(tmp_path: Path) -> None:
+    """Blocks before and after it, in which unreset counts stand again, are not its."""
+    text = lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes())
+    begin = b"---------- Begin Simulation Statistics"
+    before, first, *_ = text.split(begin)[1:]
+    row = b"dispatcher.numKernelLaunched            1"
+    assert row in first
+    after = first.replace(row, row[:-1] + b"0")
+    (tmp_path / "stats.txt").write_bytes(b"".join(begin + block for block in (before, first, after)))
+    launch = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
+    [found] = kernel_table(_record(tmp_path, [launch], "stats.txt", **_of("v23.0"))).to_dict("records")
+    assert (found["kernels_launched"], found["tcp_misses"], found["wavefronts"]) == (1, 1680, 32)
+
+
+def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
+    """What the CPU did before and after is the host's time only."""
+    file = tmp_path / "stats.txt"
+    file.write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    launches = [
+        {"kernel": kernel, "grid": [256 * groups, 1, 1], "workgroup": [256, 1, 1]}
+        for kernel, groups in (("Im2d2Col", 8), ("sgemm", 16)) * 2
+    ]
+    table = kernel_table(_record(tmp_path, launches, "stats.txt", **_of("v23.0")))
+    whole = counters(file, load_release("v23.0", ROOT).facts, kernels_only=True)
+    for name in ("gpu_cycles", "tcp_misses", "l3_misses", "dram_bytes_read", "sim_ticks", "instructions"):
+        assert whole[name] == table[name].sum(), name
+    everything = counters(file, load_release("v23.0", ROOT).facts)
+    assert everything["host_seconds"] == whole["host_seconds"] > table["host_seconds"].sum()
+    assert everything["dram_bytes_read"] > whole["dram_bytes_read"]
+
+
+def test_phases_add_up(tmp_path: Path) -> None:
+    for name in NAMES:
+        shutil.copy(DATA / f"stats/{name}.txt.xz", tmp_path)
+    launches = [_launch(name) for name in NAMES]
+    table = kernel_table(_record(tmp_path, launches, [f"{name}.txt.xz" for name in NAMES]))
+    directions = phases(table)
+    ticks = [float(_recorded()[name]["gpu_active_ticks"]) for name in NAMES]
+    assert list(directions["direction"]) == ["fwd", "bwd"]
+    assert list(directions["dispatches"]) == [2, 1]
+    assert list(directions["gpu_active_ticks"]) == [ticks[0] + ticks[1], ticks[2]]
+    assert list(directions["time_share"]) == pytest.approx(
+        [(ticks[0] + ticks[1]) / sum(ticks), ticks[2] / sum(ticks)]
+    )
+    forward = directions.iloc[0]
+    assert forward["ipc"] == forward["instructions"] / forward["cu_cycles"]
+    kinds = phases(table, by=["layer_kind"])
+    assert dict(zip(kinds["layer_kind"], kinds["dispatches"], strict=True)) == {"softmax": 2, "relu": 1}
+    assert kinds["valu_insts"].sum() == table["valu_insts"].sum()
+    assert not math.isnan(forward["valu_utilization"])
+    with pytest.raises(AnalysisError, match="no such column"):
+        phases(table, by=["colour"])
+
+
+def test_launches_that_are_not_in_the_statistics(tmp_path: Path) -> None:
+    (tmp_path / "stats.txt").write_bytes(_dump(NAMES[0]))
+    launches = [_launch(name) for name in NAMES]
+    with pytest.raises(AnalysisError, match="2 of 3 launches are not in the statistics"):
+        kernel_table(_record(tmp_path, launches, "stats.txt"))
+
+
+def test_failed_runs_and_bad_launches(tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError, match="did not complete"):
+        kernel_table(_record(tmp_path, [], None, status="timeout"))
+    with pytest.raises(AnalysisError) as caught:
+        kernel_table(_record(tmp_path, [{"kernel": "k", "grid": [1]}], "stats.txt"))
+    assert caught.value.key == "launches.0.workgroup"

@@ -1,0 +1,55 @@
+"""``apuflow plan``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from apuflow.cli import build_app
+from apuflow.core.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def output(*arguments: str) -> str:
+    done = CliRunner().invoke(build_app(), list(arguments))
+    assert done.exit_code == 0, done.exception
+    return done.output
+
+
+def test_a_workload_is_shown_with_every_point() -> None:
+    shown = output("plan", "quickstart", "softmax_fwd")
+    assert "u64-" in shown
+    assert "7 points, 0 done" in shown
+
+
+def test_as_json() -> None:
+    [workload] = json.loads(output("plan", "quickstart", "pool_bwd", "--json"))["workloads"]
+    assert len(workload["points"]) == 7
+    assert workload["warnings"]
+
+
+@pytest.mark.parametrize("arguments", [["nosuch"], ["quickstart", "dropout_fwd"]])
+def test_unknown_names_are_refused(arguments: list[str]) -> None:
+    assert isinstance(CliRunner().invoke(build_app(), ["plan", *arguments]).exception, ConfigError)
+
+
+def test_memory_is_that_of_gem5_and_the_preview_needs_none(root: Path) -> None:
+    """Softmax of 100x1000 on 16 units, in whole 100 MB.
+
+    800 MB of gem5 itself, 6.3 MB a unit, twice what the guest touches (200 MB of ROCm, about 1.2 MB of
+    tensors). 1.4e9 bytes are 1.30 of gem5's GB.
+    """
+    head = "description: x\nworkloads: [softmax_fwd]\naxes: {num-compute-units: [4, 16]}\nengines: "
+    (root / "configs/sweeps/mine.yaml").write_text(head + "[gem5]\n")
+    [row] = [line for line in output("plan", "mine").splitlines() if line.startswith("softmax_fwd")]
+    assert row.endswith("1.30 GB")
+    (root / "configs/sweeps/mine.yaml").write_text(head + "[preview]\n")
+    assert "GB" not in output("plan", "mine")

@@ -1,0 +1,82 @@
+"""``apuflow stats`` and ``apuflow dispatches``."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from places import STATS
+from run_records import run_record
+from typer.testing import CliRunner
+
+from apuflow.cli import build_app
+
+SOFTMAX = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
+
+
+def _run(*arguments: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(build_app(), [str(argument) for argument in arguments])
+    return done.exit_code, done.output + str(done.exception or "")
+
+
+def test_counters_of_a_file(tmp_path: Path) -> None:
+    status, _ = _run("stats", SOFTMAX, "--csv", tmp_path / "c.csv")
+    assert status == 0
+    written = pd.read_csv(tmp_path / "c.csv").set_index("counter")["value"]
+    assert written["instructions"] == 293900
+    assert written["gpu_active_ticks"] == 599689999
+
+
+def test_selected_rows(tmp_path: Path) -> None:
+    status, text = _run("stats", SOFTMAX, "-s", "*.completedW*", "--csv", tmp_path / "c.csv")
+    assert status == 0
+    written = pd.read_csv(tmp_path / "c.csv").set_index("name")["value"]
+    assert written.to_dict() == {"system.cpu3.CUs.completedWfs": 400, "system.cpu3.CUs.completedWGs": 100}
+    status, text = _run("stats", SOFTMAX, "-s", "*.nothing")
+    assert status != 0 and "no row of the statistics matches" in text
+
+
+def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:
+    text = lzma.decompress(SOFTMAX.read_bytes()).replace(
+        b"CUs.vALUInsts                      154200", b"CUs.vALUInsts 7"
+    )
+    (tmp_path / "stats.txt").write_bytes(text)
+    status, said = _run("stats", tmp_path / "stats.txt")
+    assert status == 1
+    assert "instCyclesVALU equals vALUInsts (154200 against 7)" in said
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    names = ("softmax_fwd-100x1000x1x1-u4", "softmax_bwd-100x1000x1x1-u4")
+    for name in names:
+        shutil.copy(STATS / f"{name}.txt.xz", tmp_path)
+    launches = [
+        {
+            "layer": "s",
+            "layer_kind": "softmax",
+            "direction": name[8:11],
+            "kernel": "k",
+            "grid": [64],
+            "workgroup": [64],
+        }
+        for name in names
+    ]
+    record = run_record(launches=launches, statistics=[f"{name}.txt.xz" for name in names])
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    return tmp_path
+
+
+def test_dispatches_and_phases(run: Path, tmp_path: Path) -> None:
+    assert _run("dispatches", run, "--csv", tmp_path / "d.csv")[0] == 0
+    table = pd.read_csv(tmp_path / "d.csv")
+    assert list(table["direction"]) == ["fwd", "bwd"]
+    assert table["gpu_cycles"].iloc[0] == 198147
+    assert _run("dispatches", run, "--by", "layer_kind", "--csv", tmp_path / "p.csv")[0] == 0
+    assert list(pd.read_csv(tmp_path / "p.csv")["dispatches"]) == [2]
+    status, text = _run("dispatches", run, "--by", "colour")
+    assert status != 0 and "direction, layer_kind, layer" in text

@@ -1,0 +1,48 @@
+"""``apuflow status``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from run_states import write_one_of_each
+from typer.testing import CliRunner
+
+from apuflow.cli import build_app
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_one_of_each(tmp_path)
+    return tmp_path
+
+
+def test_the_status_command_names_the_evidence_and_ends_with_1(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "400")
+    result = CliRunner().invoke(build_app(), ["status"])
+    assert result.exit_code == 1
+    for text in (
+        "the later one",
+        "wall limit",
+        "1 completed, 1 running, 3 failed, 1 lost",
+        ">5e+09",
+        "[Softmax]",
+    ):
+        assert text in result.output
+    only = CliRunner().invoke(build_app(), ["status", "--failed"]).output
+    assert "a-completed" not in only
+    assert "b-failed" in only
+
+
+def test_status_without_runs_says_how_to_start(tmp_path: Path) -> None:
+    command: list[str | Path] = [Path(sys.executable).with_name("apuflow"), "status"]
+    environment = {**os.environ, "COLUMNS": "200"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "snakemake --cores" in done.stdout

@@ -1,0 +1,43 @@
+"""JSON schemas for editors."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+from places import ROOT
+
+from apuflow.configure.schemas import schema_texts
+
+
+def test_schemas_in_the_repository_are_those_of_the_models() -> None:
+    for name, text in schema_texts().items():
+        assert (ROOT / "workflow/schemas" / name).read_text() == text, "run: apuflow schemas"
+
+
+@pytest.mark.parametrize(
+    ("schema", "folder"),
+    [("sweep", "sweeps"), ("machine", "machines"), ("gem5", "gem5"), ("workload", "workloads")],
+)
+def test_shipped_files_satisfy_the_schemas(schema: str, folder: str) -> None:
+    checker = jsonschema.Draft202012Validator(json.loads(schema_texts()[f"{schema}.schema.json"]))
+    for path in sorted((ROOT / "configs" / folder).glob("*.yaml")):
+        checker.validate(yaml.safe_load(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "axes: {num-tccs: 4}",
+        "options: {num-tcc: 1}",
+        "foo: 1",
+        "engines: [previw]",
+        "axes: {layer: {foo: [1]}}",
+    ],
+)
+def test_schemas_refuse_what_the_models_refuse(text: str) -> None:
+    checker = jsonschema.Draft202012Validator(json.loads(schema_texts()["sweep.schema.json"]))
+    content = {"description": "x", "engines": ["preview"], **yaml.safe_load(text)}
+    assert not checker.is_valid(content)

@@ -1,0 +1,179 @@
+"""Sweep files: what is read, how a mistake is named, and those that are shipped."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sweep_texts import HEAD, expand
+
+from apuflow.campaign.points import points, sweep_workloads
+from apuflow.configure import (
+    Sweep,
+    load_sweep,
+    sweep_names,
+    workload_names,
+)
+from apuflow.configure.catalogue import catalogue
+from apuflow.core.engines import ENGINES
+from apuflow.core.errors import ApuflowError, ConfigError
+
+BAD = {
+    "empty file": ("", "empty"),
+    "only comments": ("# nothing\n\n", "empty"),
+    "text": ("hello", "mapping"),
+    "list": ("- a\n- b\n", "mapping"),
+    "not UTF-8": (b"\xff\xfe\x00", "UTF-8"),
+    "control character": (b"description: \x00", "control characters"),
+    "tabs": (HEAD + "axes:\n\tnum-tccs: [1]\n", "t.yaml:5"),
+    "unclosed bracket": (HEAD + "axes: {num-tccs: [1\n", "not YAML"),
+    "duplicate key": (HEAD + "axes: {}\noptions: {}\naxes: {}\n", "t.yaml:6"),
+    "duplicate key inside": (HEAD + "axes:\n  num-tccs: [1]\n  num-tccs: [2]\n", "axes.num-tccs"),
+    "two documents": (HEAD + "---\na: 1\n", "one document"),
+    "python tag": (HEAD + "axes: !!python/object/apply:os.system [ls]\n", "constructor"),
+    "anchor in itself": (HEAD + "axes: &a {num-tccs: [1], layer: *a}\n", "contains itself"),
+    "number as key": (HEAD + "options: {4: 5}\n", "must be text"),
+    "missing key": ("engines: [preview]\n", "add description"),
+    "unknown key": (HEAD + "axis: {}\n", "did you mean axes?"),
+    "name in the file": (HEAD + "name: x\n", "file's own name"),
+    "axes as list": (HEAD + "axes: [1, 2]\n", "a mapping is expected"),
+    "axis as number": (HEAD + "axes: {num-tccs: 4}\n", "belongs under options"),
+    "axis of length 0": (HEAD + "axes: {num-tccs: []}\n", "length 0"),
+    "axis of nothing": (HEAD + "axes: {num-tccs: }\n", "list of values"),
+    "value twice": (HEAD + "axes: {num-tccs: [1, 1]}\n", "twice"),
+    "value twice, spelt twice": (HEAD + "axes: {tcc-size: [1024kB, 1MB]}\n", "1024kB is the same"),
+    "nested value": (HEAD + "options: {num-tccs: [1]}\n", "single value"),
+    "date": (HEAD + "options: {num-tccs: 2020-01-01}\n", "single value"),
+    "quoted number": (HEAD + "axes: {num-tccs: ['4']}\n", "whole number"),
+    "number as release": (HEAD + "release: 22.1\n", "text is expected"),
+    "unknown release": (HEAD + "release: v99\n", "v22.1, v23.0"),
+    "release with a path": (HEAD + "release: ../v22.1\n", "not a usable name"),
+    "unknown machine": (HEAD + "machine: apu-gfx800\n", "did you mean apu-gfx801"),
+    "unknown machine on an axis": (HEAD + "axes: {machine: [apu-gfx801, foo]}\n", "apu-gfx902"),
+    "unknown engine": (HEAD.replace("preview", "previw"), "gem5, gem5-kernels, preview"),
+    "unknown workload": (HEAD.replace("softmax_fwd", "sofmax_fwd"), "did you mean softmax_fwd"),
+    "workload with a path": (HEAD.replace("softmax_fwd", "../softmax_fwd"), "known: activation_bwd"),
+    "unknown workload pattern": (HEAD + "per_workload: {sofmax_*: {}}\n", "per_workload.sofmax_*"),
+    "workload that cannot run": (HEAD.replace("softmax", "dropout"), "preview cannot run dropout_fwd"),
+    "unknown option": (HEAD + "options: {num-tcc: 1}\n", "did you mean num-tccs or"),
+    "ignored option": (HEAD + "options: {cpu-clock: 1GHz}\n", "use CPUClock"),
+    "three banks": (HEAD + "axes: {num-tccs: [1, 3]}\n", "2 or 4"),
+    "gfx803 alone": (HEAD + "options: {gfx-version: gfx803}\n", "dgpu: true"),
+    "negative CUs": (HEAD + "axes: {num-compute-units: [-4]}\n", "1 to"),
+    "negative batch": (HEAD + "axes: {layer: {n: [-1]}}\n", "at least 1"),
+    "huge batch": (HEAD + "axes: {layer: {n: [1000000000000]}}\n", "2147483647"),
+    "overflowing tensor": (HEAD + "axes: {layer: {n: [2000000000]}}\n", "overflows"),
+    "text as batch": (HEAD + "axes: {layer: {n: [many]}}\n", "whole number"),
+    "unknown layer key": (HEAD + "layer: {num_output: 3}\n", "keys that can be set"),
+    "dotted layer axis": (HEAD + "axes: {layer.n: [1]}\n", "layer: {n: [...]}"),
+    "layer axis as list": (HEAD + "axes: {layer: [1]}\n", "layer: {n: [1, 10, 100]}"),
+    "set twice": (HEAD + "options: {num-tccs: 1}\naxes: {num-tccs: [2]}\n", "two places"),
+    "unequal zip": (HEAD + "zip: [{num-tccs: [1, 2], num-dirs: [1]}]\n", "equally long"),
+    "exclusion of no axis": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-dirs: 1}]\n", "does not vary"),
+    "exclusion of no value": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-tccs: 2}]\n", "values: 1"),
+    "exclusion of everything": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-tccs: 1}]\n", "no point"),
+    "too many points": (
+        HEAD + "limits: {max_points: 2}\naxes: {num-tccs: [1, 2, 4]}\n",
+        "raise limits.max_points",
+    ),
+    "wall time without unit": (HEAD + "limits: {wall_time: '5'}\n", "90s, 30m"),
+    "on_failure": (HEAD + "on_failure: ignore\n", "strict"),
+    "workgroup without slots": (HEAD + "options: {simds-per-cu: 1, wfs-per-simd: 2}\n", "at least 4"),
+    "LDS too small": (HEAD + "options: {lds-size: 512}\n", "at least 1024"),
+    "memory too small": (
+        HEAD.replace("softmax", "activation") + "options: {mem-size: 1GB}\n",
+        "run out of memory",
+    ),
+    "transposed convolution": (
+        HEAD.replace("softmax", "conv") + "layer: {conv_mode: convolution}\n",
+        "set conv_mode=cross_correlation",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD.keys())
+def test_a_mistake_in_a_sweep_is_named(root: Path, text: str | bytes, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        expand(root, text)
+    assert said in str(caught.value)
+    assert "fix:" in str(caught.value)
+    assert "t.yaml" in str(caught.value)
+
+
+def test_all_mistakes_are_listed_with_their_lines(root: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        expand(root, HEAD + "options:\n  num-tccs: 3\n  foo: 1\naxes:\n  num-dirs: [1, 3]\n")
+    for expected in ("3 mistakes", "t.yaml:5", "t.yaml:6", "t.yaml:8"):
+        assert expected in str(caught.value)
+
+
+def test_a_mistake_in_the_machine_is_named_there(root: Path) -> None:
+    (root / "configs/machines/mine.yaml").write_text("description: x\noptions:\n  num-dirs: 3\n")
+    with pytest.raises(ConfigError, match=r"mine\.yaml:3"):
+        expand(root, HEAD + "machine: mine\n")
+
+
+# whatever stands in the file ----------------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    [*Sweep.model_fields, *list(catalogue())[::20], *ENGINES, "n", "all", "-all", "*", "softmax_fwd"]
+)
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(string.printable, max_size=6),
+    WORDS,
+    st.dates(),
+)
+
+
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.one_of(WORDS, SCALARS), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.dictionaries(WORDS, VALUES, max_size=6))
+def test_no_sweep_however_wrong_ends_in_a_traceback(root: Path, content: dict[str, Any]) -> None:
+    text = HEAD if "description" in content else ""
+    body = {
+        key: value for key, value in content.items() if key not in ("description", "engines", "workloads")
+    }
+    try:
+        expand(root, text + yaml.safe_dump(body if text else content))
+    except ApuflowError as error:
+        assert str(error)
+
+
+# shipped files ------------------------------------------------------------------------------------------
+
+
+def test_every_shipped_sweep_expands(root: Path) -> None:
+    for name in sweep_names(root):
+        sweep = load_sweep(name, root)
+        for workload in sweep_workloads(sweep, root):
+            found = points(sweep, workload, root)
+            assert found and len({point.id for point in found}) == len(found), (name, workload)
+
+
+def test_default_and_quickstart_are_what_the_readme_says(root: Path) -> None:
+    default, quickstart = load_sweep("default", root), load_sweep("quickstart", root)
+    assert default.engines == ("gem5",) and default.release == "v22.1"
+    assert quickstart.engines == ("preview",)
+    assert set(sweep_workloads(quickstart, root)) == set(workload_names(root)) - {
+        "dropout_fwd",
+        "dropout_bwd",
+    }

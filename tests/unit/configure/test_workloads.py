@@ -1,0 +1,131 @@
+"""Workload files and their networks: shapes, programs, commands."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from sweep_texts import HEAD, expand
+
+from apuflow import dnnmark
+from apuflow.campaign.points import points, sweep_workloads
+from apuflow.configure import (
+    load_sweep,
+    load_workload,
+    workload_names,
+)
+from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
+from apuflow.core.errors import ConfigError
+from apuflow.engines import runs_on
+
+# n, c, h, w of the first layer, handles, program: DNNMark's config_example and benchmarks/*.cc
+UPSTREAM = {
+    "softmax_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_softmax"),
+    "softmax_bwd": ((100, 1000, 1, 1), 1, "dnnmark_test_bwd_softmax"),
+    "pool_fwd": ((100, 3, 256, 256), 1, "dnnmark_test_fwd_pool"),
+    "conv_bwd": ((126, 3, 256, 256), 1, "dnnmark_test_bwd_conv"),
+    "lrn_fwd": ((100, 32, 256, 256), 1, "dnnmark_test_fwd_lrn"),
+    "activation_fwd": ((100, 32, 256, 256), 1, "dnnmark_test_fwd_activation"),
+    "fc_fwd": ((100, 9162, 1, 1), 1, "dnnmark_test_fwd_fc"),
+    "bn_bwd": ((100, 1000, 1, 1), 1, "dnnmark_test_bwd_bn"),
+    "bypass_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_bypass"),
+    "dropout_fwd": ((100, 1000, 1, 1), 1, "dnnmark_test_fwd_dropout"),
+    "composed": ((1, 3, 32, 32), 3, "dnnmark_test_composed_model"),
+    "composed_fwd": ((1, 3, 32, 32), 3, "dnnmark_test_fwd_composed_model"),
+    "alexnet": ((16, 3, 227, 227), 21, "dnnmark_test_alexnet"),
+    "vgg": ((100, 3, 32, 32), 58, "dnnmark_test_VGG"),
+}
+
+
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_workloads_have_upstreams_shapes_programs_and_handles(root: Path, name: str) -> None:
+    shape, handles, program = UPSTREAM[name]
+    workload = load_workload(name, root)
+    assert isinstance(workload, DnnmarkWorkload)
+    network = dnnmark.parse(workload.text, workload.file)
+    assert tuple(network.layers[0].input) == shape
+    assert (workload.handles, workload.program) == (handles, program)
+
+
+# mmap bytes of DNNMark's default configurations
+MMAP = {
+    "activation_fwd": 838_860_800,
+    "lrn_fwd": 838_860_800,
+    "pool_fwd": 78_643_200,
+    "conv_fwd": 99_090_432,
+    "conv_bwd": 1_056_964_608,
+    "fc_fwd": 150_110_208,
+    "bn_fwd": 400_000,
+    "softmax_fwd": 400_000,
+    "composed": 1_048_576,
+    "alexnet": 150_994_944,
+    "vgg": 26_214_400,
+}
+
+
+@pytest.mark.parametrize("name", MMAP)
+def test_networks_fill_as_many_bytes_as_upstreams(root: Path, name: str) -> None:
+    workload = load_workload(name, root)
+    assert isinstance(workload, DnnmarkWorkload)
+    network = dnnmark.parse(workload.text, workload.file)
+    assert workload.direction is not None
+    assert dnnmark.mmap_bytes(network, workload.direction) == MMAP[name]
+
+
+def test_every_workload_that_gem5_may_run_has_no_error(root: Path) -> None:
+    for name in workload_names(root):
+        workload = load_workload(name, root)
+        if not isinstance(workload, DnnmarkWorkload):
+            continue
+        network = dnnmark.parse(workload.text, workload.file)
+        problems = dnnmark.check(network, workload.direction, workload.handles)
+        errors = [problem for problem in problems if problem.level == "error"]
+        assert bool(errors) == (runs_on(workload, "gem5").state == "no"), (name, errors)
+
+
+def test_command_workloads(root: Path) -> None:
+    path = root / "configs/workloads/square.yaml"
+    path.write_text(
+        "description: x\nkind: command\nbinary: bin/square\narguments: ['-n', '8']\nmemory: 1GB\n"
+    )
+    workload = load_workload("square", root)
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.arguments == ("-n", "8")
+    sweep = HEAD.replace("softmax_fwd", "square")
+    assert len(expand(root, sweep.replace("preview", "gem5"))) == 1
+    with pytest.raises(ConfigError, match="not programs"):
+        expand(root, sweep)
+    with pytest.raises(ConfigError, match="no layers"):
+        expand(root, sweep.replace("preview", "gem5") + "layer: {n: 1}\n")
+    path.write_text("description: x\nkind: command\nbinary: bin/square\narguments: ['a b']\n")
+    with pytest.raises(ConfigError, match="white space"):
+        load_workload("square", root)
+    path.write_text("description: x\nkind: program\n")
+    with pytest.raises(ConfigError, match="kind: command"):
+        load_workload("square", root)
+
+
+def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
+    assert "square" not in workload_names(root)
+    shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads")
+    workload = load_workload("square", root)
+    assert isinstance(workload, CommandWorkload)
+    assert workload.command.end_marker == "PASSED!"
+    assert runs_on(workload, "gem5").state == "yes" and runs_on(workload, "preview").state == "no"
+    assert "square" in sweep_workloads(load_sweep("default", root), root)
+    assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
+
+
+def test_a_bare_yes_is_a_yes(root: Path) -> None:
+    path = root / "configs/workloads/softmax_fwd.yaml"
+    path.write_text(path.read_text().replace('state: "yes"', "state: yes"))
+    assert runs_on(load_workload("softmax_fwd", root), "gem5").state == "yes"
+
+
+def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:
+    path = root / "configs/workloads/softmax.dnnmark"
+    path.write_text(path.read_text().replace("c=1000", "c=many"))
+    with pytest.raises(ConfigError) as caught:
+        points(load_sweep("quickstart", root), "softmax_fwd", root)
+    assert "softmax.dnnmark" in str(caught.value)

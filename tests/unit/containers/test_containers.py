@@ -1,0 +1,24 @@
+"""Container engines by their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from apuflow.containers import container_engine
+from apuflow.containers.docker_connection import candidate_urls
+from apuflow.core.errors import ConfigError
+
+
+def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [container_engine(name).name for name in ("docker", "podman", "apptainer", "host")] == [
+        "docker", "podman", "apptainer", "host",
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match="unknown container engine"):
+        container_engine("lxc")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:2375")
+    assert candidate_urls("docker") == ["tcp://elsewhere:2375"]
+    assert candidate_urls("docker", "/my/sock") == ["unix:///my/sock"]
+    monkeypatch.delenv("DOCKER_HOST")
+    assert candidate_urls("docker")[0] == "unix:///var/run/docker.sock"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
+    assert candidate_urls("podman")[0] == "unix:///run/user/7/podman/podman.sock"

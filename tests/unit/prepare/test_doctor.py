@@ -1,0 +1,77 @@
+"""What doctor says of a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from apuflow.configure import Release, Site, load_release
+from apuflow.configure.site import Gem5Build, Mirrors
+from apuflow.core.errors import EngineError
+from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
+
+
+@pytest.fixture
+def release() -> Release:
+    return load_release("v23.0", ROOT)
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    """A machine without a container engine."""
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    return Site(socket=str(tmp_path / "no.sock"))
+
+
+def test_a_bare_machine_gets_one_message_with_every_fix_and_what_runs(
+    nothing: Site, release: Release, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineError) as caught:
+        check_gem5_ready(nothing, release, tmp_path)
+    text = str(caught.value)
+    assert "no Docker engine on this machine" in text
+    assert "install docker" in text
+    assert "results/quickstart/softmax_fwd.csv" in text
+    assert text.count("  1. ") == 1
+    assert "Traceback" not in text
+
+
+def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp_path: Path) -> None:
+    checks = examine(nothing, release, tmp_path, network=False)
+    assert ready(checks, Use.PREVIEW)
+    assert not ready(checks, Use.DNNMARK)
+    for check in checks:
+        assert check.fix is not None or check.state is State.OK
+    names = [check.name for check in checks]
+    assert len(names) == len(set(names))
+
+
+def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_path: Path) -> None:
+    """A program of one's own needs gem5 and nothing that compiles DNNMark."""
+    mirrors = Mirrors(gem5_resources=f"file://{tmp_path}/nowhere")
+    checks = examine(Site(container="host", mirrors=mirrors), release, tmp_path, network=True)
+    [dnnmark] = [check for check in checks if check.name == "DNNMark sources"]
+    assert dnnmark.state is State.MISSING and dnnmark.uses == ("gem5",)
+    [scons] = [check for check in checks if check.name == "scons"]
+    assert set(scons.uses) == {"gem5", "gem5-kernels", "command"}
+
+
+def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> None:
+    site = Site(
+        container="host", gem5=Gem5Build(binary=str(tmp_path / "gem5.opt"), source=str(tmp_path / "gem5"))
+    )
+    [check] = [check for check in examine(site, release, tmp_path, network=False) if "yours" in check.name]
+    assert check.state is State.MISSING
+    assert "no such source directory" in check.detail
+
+
+def test_a_source_that_does_not_answer_is_missing(release: Release, tmp_path: Path) -> None:
+    mirrors = Mirrors(gem5=f"file://{tmp_path}/nowhere", gem5_resources=str(tmp_path))
+    checks = {
+        check.name: check for check in examine(Site(container="host", mirrors=mirrors), release, tmp_path)
+    }
+    assert checks["gem5 sources"].state is State.MISSING
+    assert "mirrors" in str(checks["gem5 sources"].fix)
+    assert checks["DNNMark sources"].state is State.OK

@@ -1,0 +1,40 @@
+"""The kernel models' instruction counts against real gem5 runs, where they are exact."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import pytest
+
+from apuflow.core.errors import NotModelled
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.registry import profile
+from apuflow.study.score import recorded
+from apuflow.study.score_runs import row_facts
+
+RUNS = recorded()[0]
+
+
+ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
+def test_instruction_counts_are_those_of_gem5(row: dict[str, Any]) -> None:
+    counts = profile(row_facts(row)).counts
+    assert counts.instructions == int(row["instructions"])
+    assert counts.valu == int(row["valu_insts"])
+    assert counts.salu == int(row["salu_insts"])
+    assert counts.lanes == pytest.approx(int(row["valu_thread_cycles"]), rel=2e-3)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
+def test_geometry_is_that_of_the_run(row: dict[str, Any]) -> None:
+    one = profile(row_facts(row))
+    assert one.workgroups == int(row["workgroups"])
+    assert one.wavefronts == int(row["wavefronts"])
+
+
+def test_an_unknown_kernel_is_refused_by_name() -> None:
+    with pytest.raises(NotModelled, match="Winograd"):
+        profile(Facts("Winograd", (64, 1, 1), (64, 1, 1), ""))

@@ -1,0 +1,257 @@
+"""The preview of any layer on any machine: a finite row whose counters fit together, or a plain refusal."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from launcher_layers import layer
+
+from apuflow import preview
+from apuflow.configure import option_rules
+from apuflow.core.errors import NotModelled
+from apuflow.core.record import ReleaseFacts
+from apuflow.dnnmark import Direction, check, parse
+from apuflow.miopen import Launch, launches
+
+Keys = dict[str, str | int]
+
+
+FACTS = tuple(ReleaseFacts(slots, keeps_cache_statistics=False) for slots in (4, 16))
+"""A compute unit's barrier slots before and since v23.1."""
+
+
+DEFAULTS = option_rules.defaults("v23.0")
+
+
+MOST_ELEMENTS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Point:
+    id: str
+    text: str
+    direction: Direction
+    options: dict[str, Any]
+    release_facts: ReleaseFacts = FACTS[0]
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches(parse(self.text), self.direction, compute_units)
+
+
+def size(draw: random.Random, most: int) -> int:
+    """1 to ``most``, small sizes as often as large ones."""
+    return min(most, int(2 ** (draw.randrange(1000) / 1000 * np.log2(most + 1))))
+
+
+def any_shape(draw: random.Random) -> tuple[int, int, int, int]:
+    kind = draw.randrange(5)
+    height = 1 if kind == 0 else size(draw, 4096)
+    width = height if kind < 3 else size(draw, 4096)
+    room = max(1, MOST_ELEMENTS // (height * width))
+    channels = size(draw, min(4096, room))
+    return size(draw, min(256, max(1, room // channels))), channels, height, width
+
+
+def any_window(draw: random.Random, shape: tuple[int, int, int, int], largest: int) -> Keys:
+    """A window with an output, square or not."""
+    keys: Keys = {}
+    square = draw.randrange(3) > 0 and shape[2] == shape[3]
+    for suffix, room in (("", shape[3]),) if square else (("_h", shape[2]), ("_w", shape[3])):
+        kernel = size(draw, largest)
+        least = max(0, -(-(kernel - room) // 2))
+        keys["kernel_size" + suffix] = kernel
+        keys["pad" + suffix] = least + draw.randrange(kernel // 2 + 2)
+        keys["stride" + suffix] = size(draw, 32 if draw.randrange(4) == 0 else 4)
+    return keys
+
+
+def any_layer(draw: random.Random) -> str:
+    kinds = (
+        "Convolution",
+        "Pooling",
+        "LRN",
+        "Activation",
+        "FullyConnected",
+        "Softmax",
+        "BatchNorm",
+        "Bypass",
+    )
+    kind = draw.choice((*kinds, "Dropout", "Convolution", "Convolution", "Pooling", "BatchNorm"))
+    shape = any_shape(draw)
+    keys: Keys = {}
+    if kind == "Convolution":
+        modes = ("cross_correlation", "cross_correlation", "convolution", "transpose")
+        keys = {"conv_mode": draw.choice(modes), "num_output": size(draw, 2048)}
+        if keys["conv_mode"] != "cross_correlation":
+            keys["num_output"] = shape[1]
+        keys |= any_window(draw, shape, draw.choice((1, 3, 5, 7, 20)))
+    elif kind == "Pooling":
+        keys = {"pool_mode": draw.choice(("max", "avg")), **any_window(draw, shape, draw.choice((3, 5, 15)))}
+    elif kind == "LRN":
+        keys = {"lrn_mode": draw.choice(("cross_channel_dim1", "within_channel")), "local_size": 5}
+        shape = shape[0], shape[1] + 4, shape[2], shape[3]
+    elif kind == "Activation":
+        keys = {"activation_mode": draw.choice(("sigmoid", "relu", "tanh", "soft_relu"))}
+    elif kind == "FullyConnected":
+        keys = {"num_output": size(draw, 4096)}
+    elif kind == "BatchNorm":
+        keys = {"batchnorm_mode": draw.choice(("per_activation", "spatial"))}
+    return layer(kind, shape, **keys)
+
+
+def any_machine(draw: random.Random) -> dict[str, Any]:
+    """Compute units, and each other option with a third of the chance."""
+    options: dict[str, Any] = {"num-compute-units": draw.randrange(1, 129)}
+    choices: dict[str, Sequence[Any]] = {
+        "wfs-per-simd": range(1, 41),
+        "simds-per-cu": range(1, 9),
+        "lds-size": (1024, 16384, 65536, 262144),
+        "vreg-file-size": (256, 1000, 2048, 8192),
+        "tcp-size": ("1kB", "16kB", "48kB", "1MB"),
+        "tcc-size": ("1kB", "100kB", "256kB", "64MB"),
+        "l2_size": ("1kB", "2MB"),
+        "l3_size": ("1kB", "16MB", "1GB"),
+        "gpu-clock": ("50MHz", "1GHz", "1.5GHz", "5GHz"),
+        "ruby-clock": ("100MHz", "2GHz", "7GHz"),
+        "num-tccs": range(1, 33),
+        "num-dirs": (1, 2, 8),
+        "bw-scalor": range(5),
+        "max-cu-tokens": range(1, 65),
+        "cu-per-sqc": range(1, 17),
+        "issue-period": range(1, 17),
+        "mem-req-latency": (0, 1, 50, 1000),
+        "mem-resp-latency": (0, 1, 50, 1000),
+        "TCC_latency": (1, 16, 1000),
+        "L1TLBentries": (1, 32, 1024),
+        "L3MissLatency": (1, 750, 10000),
+        "ldsBankConflictPenalty": (1, 32),
+        "mem-type": ("DDR3_1600_8x8", "DDR3_2133_8x8"),
+    }
+    options |= {name: draw.choice(values) for name, values in choices.items() if draw.randrange(3) == 0}
+    return options
+
+
+def any_point(draw: random.Random, number: int = 0) -> Point:
+    """A layer that runs (``dnnmark.check``) in one direction or both, on a machine of a release."""
+    direction: Direction = draw.choice(("fwd", "bwd", "both"))
+    text = any_layer(draw)
+    if any(problem.level == "error" for problem in check(parse(text), direction)):
+        direction = "fwd"
+    return Point(str(number), text, direction, any_machine(draw), draw.choice(FACTS))
+
+
+@contextmanager
+def strict_numbers() -> Iterator[None]:
+    """A division by zero, an overflow, an invalid operation, any warning is an error."""
+    with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
+        warnings.simplefilter("error")
+        yield
+
+
+ROUNDING = 1e-9
+
+
+AT_MOST = (
+    ("tcp_load_hits", "tcp_load_events"),
+    ("tcc_reads", "tcp_load_events"),
+    ("tcc_read_misses", "tcc_reads"),
+    ("l3_hits", "tcc_read_misses"),
+    ("page_walks", "l1_tlb_misses"),
+    ("wavefronts", "instructions"),
+    ("workgroups", "wavefronts"),
+    ("workgroups_max", "workgroups"),
+    ("gpu_active_ticks", "sim_ticks"),
+    ("stall_ready", "slot_cycles"),
+)
+"""What is part of something else: no more than it."""
+
+
+def broken(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """What does not hold of modelled points, with the points' names."""
+    f = frame[frame["kernels_launched"] > 0]
+    known = f[[name for name in f.select_dtypes("number") if f[name].notna().any()]]
+    stalls = f[[name for name in known if str(name).startswith("stall_")]].sum(axis=1)
+    classes = f["valu_insts"] + f["salu_insts"] + f["smem_insts"] + f["flat_insts"] + f["lds_insts"]
+    lines_moved = (f["dram_bytes_read"] + f["dram_bytes_written"]) / 64
+    launches = f["kernels_launched"]
+    wrong = {
+        "a finite number": ~np.isfinite(known).all(axis=1),
+        "no negative number": (known < 0).any(axis=1),
+        "time passes": f["gpu_cycles"] < launches,
+        "lanes fit the wavefront": f["valu_thread_cycles"] > 64 * f["valu_insts"] * (1 + ROUNDING),
+        "loads hit or miss": ~np.isclose(f["tcp_load_hits"] + f["tcp_load_misses"], f["tcp_load_events"]),
+        "instructions are of one class": ~np.isclose(classes + f["other_insts"], f["instructions"]),
+        "DRAM moves lines": ~np.isclose(lines_moved, f["dram_bursts"]),
+        "slots hold the stalls": stalls > f["slot_cycles"] * (1 + ROUNDING) + launches,
+        "a unit is awake while the GPU is": f["cu_cycles_max"] > f["gpu_cycles"] + launches,
+        **{f"{a} <= {b}": f[a] > f[b] * (1 + ROUNDING) + ROUNDING for a, b in AT_MOST},
+    }
+    return {name: list(f.loc[np.asarray(rows), "point"]) for name, rows in wrong.items() if np.any(rows)}
+
+
+def test_thousands_of_layers_have_finite_rows() -> None:
+    draw = random.Random(20261121)
+    points = [any_point(draw, number) for number in range(2000)]
+    with strict_numbers():
+        frame = preview.run(points, DEFAULTS)
+    assert len(frame) == len(points)
+    found = broken(frame)
+    assert not found, {name: points[int(rows[0])] for name, rows in found.items()}
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_any_layer_has_a_finite_row(draw: random.Random) -> None:
+    point = any_point(draw)
+    with strict_numbers():
+        frame = preview.run([point], DEFAULTS)
+    assert not broken(frame), point
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 20), st.sampled_from(["cross_channel_dim1", "within_channel"]))
+def test_windows_of_lrn_are_modelled_or_refused_by_name(window: int, channels: int, mode: str) -> None:
+    text = layer("LRN", (2, channels, 9, 14), lrn_mode=mode, local_size=window)
+    try:
+        with strict_numbers():
+            frame = preview.run([Point("lrn", text, "both", {})], DEFAULTS)
+    except NotModelled as error:
+        assert error.key in ("c", "local_size")
+        assert error.remedy
+    else:
+        assert not broken(frame)
+
+
+def im2col(size: int, stride: int) -> pd.Series:
+    text = layer(
+        "Convolution", (1, 3, size, size), num_output=32, kernel_size=3, pad=0, stride=stride,
+        conv_mode="cross_correlation",
+    )  # fmt: skip
+    frame = preview.kernels_frame([Point("conv", text, "fwd", {})], DEFAULTS)
+    return frame[frame["kernel"] == "Im2d2Col"].iloc[0]
+
+
+def test_five_tiles_across_write_every_column() -> None:
+    """Inception's first layer, 149 x 149 outputs.
+
+    Of 4 x 18 whole tiles four wavefronts write, of 18 with 21
+    columns three, of 4 with 5 rows three, of the corner two; each for 9 taps of 3 channels.
+    """
+    assert im2col(299, 2)["global_writes"] == (4 * 18 * 4 + 18 * 3 + 4 * 3 + 2) * 9 * 3
+
+
+def test_tiles_outside_the_image_access_no_memory() -> None:
+    """Three tiles across (70 outputs): gem5 puts all of them outside the image."""
+    row = im2col(72, 1)
+    assert row[["global_reads", "global_writes", "page_walks", "dram_bursts"]].tolist() == [0, 0, 0, 0]
+    assert row["lds_insts"] > 0
+    assert row["gpu_cycles"] > 1000

@@ -1,0 +1,35 @@
+"""The machine as the preview sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from apuflow.configure import option_rules
+from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.preview.machine import machine
+
+DEFAULTS = option_rules.defaults("v23.0")
+
+
+def test_clocks_and_sizes() -> None:
+    built = machine({"gpu-clock": "500MHz", "tcp-size": "8kB", "tcc-size": "1048576"}, DEFAULTS)
+    assert (built.gpu_ns, built.ruby_ns) == (2.0, 0.5)
+    assert (built.tcp_bytes, built.tcc_bytes) == (8192, 1 << 20)
+    for key, value in (("gpu-clock", "fast"), ("gpu-clock", "0GHz"), ("tcc-size", "big"), ("l2_size", "0")):
+        with pytest.raises(ConfigError, match=key):
+            machine({key: value}, DEFAULTS)
+
+
+def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:
+    plain = machine({"num-compute-units": 8, "tcc-size": "256kB"}, DEFAULTS)
+    wide = machine({"num-compute-units": 8, "bw-scalor": 1, "tcc-size": "256kB"}, DEFAULTS)
+    assert (plain.link_bytes, plain.tcc_bytes) == (8, 256 * 1024)
+    assert (wide.link_bytes, wide.tcc_bytes) == (128, 8 * 128 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("dgpu", True), ("WB_L2", True), ("mem-type", "HBM_1000_4H_1x64")]
+)
+def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None:
+    with pytest.raises(NotModelled, match=key):
+        machine({key: value}, DEFAULTS)  # type: ignore[dict-item]

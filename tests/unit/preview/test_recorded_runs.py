@@ -1,0 +1,93 @@
+"""The preview against recorded gem5 runs of single kernels."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from recorded_runs import predicted, runs
+
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.traffic import resident_groups, traffic
+from apuflow.study.score import held_out, read_tables, recorded, report, score
+from apuflow.study.score_runs import row_facts, row_machine
+
+
+def test_every_recorded_run_is_scored_and_the_goals_hold() -> None:
+    scored = score(read_tables(recorded()))
+    assert not scored.refused
+    assert len(scored.frame) == 137 + len(runs())
+    found = report(scored)
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25
+
+
+def test_the_goals_hold_on_runs_that_the_model_was_not_made_with() -> None:
+    frame = read_tables(recorded())
+    unseen = frame[[held_out(run) for run in frame["id"]]].reset_index(drop=True)
+    assert 150 <= len(unseen) <= 250
+    found = report(score(unseen))
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25
+
+
+def test_instructions_of_all_activations_and_col2im_are_those_of_gem5() -> None:
+    kernels = ("MIOpenActive", "Col2Im2d")
+    rows = [row for row in runs() if row["kernel"].startswith(kernels)]
+    assert len(rows) > 100
+    for row in rows:
+        assert profile(row_facts(row)).counts.instructions == float(row["instructions"]), row["id"]
+
+
+def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
+    """``TCC_Controller.WrVicBlk`` of the runs' statistics."""
+    for start, writes in (
+        ("conv_bwd-1x8x28x28k3p1s1o32.001-Im2d2Col-u2-wfs_per_simd10", 3528),
+        ("bn100_fwd-100x64x1x1-u4", 115840),
+    ):
+        (row,) = runs(start)
+        assert traffic(profile(row_facts(row)), row_machine(row)).tcc_writes == writes
+
+
+def test_a_launch_number_tells_the_matrix_products_of_a_layer_apart() -> None:
+    facts = [row_facts(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0]) for number in (2, 3)]
+    assert [[one.integer(name) for name in "mnk"] for one in facts] == [[100, 12, 256], [256, 100, 12]]
+
+
+def test_a_matrix_product_without_its_layer_is_refused_with_the_column() -> None:
+    (row,) = runs("fc_fwd-10x192x1x1-u4")
+    scored = score(pd.DataFrame([{**row, "num_output": ""}]))
+    assert list(scored.refused) == ["fc_fwd: a matrix product needs the layer's number of outputs"]
+    products = score(pd.DataFrame([{**row, "engine": "gem5"}]))
+    assert list(products.refused) == ["fc_fwd: rocBLAS's kernels are not those of the preview"]
+
+
+def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
+    """Workgroups of four wavefronts, on gem5 v23.0 with four barrier slots a compute unit.
+
+    From 4 slots a SIMD on nothing changes (its cycles are equal to the last digit); fewer slots take longer.
+    """
+    rows = {int(row["wfs_per_simd"]): row for row in runs("relu_fwd-8x32x28x28-u2") if row["wfs_per_simd"]}
+    measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
+    model = {slots: predicted(row) for slots, row in rows.items()}
+    groups = {
+        slots: resident_groups(profile(row_facts(row)), row_machine(row)) for slots, row in rows.items()
+    }
+    assert groups == {1: 1, 2: 2, 4: 4, 10: 4}
+    assert measured[1] > measured[2] > measured[4] == measured[10]
+    assert model[1] > model[2] > model[4] == model[10]
+    for slots in rows:
+        assert model[slots] == pytest.approx(measured[slots], rel=0.15)
+
+
+def test_wavefronts_in_one_unit_walk_their_pages_one_by_one_and_units_in_step_at_once() -> None:
+    """LRN of two images, two wavefronts each on the same pages.
+
+    gem5 gains 13 to 16 % from 1 unit to 4 and more, since units that share an instruction cache ask in one
+    cycle, and one unit's coalescer blocks.
+    """
+    rows = {int(row["num_compute_units"]): row for row in runs("lrn_fwd-2x16x16x16-u")}
+    assert set(rows) == {1, 4, 16, 64}
+    model = {units: predicted(row) for units, row in rows.items()}
+    for units, row in rows.items():
+        assert model[units] == pytest.approx(float(row["gpu_cycles"]), rel=0.1)
+        assert units == 1 or model[units] < 0.9 * model[1]

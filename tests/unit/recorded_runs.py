@@ -1,0 +1,28 @@
+"""Runs of single kernels on real gem5, and what the preview says of them."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.timing import times
+from apuflow.study.score import recorded
+from apuflow.study.score_runs import KEYS, row_facts, row_machine
+
+CAMPAIGN = recorded()[1]
+
+
+def runs(start: str = "") -> list[dict[str, Any]]:
+    with CAMPAIGN.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["id"].startswith(start)]
+
+
+def is_default(row: dict[str, Any]) -> bool:
+    """Whether a run changed no option but the number of compute units."""
+    return not any(row.get(column) for column in KEYS if column != "num_compute_units")
+
+
+def predicted(row: dict[str, Any]) -> float:
+    machine = row_machine(row)
+    return float(times([profile(row_facts(row))], [machine]).ns[0]) / machine.gpu_ns

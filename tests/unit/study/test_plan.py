@@ -1,0 +1,52 @@
+"""What a sweep will cost, and what of it is already there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from run_records import run_record
+from sweep_texts import HEAD, expand
+
+from apuflow import preview
+from apuflow.configure import option_rules
+from apuflow.core import paths
+from apuflow.study import plan
+
+
+def test_plan_counts_what_is_there(root: Path) -> None:
+    found = expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 2, 4]}\n")
+    records = (run_record(status="completed", wall_seconds=12), run_record(status="timeout"))
+    for point, content in zip(found, records, strict=False):
+        record = root / paths.run_record(point.engine, point.workload, point.id)
+        record.parent.mkdir(parents=True)
+        record.write_text(json.dumps(content))
+    (planned,) = plan.plan_sweep("t", None, root).workloads
+    assert [point.status for point in planned.points] == ["completed", "timeout", ""]
+    assert (planned.done, planned.failed) == (1, 1)
+    assert planned.total_seconds == 24 and "1 completed" in planned.basis
+
+
+def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
+    """Host seconds of this kernel in runs.csv: 11.95 on 1 unit, 60.63 on 64.
+
+    The fit behind the estimate is 60 % off at the 90th percentile (engines/test_estimate.py).
+    """
+    expand(root, HEAD.replace("preview", "gem5-kernels") + "axes: {num-compute-units: [1, 64]}\n")
+    (planned,) = plan.plan_sweep("t", None, root).workloads
+    assert planned.seconds is not None
+    assert planned.seconds == pytest.approx((11.95, 60.63), rel=0.6)
+    assert planned.total_seconds == pytest.approx(11.95 + 60.63, rel=0.6)
+
+
+def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
+    found = expand(root, HEAD + "axes: {num-compute-units: [1, 2]}\n")
+    counters = root / paths.preview_counters("t", "softmax_fwd")
+    counters.parent.mkdir(parents=True)
+    preview.run(found, option_rules.defaults("v23.0")).to_parquet(counters)
+    expand(root, HEAD + "axes: {num-compute-units: [1, 2, 4]}\n")
+    (planned,) = plan.plan_sweep("t", None, root).workloads
+    assert [point.status for point in planned.points] == ["completed", "completed", ""]
+    counters.write_bytes(b"half a file")
+    assert plan.plan_sweep("t", None, root).workloads[0].done == 0

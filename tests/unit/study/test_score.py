@@ -1,0 +1,122 @@
+"""How far the preview is off: errors, ranks, ordered pairs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from places import ROOT
+
+from apuflow.core.errors import ConfigError
+from apuflow.study import score as module
+from apuflow.study.score import (
+    measured_error,
+    ordered_pairs,
+    plateau_ranks,
+    rank_correlation,
+    read_runs,
+    recorded,
+    report,
+    score,
+    summary,
+)
+
+RUNS = recorded()[0]
+
+
+def test_score_reports_every_primitive() -> None:
+    found = report(score(read_runs(RUNS)))
+    numbers = {"median_error", "p90_error", "rank_correlation", "ordered_share", "ordered_pairs", "runs"}
+    assert set(found) == {*numbers, "primitives"}
+    assert found["runs"] == 137
+    assert set(found["primitives"]["softmax_fwd"]) == numbers
+    assert sum(part["runs"] for part in found["primitives"].values()) == 137
+
+
+def test_unknown_primitives_are_listed_as_refused(tmp_path: Path) -> None:
+    frame = pd.read_csv(RUNS, dtype=str)
+    frame.loc[0, ["primitive", "kernel"]] = ["winograd_fwd", "Winograd"]
+    file = tmp_path / "runs.csv"
+    frame.to_csv(file, index=False)
+    scored = score(read_runs(file))
+    assert len(scored.frame) == 136
+    assert [name.split(":")[0] for name in scored.refused] == ["winograd_fwd"]
+
+
+def test_a_table_without_columns_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError, match="gpu_cycles"):
+        read_runs(file)
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_runs(tmp_path / "absent.csv")
+
+
+def test_rank_correlation_follows_cu_sweeps_only() -> None:
+    rows = [("a", 1, 400, 500), ("a", 4, 200, 300), ("a", 16, 100, 150), ("b", 4, 10, 99)]
+    frame = pd.DataFrame(rows, columns=["kernel", "num_compute_units", "gpu_cycles", "predicted"])
+    assert rank_correlation(frame) == pytest.approx(1.0)
+    frame.loc[1, "predicted"] = 600
+    assert rank_correlation(frame) == pytest.approx(0.5)
+
+
+def test_pairs_that_gem5_tells_apart_are_ordered_or_not() -> None:
+    """In "a", 4 units are told apart from 1, 16 and 64, and 16 from 64; 1 is within 10 % of both.
+
+    The model has 1-4 and 16-64 right, 4-16 equal and 4-64 wrong. "b" has two numbers only:
+    no sweep.
+    """
+    rows = [
+        ("a", 1, 220, 220), ("a", 4, 400, 300), ("a", 16, 200, 300), ("a", 64, 240, 310),
+        ("b", 1, 500, 400), ("b", 4, 100, 100),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["kernel", "num_compute_units", "gpu_cycles", "predicted"])
+    frame["error"] = frame["predicted"] / frame["gpu_cycles"] - 1.0
+    assert ordered_pairs(frame) == (2, 4)
+    found = summary(frame)
+    assert (found["ordered_share"], found["ordered_pairs"]) == (0.5, 4)
+    nothing = summary(frame[frame["kernel"] == "b"])
+    assert (nothing["ordered_share"], nothing["ordered_pairs"]) == (None, 0)
+
+
+def test_times_on_a_plateau_share_a_rank() -> None:
+    # 96 and 100 are within 5 % of 96; 102 is not.
+    assert plateau_ranks([400.0, 100.0, 96.0, 102.0]) == [3.0, 0.5, 0.5, 2.0]
+
+
+def test_the_goals_hold_on_the_recorded_runs() -> None:
+    found = report(score(read_runs(RUNS)))
+    assert found["median_error"] <= 0.10
+    assert found["p90_error"] <= 0.25
+
+
+def test_the_previews_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five runs with errors of 10, 20, 30, 50 and 50 %: the middle one is 30 %, nine tenths lie within 50 %.
+
+    The softmax runs are one sweep in the measured order. Nine tenths of its three errors: 20 + 0.8 * 10 %.
+    """
+    rows = [
+        ("softmax_fwd", "a", 1, 1000, 1100), ("softmax_fwd", "a", 4, 500, 400),
+        ("softmax_fwd", "a", 16, 250, 325), ("relu_fwd", "b", 1, 100, 150), ("relu_fwd", "b", 4, 200, 100),
+    ]  # fmt: skip
+    columns = ["primitive", "kernel", "num_compute_units", "gpu_cycles", "predicted"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame["error"] = [0.1, -0.2, 0.3, 0.5, -0.5]
+    monkeypatch.setattr(module, "score", lambda _: module.Scored(frame, {"winograd_fwd: unknown": 2}))
+    text = measured_error()
+    assert "5 runs of real gem5" in text
+    assert "is 30.0 % in the median and 50.0 % at the 90th percentile, rank correlation 1.00" in text
+    assert "; 2 further runs it does not model." in text
+    assert "relu_fwd 50/50, softmax_fwd 20/28." in text
+
+
+def test_the_previews_error_is_the_one_that_its_document_states() -> None:
+    document = (ROOT / "docs/preview.md").read_text(encoding="utf-8")
+    stated = re.search(r"\*\*all\*\* \| (\d+) \| ([\d.]+ %) \| ([\d.]+ %) \| ([\d.]+) ", document)
+    assert stated is not None
+    runs, median, p90, rank = stated.groups()
+    said = measured_error()
+    assert f"{runs} runs of real gem5" in said
+    assert f"{median} in the median and {p90} at the 90th percentile, rank correlation {rank}" in said
