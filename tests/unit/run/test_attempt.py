@@ -245,7 +245,10 @@ def test_the_progress_file_shows_a_run_while_it_runs(make: Callable[..., Simulat
     assert lost.state is RunState.LOST
     assert not all_well([lost])
     HostEngine().remove_leftovers(simulation.project)
-    assert not [pid for pid in guests if start_time(pid) is not None]
+    deadline = time.monotonic() + 10
+    while (left := [pid for pid in guests if start_time(pid) is not None]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
     assert simulate(make()).status is Status.COMPLETED
     assert [run.state for run in runs(simulation.project)] == [RunState.COMPLETED]
 
