@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.tables.columns import AXIS, IDENTITY, Column, layout
-from analysis.tables.tables import AXES, columns
+from analysis.tables.tables import AXES, LARGEST_WHOLE, columns
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
 
@@ -186,7 +186,8 @@ def _array(column: Column, values: pd.Series[Any]) -> pa.Array:
     if column.kind not in _TEXT_KINDS and pd.api.types.is_numeric_dtype(values):
         whole = pa.array(values, from_pandas=True)
         known = values.dropna()
-        return whole.cast(pa.int64()) if len(known) and (known % 1 == 0).all() else whole
+        exact = (known % 1 == 0) & (known.abs() < LARGEST_WHOLE)
+        return whole.cast(pa.int64()) if len(known) and exact.all() else whole
     return pa.array(
         [None if value is None or value != value else str(value) for value in values], pa.string()
     )

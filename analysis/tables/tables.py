@@ -17,6 +17,8 @@ from analysis.tables.records import COMPLETED, Batch, Row, read_record
 from apuflow.core.errors import AnalysisError
 
 AXES = "axes"
+LARGEST_WHOLE = 2**53
+"""Above it a float holds no longer every whole number: such values stay floats."""
 
 
 def build(
@@ -143,7 +145,8 @@ def _series(values: list[Any]) -> pd.Series[Any]:
         isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known
     )
     if known and numeric:
-        if len(known) == len(values) and all(float(value).is_integer() for value in known):
+        whole = all(float(value).is_integer() and abs(value) < LARGEST_WHOLE for value in known)
+        if len(known) == len(values) and whole:
             return pd.Series([int(value) for value in values], dtype="int64")
         return pd.Series([math.nan if value is None else float(value) for value in values], dtype="float64")
     return pd.Series([value if value == value else None for value in values], dtype="object")

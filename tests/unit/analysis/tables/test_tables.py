@@ -368,3 +368,12 @@ def test_points_that_the_asking_sweep_does_not_name_keep_their_axes(tmp_path: Pa
     assert list(frame["num_compute_units"]) == [1, 2]
     assert frame["layer.n"].tolist()[0] == 5
     assert math.isnan(frame["layer.n"].tolist()[1])
+
+
+@pytest.mark.parametrize("value", [3.2e304, -1e300, 2.0**53])
+def test_an_axis_value_beyond_whole_numbers_stays_as_it_is(tmp_path: Path, value: float) -> None:
+    """Found by damaging records: such a value ended in an OverflowError."""
+    frame = tables.build([record(tmp_path, 4, axes={"n": value})])
+    store.write(frame, tmp_path / "t.csv", tmp_path / "t.parquet", tmp_path / "t.columns.json")
+    for name in ("t.csv", "t.parquet"):
+        assert list(store.read(tmp_path / name)["n"]) == [value]
