@@ -12,7 +12,7 @@ from places import DATA
 
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
-from apuflow.miopen import Arg, Launch, expand, kernel_rows, launches
+from apuflow.miopen import Arg, Launch, derive, expand, kernel_rows, launches, rocm_4_0_1
 from apuflow.study.score import recorded
 
 FP32 = "-DMIOPEN_USE_FP16=0 -DMIOPEN_USE_FP32=1"
@@ -392,3 +392,13 @@ def test_an_unknown_set_of_formulas_is_refused() -> None:
 def test_an_unknown_direction_or_no_compute_unit_is_refused(direction: str, num_cus: int) -> None:
     with pytest.raises(ConfigError):
         kernel_rows(COMPOSED, direction, num_cus)  # type: ignore[arg-type]
+
+
+def test_a_kind_of_layer_without_formulas_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while someone adds a kind: the message names the layer and the kinds that are known."""
+    builders = {kind: build for kind, build in rocm_4_0_1.BUILDERS.items() if kind != "Softmax"}
+    monkeypatch.setitem(derive.FORMULAS, "without", builders)
+    layer = "[Softmax]\nname=s\nn=1\nc=4\nh=1\nw=1\nprevious_layer=null\n"
+    with pytest.raises(NotDerivable, match="layer of kind Softmax is not known") as caught:
+        kernel_rows(f"[DNNMark]\nrun_mode=standalone\n\n{layer}", "fwd", 4, formulas="without")
+    assert "Convolution" in str(caught.value)

@@ -60,6 +60,13 @@ def launches(
     builders = FORMULAS[formulas]
     launches: list[Launch] = []
     for layer, buffers, pass_direction in passes(network, direction):
+        if layer.kind not in builders:
+            raise NotDerivable(
+                f"what MIOpen launches for a layer of kind {layer.kind} is not known",
+                key="miopen.formulas",
+                value=formulas,
+                remedy=f"leave the layer {layer.name} out; known are {', '.join(builders)}",
+            )
         launches += builders[layer.kind](layer, buffers, pass_direction, compute_units)
     return tuple(launches)
 
