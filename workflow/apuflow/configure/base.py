@@ -71,7 +71,9 @@ Size: TypeAlias = Annotated[str, AfterValidator(_size)]
 class Model(BaseModel):
     """A configuration model: unknown keys and wrong types are errors, values never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True
+    )
 
 
 M = TypeVar("M", bound=Model)

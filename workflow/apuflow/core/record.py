@@ -56,7 +56,7 @@ class Status(StrEnum):
 class Part(BaseModel):
     """Values of exactly their type; keys that a later version has added are passed over."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
 
 
 def _own_files(named: str | list[str] | None) -> str | list[str] | None:
