@@ -21,7 +21,7 @@ from apuflow.configure import (
 from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
-from apuflow.core.engines import ENGINES, SIMULATING, EngineName, is_batch
+from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.prepare.requests import recorded_digest
@@ -111,7 +111,7 @@ class Campaign:
             with contextlib.suppress(ApuflowError):
                 for workload in self.workloads(self.load(name)):
                     with contextlib.suppress(ApuflowError):
-                        yield from (p for p in self.points(name, workload) if ENGINES[p.engine].simulates)
+                        yield from (p for p in self.points(name, workload) if not is_batch(p.engine))
 
     def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
         """A sweep that has a point; the one whose target was named, if any.
@@ -178,7 +178,7 @@ class Campaign:
             problem = "no row of this point" if key in planned else "a point that the sweep does not have"
             raise ConfigError(
                 f"the records hold {problem}",
-                file=paths.run_dir(engine, workload, point) if engine in SIMULATING else batch,
+                file=batch if is_batch(engine) else paths.run_dir(engine, workload, point),
                 value=point,
                 remedy="remove that directory and start the workflow again: it is made again",
             )
@@ -200,9 +200,9 @@ class Campaign:
         records = [
             paths.run_record(point.engine, workload, point.id)
             for point in self.points(sweep.name, workload)
-            if ENGINES[point.engine].simulates
+            if not is_batch(point.engine)
         ]
-        if any(not ENGINES[engine].simulates for engine in sweep.engines):
+        if any(is_batch(engine) for engine in sweep.engines):
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
@@ -215,7 +215,7 @@ class Campaign:
         """Files whose change makes other points: configuration, and the user's programs where gem5 runs."""
         sweep = self.sweep(wildcards["under"])
         files = self.configuration(sweep, wildcards["workload"])
-        simulated = any(ENGINES[engine].simulates for engine in sweep.engines)
+        simulated = any(not is_batch(engine) for engine in sweep.engines)
         return files + self._supplied(wildcards["workload"]) if simulated else files
 
     def _supplied(self, workload: str) -> list[str]:

@@ -76,10 +76,12 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
 """In the order of tables and figures."""
 
 
+_BY_NAME: Final[Mapping[str, EngineFacts]] = {str(name): facts for name, facts in ENGINES.items()}
+
+
 def engine_facts(name: str) -> EngineFacts:
     """The facts of an engine by the name in a table or record; of an unknown one, nothing but its name."""
-    known = {str(engine): facts for engine, facts in ENGINES.items()}
-    return known.get(name) or EngineFacts(name, "", None, True, False, False, False)
+    return _BY_NAME.get(name) or EngineFacts(name, "", None, True, False, False, False)
 
 
 def is_batch(name: str) -> bool:

@@ -14,7 +14,7 @@ from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
 from apuflow.core import paths
-from apuflow.core.engines import ENGINES
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
 from apuflow.launcher import gemm
@@ -34,7 +34,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     ]
     rows: list[dict[str, Any]] = []
     axes: dict[str, None] = {}
-    modelled = [point for point in points if not ENGINES[point.engine].simulates]
+    modelled = [point for point in points if is_batch(point.engine)]
     if modelled:
         from apuflow import preview
 
@@ -46,7 +46,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
             rows.append({**_about(by_id[str(identifier)]), "kernel": name, "gpu_cycles": float(value)})
     for point in points:
         axes |= dict.fromkeys(axis_column(name) for name in point.axes)
-        if not ENGINES[point.engine].simulates:
+        if is_batch(point.engine):
             continue
         directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
         with contextlib.suppress(AnalysisError):

@@ -12,7 +12,7 @@ from apuflow.configure import load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.point import Point
 from apuflow.core import paths
-from apuflow.core.engines import SIMULATING, EngineName
+from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
@@ -128,7 +128,7 @@ def _workload(
 def _statuses(
     sweep: str, workload: str, engine: EngineName, chosen: Sequence[Point], root: Path
 ) -> list[str]:
-    if engine not in SIMULATING:
+    if is_batch(engine):
         known = _previewed(root / paths.preview_counters(sweep, workload))
         return ["completed" if point.id in known else "" for point in chosen]
     return [_status(root / paths.run_record(engine, workload, point.id)) for point in chosen]
@@ -159,7 +159,7 @@ def _status(record: Path) -> str:
 def _cost(
     workload: str, engine: EngineName, left: Sequence[Point], root: Path
 ) -> tuple[tuple[float, float] | None, float | None, str]:
-    if engine not in SIMULATING:
+    if is_batch(engine):
         return None, None, "a batch of milliseconds"
     if not left:
         return None, 0.0, "nothing is left to run"

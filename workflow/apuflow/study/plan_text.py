@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from apuflow.core.engines import SIMULATING
+from apuflow.core.engines import is_batch
 from apuflow.core.units import format_duration, format_memory
 from apuflow.study.plan import PlannedWorkload, SweepPlan
 from apuflow.study.terminal import terminal_console
@@ -52,7 +52,7 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
 
 def _left(workload: PlannedWorkload) -> str:
     if workload.total_seconds is None:
-        return "" if workload.engine not in SIMULATING else "?"
+        return "" if is_batch(workload.engine) else "?"
     if not workload.total_seconds:
         return "-"
     return ("> " if workload.at_least else "") + format_duration(workload.total_seconds)
