@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
 CORES  ?= all
 
-.PHONY: help env quickstart test lint format bench lock clean
+.PHONY: help env slurm quickstart test docs lint format bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -24,11 +24,17 @@ endef
 $(VENV)/.runtime: requirements.lock pyproject.toml
 	$(call install,requirements.lock,$@)
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml
-	$(call install,requirements-dev.lock,$@)
+$(VENV)/.slurm: requirements-slurm.lock pyproject.toml
+	$(call install,requirements-slurm.lock,$@)
 	@touch $(VENV)/.runtime
 
+$(VENV)/.dev: requirements-dev.lock pyproject.toml
+	$(call install,requirements-dev.lock,$@)
+	@touch $(VENV)/.runtime $(VENV)/.slurm
+
 env: $(VENV)/.runtime  ## create .venv with the pinned dependencies
+
+slurm: $(VENV)/.slurm  ## also what runs jobs on a Slurm cluster (docs/cluster.md)
 
 quickstart: env  ## every table and figure of the preview engine, no container needed
 	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html
@@ -36,7 +42,11 @@ quickstart: env  ## every table and figure of the preview engine, no container n
 	@echo "report: results/quickstart/report.html"
 
 test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+
+docs: $(VENV)/.dev  ## the documentation site, build/site/index.html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
+	@echo "site: build/site/index.html"
 
 lint: $(VENV)/.dev  ## format and lint checks alone
 	$(BIN)/python -m pytest tests/test_style.py
@@ -44,7 +54,7 @@ lint: $(VENV)/.dev  ## format and lint checks alone
 format: $(VENV)/.dev  ## format Python and Snakemake files
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/snakefmt Snakefile workflow/rules
+	$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
 
 bench: $(VENV)/.dev  ## speed, as ratios
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
@@ -52,7 +62,8 @@ bench: $(VENV)/.dev  ## speed, as ratios
 lock:  ## resolve the newest versions anew (maintainers)
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build -o requirements.lock pyproject.toml
-	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra dev -o requirements-dev.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm -o requirements-slurm.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm --extra dev -o requirements-dev.lock pyproject.toml
 	rm -rf $(VENV)-lock
 
 clean:  ## remove tables, figures and logs; runs, cachefiles and build products stay

@@ -27,7 +27,7 @@ from apuflow.miopen import Launch, launches
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts
-RUNS = ROOT / "workflow/apuflow/data/gem5_runs/runs.csv"
+RUNS = ROOT / "data/gem5_runs/runs.csv"
 LAYER = """[DNNMark]
 run_mode=standalone
 

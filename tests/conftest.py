@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import needs
 import pytest
@@ -21,6 +22,25 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped, but the gate requires it: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several workers, all tests that share what is costly to make run on one of them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return _shared(Path(nodeid.partition("::")[0]))
+
+    return Scheduling(config, log)
+
+
+def _shared(file: Path) -> str:
+    """The finished project of all faults; a Docker daemon; else what the file's own fixtures make."""
+    if file.parent.name == "faults":
+        return "faults"
+    return "docker" if "docker" in file.name else str(file)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

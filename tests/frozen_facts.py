@@ -27,7 +27,9 @@ from apuflow.cli import build_app
 from apuflow.configure import (
     CommandFile,
     DnnmarkFile,
+    KernelsFile,
     Machine,
+    OperationFile,
     Release,
     Site,
     Sweep,
@@ -37,6 +39,7 @@ from apuflow.configure import (
     sweep_names,
 )
 from apuflow.configure.catalogue import catalogue
+from apuflow.configure.suite import SuiteFile
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ConfigError
@@ -195,7 +198,7 @@ def path_lines(root: Path) -> Iterator[str]:
 
 
 _LIST_RULES = """\
-include: "Snakefile"
+include: "workflow/Snakefile"
 
 import json, pathlib
 
@@ -264,6 +267,9 @@ _KINDS: Mapping[str, Any] = {
     "site": Site,
     "workload of kind dnnmark": DnnmarkFile,
     "workload of kind command": CommandFile,
+    "workload of kind operation": OperationFile,
+    "suite": SuiteFile,
+    "workload of kind kernels": KernelsFile,
     "run.json": RunRecord,
 }
 _NOT_WRITTEN = ("sweep: name", "machine: name", "release: name")

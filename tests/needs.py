@@ -83,14 +83,31 @@ BROWSER = Need(
     ("chromium", "google-chrome"),
     "or name one in APUFLOW_TEST_BROWSER",
 )
+SLURM = Need(
+    "Slurm",
+    "batches and faults on a cluster",
+    ("slurm-wlm", "munge"),
+    ("slurmctld",),
+    "and run the tests as root",
+)
 MOUNT = Need("right to mount a file system", "full and read-only disks", otherwise="run the tests as root")
 GEM5 = Need("gem5", "everything on a real gem5", otherwise="name gem5.opt in APUFLOW_TEST_GEM5")
+OTHER_GEM5 = Need(
+    "second gem5",
+    "whether another build of gem5 writes the same statistics",
+    otherwise="name another build of the same sources in APUFLOW_TEST_OTHER_GEM5",
+)
 MIOPEN = Need(
     "sources of MIOpen",
     "MIOpen's kernels on a real gem5",
     otherwise="name its src/kernels in APUFLOW_TEST_MIOPEN",
 )
-NEEDS = (C_COMPILER, CLANG, DOCKER, BROWSER, MOUNT, GEM5, MIOPEN)
+ROCBLAS = Need(
+    "sources of rocBLAS and Tensile",
+    "rocBLAS' own kernels: writing, assembling and running them",
+    otherwise="name checkouts at rocm-4.0.0 in APUFLOW_TEST_ROCBLAS and APUFLOW_TEST_TENSILE",
+)
+NEEDS = (C_COMPILER, CLANG, DOCKER, BROWSER, SLURM, MOUNT, GEM5, OTHER_GEM5, MIOPEN, ROCBLAS)
 
 
 def packages() -> list[str]:

@@ -13,7 +13,9 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tarfile
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -83,8 +85,8 @@ def read(archive: Path, staging: Path | None) -> Manifest:
     try:
         with _decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             manifest = _checked(archive, tar, staging)
-            while stream.read(_BLOCK):
-                pass
+            if len(stream.read(_BLOCK)) == _BLOCK:
+                raise AnalysisError("the archive goes on after its end", file=archive)
     except (tarfile.TarError, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
         raise AnalysisError(f"the archive is damaged: {error}", file=archive) from None
     except OSError as error:
@@ -108,6 +110,7 @@ def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manif
         assert stream is not None
         if manifest is None:
             manifest = _manifest(archive, top, path, stream, member.size)
+            _check_space(archive, manifest, staging)
             waiting = {entry.path: entry for entry in manifest.entries}
             _keep(staging, MANIFEST, io.BytesIO(manifest_text(manifest)), member.mode)
             continue
@@ -129,6 +132,16 @@ def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manif
     return manifest
 
 
+def _check_space(archive: Path, manifest: Manifest, staging: Path | None) -> None:
+    """Refuse what the disk cannot hold, before anything is written."""
+    if staging is not None and manifest.bytes > (free := shutil.disk_usage(staging).free):
+        raise AnalysisError(
+            f"the archive's files take {manifest.bytes:,} bytes, and {free:,} are free there",
+            file=archive,
+            remedy="make room, or unpack it on another disk",
+        )
+
+
 def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) -> Manifest:
     try:
         if path != MANIFEST or size > 64 * _BLOCK:
@@ -138,10 +151,12 @@ def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) 
         manifest = Manifest(str(content["name"]), dict(content["about"]), entries)
         if content["format"] != FORMAT or manifest.name != top or not 0 <= manifest.bytes <= MOST_BYTES:
             raise ValueError(content["format"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise AnalysisError(
             "this is not an archive of a study: its manifest cannot be read", file=archive
         ) from None
+    if any(entry.size < 0 for entry in entries):
+        raise AnalysisError("the archive's manifest names an impossible size", file=archive)
     bad = [entry.path for entry in entries if unsafe(entry.path)]
     if bad or len({entry.path for entry in entries}) != len(entries):
         raise AnalysisError(
@@ -183,7 +198,14 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
 
 
 def unsafe(path: str) -> bool:
-    """Whether a path is empty, absolute, leads upwards, or is not in its plain form."""
+    """Whether no archive has this path.
+
+    It is empty, absolute, leads upwards, is not in its plain form, has control characters, or lies in a
+    directory whose files git or Snakemake act on.
+    """
     parts = PurePosixPath(path).parts
     plain = "/".join(parts) == path
-    return not parts or not plain or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path
+    control = any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in path)
+    acted_on = any(part.casefold() in (".git", ".snakemake") for part in parts)
+    upwards = path.startswith("/") or ".." in parts or "\\" in path
+    return not parts or not plain or upwards or control or acted_on

@@ -24,6 +24,7 @@ from analysis.figures.style import (
     new_figure,
     style,
 )
+from analysis.tables.order import ordered_pairs
 from apuflow.core.engines import engine_facts
 
 VALUE = "gpu_cycles"
@@ -52,7 +53,7 @@ def pairs(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
 def engine_comparison(
     frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
 ) -> Plot:
-    """GPU cycles by one engine over those by another, point by point, with median error and rank correlation.
+    """GPU cycles by one engine over those by another, point by point, with errors and ordered pairs.
 
     The reference is the engine nearest to hardware: gem5, else gem5-kernels. ``x`` has no meaning here.
 
@@ -106,9 +107,10 @@ def engine_comparison(
             axes.set_title(f"{len(table)} points")
             median = float(table["error"].abs().median())
             ninth = float(table["error"].abs().quantile(0.9))
-            ranks = "" if len(table) < 3 else f", rank correlation {_rank(table):.3f}"
+            mean, most = float(table["error"].abs().mean()), float(table["error"].abs().max())
             notes.append(
-                f"{other}: median error {100 * median:.1f} %, 90th percentile {100 * ninth:.1f} %{ranks}"
+                f"{other}: error {100 * median:.1f} % in the median, {100 * mean:.1f} % in the mean, "
+                f"{100 * ninth:.1f} % at the 90th percentile, {100 * most:.1f} % at most{_order(table)}"
             )
         handles = []
         for index in range(len(programs)):
@@ -128,9 +130,14 @@ def engine_comparison(
         return Plot(figure, pd.concat(compared, ignore_index=True), title, notes=all_notes)
 
 
-def _rank(table: pd.DataFrame) -> float:
-    """Spearman's correlation: Pearson's of the ranks."""
-    return float(np.corrcoef(table["reference"].rank(), table["value"].rank())[0, 1])
+def _order(table: pd.DataFrame) -> str:
+    """Of each program's points that the reference tells apart, how many pairs are in its order."""
+    counts = [
+        ordered_pairs(zip(own["reference"], own["value"], strict=True))
+        for _, own in table.groupby(["program", "direction"], sort=False)
+    ]
+    right, pairs = (sum(numbers) for numbers in zip(*counts, strict=True))
+    return f"; {right} of {pairs} pairs in order" if pairs else ""
 
 
 def _look(index: int) -> tuple[str, str]:

@@ -76,6 +76,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
                 gains = len(data) > 1 and float(data["speedup"].max()) > LEAST_GAIN
                 data["saturation"] = (data.index == reached) & gains
                 line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
+                panels.cross_out(axes, data, data["speedup"])
                 if gains:
                     saturating = True
                     axes.plot(
@@ -100,7 +101,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         _speedup_scale(drawn, pd.concat(numbers))
         panels.bottom(drawn, across.label)
         panels.left(drawn, "Speedup")
-        handles = panels.shared_legend(selection, seen)
+        handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
         if ideal:
             handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
         if saturating:
@@ -152,6 +153,7 @@ def over(
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program, shown.column)
                 line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
+                panels.cross_out(axes, data, data[shown.column] * shown.factor)
                 seen.append(line)
                 numbers.append(data)
             panels.scale_across(axes, across)
@@ -160,7 +162,7 @@ def over(
         _quantity_scale(drawn, shown, pd.concat(numbers)[shown.column] * shown.factor)
         panels.bottom(drawn, across.label)
         panels.left(drawn, shown.label)
-        handles = panels.shared_legend(selection, seen)
+        handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
         legend(figure, list(handles.values()), list(handles))
         title = f"{shown.title} over {_lower(across.label)}"
         head(figure, title, selection.notes)
@@ -181,6 +183,7 @@ def _over(
             column: line.rows[column],
             "position": [positions[entry] for entry in line.rows[column]],
             value: line.rows[value].astype(float),
+            "unmeasured": panels.unmeasured(line.rows),
         }
     ).sort_values("position", kind="stable", ignore_index=True)
     if data["position"].duplicated().any():

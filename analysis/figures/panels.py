@@ -28,6 +28,7 @@ from analysis.figures.style import (
     new_figure,
     ordered_colours,
 )
+from analysis.tables.columns import UNMEASURED
 
 PANEL_HEIGHT = 1.45
 
@@ -62,6 +63,36 @@ class Line:
     def handle(self) -> Line2D:
         """What stands for it in a legend."""
         return Line2D([], [], **self.look())
+
+
+CROSS: dict[str, Any] = {
+    "marker": "x",
+    "linestyle": "none",
+    "color": "black",
+    "markersize": 3.5,
+    "markeredgewidth": 0.8,
+}
+
+
+def unmeasured(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Of each row: whether it is the preview's and lies outside what that was measured on."""
+    if "flags" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return rows["flags"].fillna("").astype(str).str.contains(f"{UNMEASURED}: ", regex=False)
+
+
+def cross_out(axes: Axes, data: pd.DataFrame, heights: pd.Series[Any]) -> None:
+    """A cross on each point outside what the preview was measured on (column ``unmeasured``)."""
+    outside = data["unmeasured"].to_numpy(dtype=bool)
+    if outside.any():
+        axes.plot(data["position"].to_numpy()[outside], heights.to_numpy()[outside], zorder=4, **CROSS)
+
+
+def crosses(numbers: Sequence[pd.DataFrame]) -> dict[str, Line2D]:
+    """The legend's entry for crosses, where there are some."""
+    if any(data["unmeasured"].any() for data in numbers):
+        return {"cross: the preview was not measured there": Line2D([], [], **CROSS)}
+    return {}
 
 
 def grid(

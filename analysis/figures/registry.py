@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.figures import bars, engines, heat, kernel_time, lines, roofline
+from analysis.figures import bars, engines, heat, kernel_time, lines, releases, roofline, suites
 from analysis.figures.axis import axis, axis_columns
 from analysis.figures.lines import Quantity
 from analysis.figures.output import notice
@@ -32,8 +32,10 @@ class FigureSpec:
         draw: ``draw(frame, *, x=None, where=None, ...) -> Plot``.
         axes: how many axes must vary.
         engines: how many engines must have rows.
+        releases: of how many gem5 releases there must be rows.
         any_of: columns of which at least one must have numbers.
         per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
+        per_item: whether it needs the items of suites instead.
     """
 
     name: str
@@ -43,8 +45,10 @@ class FigureSpec:
     needed: tuple[str, ...] = ()
     axes: int = 0
     engines: int = 1
+    releases: int = 0
     any_of: tuple[str, ...] = ()
     per_kernel: bool = False
+    per_item: bool = False
 
 
 def _over(name: str, shown: Quantity, caption: str) -> FigureSpec:
@@ -142,6 +146,14 @@ _SPECS: tuple[FigureSpec, ...] = (
         engines=2,
     ),
     FigureSpec(
+        "releases",
+        "What changed between releases",
+        "Cycles, instructions and DRAM traffic of the same points on several gem5 releases, over the oldest.",
+        releases.release_comparison,
+        ("gpu_cycles",),
+        releases=2,
+    ),
+    FigureSpec(
         "kernels",
         "GPU cycles by kernel",
         "Shares of each point's GPU cycles by kernel.",
@@ -149,6 +161,11 @@ _SPECS: tuple[FigureSpec, ...] = (
         (kernel_time.KERNEL, kernel_time.CYCLES),
         per_kernel=True,
     ),
+)
+
+_SPECS += tuple(
+    FigureSpec(name, title, caption, draw, (suites.ITERATION, suites.TIME), per_item=True)
+    for name, (title, caption, draw) in suites.DRAWN.items()
 )
 
 PER_KERNEL = frozenset(name for name, facts in ENGINES.items() if facts.tells_kernels)
@@ -215,6 +232,10 @@ def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
 
 def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
     name = spec.name
+    if spec.per_item:
+        missing = [column for column in spec.needed if column not in frame.columns]
+        said = f"the figure {name} is of suites, and this is no table of their items"
+        return FigureError(said, key=missing[0]) if missing else None
     try:
         rows, _ = completed(frame)
     except FigureError as error:
@@ -233,6 +254,14 @@ def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
             value=[varied.column for varied in varying],
             remedy="give the sweep more axes, or ask for another figure",
         )
+    found = sorted(set(map(str, rows["release"]))) if "release" in rows.columns else []
+    if len(found) < spec.releases:
+        return FigureError(
+            f"the figure {name} compares gem5 releases and the table has {len(found)}",
+            key="release",
+            value=found,
+            remedy="give the sweep an axis release",
+        )
     engines = sorted(set(map(str, rows["engine"])))
     if len(engines) < spec.engines:
         return FigureError(
@@ -249,12 +278,16 @@ def applicable(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(spec.name for spec in FIGURES.values() if _refusal(spec, frame) is None)
 
 
-def planned(axes: Collection[str], engines: Collection[str]) -> tuple[str, ...]:
+def planned(
+    axes: Collection[str], engines: Collection[str], *, workloads: bool = True, of_suites: bool = False
+) -> tuple[str, ...]:
     """The figures of a sweep before any of it ran.
 
     Args:
         axes: what varies, with more than one value each; lists that advance together count once.
         engines: the sweep's engines.
+        workloads: whether it runs workloads, whose kernels are told apart.
+        of_suites: whether it runs suites.
 
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
@@ -263,7 +296,9 @@ def planned(axes: Collection[str], engines: Collection[str]) -> tuple[str, ...]:
         spec.name
         for spec in FIGURES.values()
         if len(axes) >= spec.axes and len(engines) >= spec.engines
-        if not spec.per_kernel or set(engines) & PER_KERNEL
+        if spec.releases < 2 or "release" in axes
+        if not spec.per_kernel or (workloads and set(engines) & PER_KERNEL)
+        if of_suites or not spec.per_item
     )
 
 

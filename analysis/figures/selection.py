@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
-from apuflow.core.engines import ENGINES, engine_facts
+from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
 from apuflow.core.errors import AnalysisError
 
 COMPLETED = "completed"
@@ -72,8 +72,13 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return joined
 
 
-def completed(frame: pd.DataFrame, where: Mapping[str, Any] | None = None) -> tuple[pd.DataFrame, list[str]]:
+def completed(
+    frame: pd.DataFrame, where: Mapping[str, Any] | None = None, *, wrong_too: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
     """Rows that carry numbers, with ``program`` added, and notes on what was left out.
+
+    Args:
+        wrong_too: keep rows whose kernels computed something else than they should.
 
     Raises:
         FigureError: a column of ``where`` is unknown, or no row is left.
@@ -92,7 +97,7 @@ def completed(frame: pd.DataFrame, where: Mapping[str, Any] | None = None) -> tu
     done = rows[rows["status"] == COMPLETED].copy()
     if len(done) < len(rows):
         notes.append(f"{len(rows) - len(done)} of {len(rows)} points did not complete and are not drawn")
-    done = _right(done, notes)
+    done = done if wrong_too else _right(done, notes)
     if done.empty:
         raise FigureError(
             "no completed point to draw",
@@ -144,10 +149,7 @@ def select(
         rows = _with_numbers(rows, [across.column], notes)
     others = [candidate for candidate in varying if across is None or candidate.column != across.column]
     keys, follows = independent(rows, others, [across.column] if across else [])
-    if follows and across is not None:
-        notes.append(
-            f"{' and '.join(candidate.label for candidate in follows)}: set together with {across.label}"
-        )
+    notes += together_notes(rows, follows, [*([across] if across is not None else []), *keys])
     engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
     limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
@@ -172,6 +174,24 @@ def independent(
         counts = rows.groupby(by, dropna=False, sort=False)[candidate.column].nunique(dropna=False)
         (follows if counts.max() <= 1 else keys).append(candidate)
     return keys, follows
+
+
+def together_notes(rows: pd.DataFrame, follows: Sequence[Axis], leading: Sequence[Axis]) -> list[str]:
+    """With which axis each of the others advances; nothing of one that a workload has at a single value."""
+    partners: dict[str, list[str]] = {}
+    for candidate in follows:
+        if _most_values(rows, candidate, []) <= 1:
+            continue
+        leaders = (axis.label for axis in leading if _most_values(rows, candidate, [axis.column]) <= 1)
+        several = " and ".join(axis.label for axis in leading)
+        partners.setdefault(next(leaders, several), []).append(candidate.label)
+    return [f"{' and '.join(names)}: set together with {leader}" for leader, names in partners.items()]
+
+
+def _most_values(rows: pd.DataFrame, candidate: Axis, given: Sequence[str]) -> int:
+    """The most values that an axis has where engine, workload and ``given`` are the same."""
+    groups = rows.groupby(["engine", "workload", *given], dropna=False, sort=False)
+    return int(groups[candidate.column].nunique(dropna=False).max())
 
 
 def engines_of(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -296,7 +316,7 @@ def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
     parts[0] += "; ".join(engine_facts(name).title for name in engines)
     for name, text in (
         ("gfx", "{}"),
-        ("release", "gem5 {}"),
+        ("release", "gem5 {}" if any(name in SIMULATING for name in engines) else "options of gem5 {}"),
         ("gpu_clock", "GPU at {}"),
         (COMPUTE_UNITS, "{:g} compute units"),
     ):

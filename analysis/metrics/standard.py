@@ -196,6 +196,13 @@ STANDARD: tuple[Metric, ...] = (
         "host_tick_rate", "tick/s", "sim_ticks / host_seconds", "simulated ticks per host second", "root.cc"
     ),
     rate(
+        "host_cycle_rate",
+        "cycle/s",
+        "gpu_cycles / host_seconds",
+        "simulated GPU cycles per host second",
+        "root.cc",
+    ),
+    rate(
         "host_inst_rate",
         "1/s",
         "instructions / host_seconds",

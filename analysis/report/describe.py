@@ -60,12 +60,16 @@ class SweepDescription:
         """From the content of a sweep file with its defaults filled in.
 
         Args:
-            sweep: keys ``name description engines release machine axes zip options layer on_failure``.
+            sweep: keys ``name description engines release machine axes layers zip options layer
+                on_failure``.
             workloads: the names that its patterns stand for.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
         """
         axes = {str(name): _texts(values) for name, values in (sweep.get("axes") or {}).items()}
+        if lines := sweep.get("layers"):
+            names = " + ".join(f"layer.{name}" for name in lines[0])
+            axes[names] = tuple(" + ".join(_texts(line.values())) for line in lines)
         for group in sweep.get("zip") or ():
             rows = zip(*group.values(), strict=True)
             axes[" + ".join(group)] = tuple(" + ".join(_texts(row)) for row in rows)

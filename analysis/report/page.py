@@ -23,7 +23,10 @@ from analysis.report.describe import (
     load_runs,
     summarise,
 )
+from analysis.report.handover import repeat, trust
+from analysis.tables.columns import INTERVAL, UNMEASURED
 from analysis.tables.tables import columns
+from apuflow import __version__
 from apuflow.core.engines import engine_facts
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
@@ -62,7 +65,10 @@ def render(
     frame = combine(list(frames.values()))
     runs = load_runs(records, out)
     failed = frame[frame["status"] != "completed"]
-    flagged = frame[frame["flags"].fillna("") != ""]
+    flags = frame["flags"].fillna("").astype(str)
+    away = flags.str.contains(f"{UNMEASURED}: ", regex=False)
+    flagged = frame[(flags != "") & ~(away & flags.str.startswith(UNMEASURED))]
+    unmeasured = frame[away]
     script = "\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     page = (
         _environment()
@@ -73,9 +79,16 @@ def render(
             engine_facts=engine_facts,
             summaries=summarise(frame, runs),
             points=len(frame),
+            trust=trust(sweep, frame),
+            repeat=repeat(sweep),
+            version=__version__,
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
             flagged=_rows(flagged.head(_MOST_FLAGGED), ("engine", "workload", "point", "flags")),
             flagged_count=len(flagged),
+            unmeasured=_rows(
+                unmeasured.head(_MOST_FLAGGED), ("workload", "point", "gpu_cycles", *INTERVAL, "flags")
+            ),
+            unmeasured_count=len(unmeasured),
             runs=runs,
             figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
             tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],

@@ -63,9 +63,18 @@ MACHINE: tuple[Column, ...] = tuple(
 )
 
 RUN: tuple[Column, ...] = (
-    Column("flags", "check", "", "metrics outside their range and broken identities, with numbers"),
+    Column(
+        "flags",
+        "check",
+        "",
+        "metrics outside their range, broken identities, what the preview was not measured on; with numbers",
+    ),
+    Column("gpu_cycles_low", "run", "cycle", "lower end of the interval of a preview's gpu_cycles"),
+    Column("gpu_cycles_high", "run", "cycle", "upper end of the interval of a preview's gpu_cycles"),
     Column("evidence", "check", "", "what shows how the run ended"),
     Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
+    Column("library", "check", "", "whose kernels the matrix products are, where they are not stand-ins"),
+    Column("changed", "check", "", "what in those kernels is not as their library has them"),
     Column(
         "max_relative_error",
         "check",
@@ -80,6 +89,7 @@ RUN: tuple[Column, ...] = (
         Column(name, "provenance", "", meaning)
         for name, meaning in (
             ("gem5_commit", "commit of the gem5 sources"),
+            ("gem5_patches", "patches on the gem5 sources, each with the start of its hash"),
             ("gem5_binary_sha256", "hash of the gem5 binary"),
             ("image_digest", "container image"),
             ("dnnmark_commit", "commit of the DNNMark sources"),
@@ -91,6 +101,9 @@ RUN: tuple[Column, ...] = (
 )
 
 AXIS = "axis"
+INTERVAL = ("gpu_cycles_low", "gpu_cycles_high")
+UNMEASURED = "unmeasured"
+"""How the flag of a preview row begins that lies outside what the preview was measured on."""
 
 
 def layout(axes: Sequence[str]) -> tuple[Column, ...]:

@@ -30,6 +30,7 @@ SHOWN: tuple[str, ...] = (
 """What is compared when no column is named."""
 
 _COMPARED = ("release", "gfx")
+_WRONG = "wrong results"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Comparison:
             ``difference``.
         keys: columns that identify a point.
         only_a, only_b: points that only one side has completed.
+        wrong_a, wrong_b: workloads with outputs that are wrong on one side alone.
     """
 
     table: pd.DataFrame
@@ -50,6 +52,8 @@ class Comparison:
     keys: tuple[str, ...]
     only_a: int
     only_b: int
+    wrong_a: tuple[str, ...] = ()
+    wrong_b: tuple[str, ...] = ()
 
 
 def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> Comparison:
@@ -75,7 +79,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> C
             raise AnalysisError(
                 f"table {label} has several rows of one point",
                 key=", ".join(keys),
-                value=tuple(doubled.iloc[0][list(keys)]),
+                value=", ".join(f"{key}: {doubled.iloc[0][key]}" for key in keys),
                 remedy="keep one engine and one release per side (--engines, or filter the table)",
             )
     left, right = (side.set_index([*keys]) for side in sides)
@@ -93,6 +97,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> C
         keys,
         len(left) - len(common),
         len(right) - len(common),
+        *_wrong_alone(left.loc[common], right.loc[common]),
     )
 
 
@@ -118,12 +123,44 @@ def compare_engines(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] = 
     return compare(sides[0], sides[1], names)
 
 
+def compare_releases(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] = SHOWN) -> Comparison:
+    """Compare two gem5 releases' rows of one table, engine by engine (see ``compare``).
+
+    Raises:
+        AnalysisError: the table has no row of one of the releases.
+    """
+    sides = []
+    for release in (a, b):
+        side = frame[frame["release"] == release]
+        if side.empty:
+            raise AnalysisError(
+                "no row of this release in the table",
+                key="release",
+                value=release,
+                remedy="the table has " + ", ".join(sorted(set(map(str, frame["release"])))),
+            )
+        side = side.assign(workload=side["workload"] + " on " + side["engine"])
+        side.attrs = dict(frame.attrs)
+        sides.append(side)
+    return compare(sides[0], sides[1], names)
+
+
+def _wrong_alone(left: pd.DataFrame, right: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    wrong = [side["flags"].astype(str).str.contains(_WRONG, regex=False).to_numpy() for side in (left, right)]
+    named = left.index.get_level_values("workload").to_numpy()
+    return tuple(dict.fromkeys(named[wrong[0] & ~wrong[1]])), tuple(
+        dict.fromkeys(named[wrong[1] & ~wrong[0]])
+    )
+
+
 def _keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
     """Workload, direction, the axes of both, and machine parameters that vary within a side."""
     keys = ["workload", "direction"]
     axes = [[column.name for column in columns(side) if column.kind == "axis"] for side in (a, b)]
     keys += [name for name in axes[0] if name in b.columns]
     keys += [name for name in axes[1] if name in a.columns and name not in keys]
+    if len({*a["release"]}) == len({*b["release"]}) == 1:
+        keys = [name for name in keys if name != "release"]
     for column in MACHINE:
         name = column.name
         if name in keys or name in _COMPARED or name not in a.columns or name not in b.columns:

@@ -21,7 +21,10 @@ from analysis.tables.records import COMPLETED, run_values
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import LaunchRecord, RunRecord, read_run
 
-LAUNCH_COLUMNS = ("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup", "stand_in")
+LAUNCH_COLUMNS = (
+    *("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup"),
+    *("stand_in", "library", "changed"),
+)
 UNNAMED = "(not a kernel of the layers)"
 
 
@@ -107,6 +110,8 @@ def _cells(launch: LaunchRecord | None, record: RunRecord) -> dict[str, Any]:
         "grid": "x".join(map(str, launch.grid)),
         "workgroup": "x".join(map(str, launch.workgroup)),
         "stand_in": launch.stand_in or "",
+        "library": launch.library or "",
+        "changed": launch.changed or "",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,10 @@ def _row(record: RunRecord, file: Path) -> Row:
     values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
     values["max_relative_error"] = record.results.max_relative_error if record.results else None
     values["stand_in"] = stand_ins(record) or None
+    values["library"] = _distinct(launch.library for launch in record.launches)
+    values["changed"] = _distinct(
+        change for launch in record.launches for change in (launch.changed or "").split("; ")
+    )
     axes = {axis_column(name): value for name, value in record.axes.items()}
     if record.status is not Status.COMPLETED:
         return Row(values, axes)
@@ -96,7 +100,12 @@ def _row(record: RunRecord, file: Path) -> Row:
     facts = record.release_facts
     numbers = counters(files, facts, kernels_only=own)
     findings = [str(broken) for broken in numbers.broken] + ([f"cut: {numbers.cut}"] if numbers.cut else [])
-    told = [judgement(record), _other_gem5(record, facts), _without_facts(numbers, facts)]
+    told = [
+        judgement(record),
+        _other_gem5(record, facts),
+        _assumed(record, facts),
+        _without_facts(numbers, facts),
+    ]
     findings = [*filter(None, told), *findings]
     return Row(values, axes, dict(numbers), tuple(findings))
 
@@ -118,11 +127,22 @@ def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
     return f"another gem5: release {record.release} is {expected}, {said} ran"
 
 
+def _assumed(record: RunRecord, facts: ReleaseFacts | None) -> str:
+    """Says so where nobody has read what the release does."""
+    if facts is None or facts.assumed_of is None:
+        return ""
+    return f"{record.release} is not known: read as if it were {facts.assumed_of}"
+
+
 def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> str:
     """Says which counters are unknown only because the record does not say how its gem5 counts."""
     if facts is not None or not (unknown := [name for name in CACHES if math.isnan(numbers[name])]):
         return ""
     return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
+
+
+def _distinct(texts: Iterable[str | None]) -> str | None:
+    return "; ".join(dict.fromkeys(text for text in texts if text)) or None
 
 
 def stand_ins(record: RunRecord) -> str:

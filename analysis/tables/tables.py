@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.metrics import compute
-from analysis.tables.columns import AXIS, IDENTITY, Column, axis_column, layout
+from analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_column, layout
 from analysis.tables.records import COMPLETED, Batch, Row, read_record
 from apuflow.core.errors import AnalysisError
 
@@ -42,7 +42,18 @@ def build(
     batches = [item for item in results if isinstance(item, Batch)]
     if rows := [item for item in results if isinstance(item, Row)]:
         batches.insert(0, _gather(rows))
-    return _table(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
+    return assemble(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
+
+
+def of_counters(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """The table of points whose counters are at hand, as ``build`` makes it of their records.
+
+    Args:
+        frame: one row per point with its identity, axes, machine options and counters.
+        axes: names of what varies.
+    """
+    named = frame.rename(columns={str(name): axis_column(str(name)) for name in frame.columns})
+    return assemble([Batch(named, tuple(axis_column(name) for name in axes))])
 
 
 def _gather(rows: Sequence[Row]) -> Batch:
@@ -63,7 +74,8 @@ def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) 
     return Batch(batch.frame.assign(**cells), tuple(cells))
 
 
-def _table(batches: Sequence[Batch]) -> pd.DataFrame:
+def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
+    """The table of these rows: counters as they are, metrics reckoned from them."""
     axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
     described = layout(axes)
     raw = pd.concat([batch.frame.astype("object") for batch in batches], ignore_index=True)
@@ -72,7 +84,7 @@ def _table(batches: Sequence[Batch]) -> pd.DataFrame:
     raw = raw.iloc[_order(raw, ("engine", "workload", "direction", *axes, "point"))].reset_index(drop=True)
     data = {}
     for column in described:
-        if column.kind == "counter":
+        if column.kind == "counter" or column.name in INTERVAL:
             data[column.name] = pd.to_numeric(raw[column.name]).astype("float64")
         elif column.kind != "metric":
             data[column.name] = _series(raw[column.name].tolist())

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ import needs
 import pytest
 from gem5_project import Gem5Project
 from places import ROOT
+from workflow_faults import copy_made
 
 # The same daemon and image as the other tests with containers.
 _spec = importlib.util.spec_from_file_location("container_fixtures", ROOT / "tests/integration/conftest.py")
@@ -52,13 +51,7 @@ def copies(made: Gem5Project) -> Iterator[CopyProject]:
         def copy() -> Gem5Project:
             nonlocal number
             number += 1
-            root = Path(directory) / f'it\'s "copy" {number} $(touch x) #ü'
-            shutil.copytree(made.root, root, symlinks=True)
-            for record in (root / "build/toolchain").rglob("*.json"):
-                quoted, state = json.dumps(str(root))[1:-1], record.stat()
-                record.write_text(record.read_text().replace(str(made.root), quoted))
-                os.utime(record, ns=(state.st_atime_ns, state.st_mtime_ns))
-            return Gem5Project(root, made.gem5)
+            return copy_made(made, Path(directory) / f'it\'s "copy" {number} $(touch x) #ü')
 
         yield copy
 

@@ -83,6 +83,29 @@ def test_locks_stay_where_death_is_not_certain(locked: Path, other: str) -> None
     registration.end()
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (DEAD.replace(os.uname().nodename, "another-host"), "process 1 on another-host"),
+        (f"{DEAD}\njobs elsewhere", "was killed while its jobs ran on other machines"),
+    ],
+    ids=["another host", "jobs elsewhere"],
+)
+def test_a_lock_that_stays_is_explained_with_the_command(
+    locked: Path, other: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry(locked, "1-1", other)
+    registration = repairs.register(locked)
+    assert registration is not None
+    registration.end()
+    told = capsys.readouterr().err
+    assert said in told and "\n    snakemake --unlock\n" in told
+    for lock in (locked / ".snakemake/locks").iterdir():  # what that command does
+        lock.unlink()
+    repairs.register(locked)
+    assert capsys.readouterr().err == ""
+
+
 def test_locks_stay_where_the_file_system_has_none_of_its_own(
     locked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -127,9 +129,11 @@ def load_base(url: str) -> str:
     key = hashlib.sha256(content).hexdigest()[:12]
     name = f"{BASE}-{key}:latest"
     client = docker.DockerClient(base_url=url, timeout=300)
-    try:
-        return str(client.images.get(name).id)
-    except docker.errors.ImageNotFound:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:  # two workers may want it at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(docker.errors.ImageNotFound):
+            return str(client.images.get(name).id)
         archive = CACHE / f"base-{key}.tar"
         if not archive.exists():
             subprocess.run([recipe, archive], check=True, stdout=subprocess.DEVNULL)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import needs
+
 from apuflow.engines.gem5_kernels import kernel_objects
-from apuflow.launcher import gemm
+from apuflow.launcher.plan import source_directory
 from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.objects import compile_object
+from apuflow.rocblas.objects import assemble, assembler, is_library_kernel, write
+
+
+def rocblas_checkouts() -> tuple[Path, Path]:
+    """Tensile and rocBLAS, as the environment names them; without them the test is skipped."""
+    tensile, rocblas = (os.environ.get(f"APUFLOW_TEST_{name}") for name in ("TENSILE", "ROCBLAS"))
+    if not tensile or not rocblas:
+        needs.ROCBLAS.skip()
+    return Path(tensile), Path(rocblas)
 
 
 def compiled(found: Iterable[Launch], gfx: str, kernels: Path, project: Path) -> Mapping[Row, Path]:
@@ -18,7 +30,12 @@ def compiled(found: Iterable[Launch], gfx: str, kernels: Path, project: Path) ->
     objects = kernel_objects(found, gfx, compiler, kernels)
     paths = {row: item.path(project).resolve() for row, item in objects.items()}
     for row, path in paths.items():
-        if not path.exists():
-            ours = row.program == gemm.PROGRAM.name
-            compile_object(row, gfx, compiler, gemm.PROGRAM.parent if ours else kernels, path)
+        if path.exists():
+            continue
+        if is_library_kernel(row.program):
+            text = path.with_suffix(".s")
+            write(row.program, *rocblas_checkouts(), text, path.with_suffix(".tensile.log"))
+            assemble(row, gfx, assembler(compiler), text, path)
+        else:
+            compile_object(row, gfx, compiler, source_directory(row.program, kernels), path)
     return paths

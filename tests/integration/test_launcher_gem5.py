@@ -17,11 +17,13 @@ from typing import Literal
 
 import needs
 import pytest
-from kernel_builds import compiled
+from kernel_builds import compiled, rocblas_checkouts
+from operation_shapes import CASES as SHAPES
 from places import ROOT
 
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
+from apuflow import operations
 from apuflow.configure import load_release
 from apuflow.containers import container_engine
 from apuflow.core.record import RunRecord
@@ -31,7 +33,10 @@ from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.launcher import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
+from apuflow.miopen.launch import Arg, Gemm
+from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.prepare.data_file import write_mmap
+from apuflow.rocblas import library_launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts, Simulation
@@ -132,7 +137,7 @@ def run(
 ) -> RunRecord:
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run."""
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
-    if not kernels.is_dir() and any(launch.gemm is None for launch in found):
+    if not kernels.is_dir() and any(str(launch.program).startswith("MIOpen") for launch in found):
         needs.MIOPEN.skip()
     paths = compiled(found, gfx, kernels, project)
     launcher, data = project / "launcher", project / "mmap.bin"
@@ -186,6 +191,18 @@ def test_kernels_compute_what_numpy_says(name: str, direction: Direction, gem5: 
     assert record.results.max_relative_error is not None
     assert record.results.max_relative_error <= TOLERANCE
     assert not list((visible / "run").rglob("out*.bin"))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_operations_of_suites_compute_what_numpy_says(name: str, gem5: Gem5, visible: Path) -> None:
+    """Everything beyond DNNMark's primitives, forward and backward where it has both."""
+    made = operations.make(name.partition(" ")[0], SHAPES[name])
+    forward_alone = len(made.directions) == 1 or SHAPES[name].get("algorithm") == "direct"
+    found = made.launches("fwd" if forward_alone else "both", 4)
+    record = run(found, gem5, visible)
+    assert record.status == "completed"
+    assert record.results is not None
+    assert record.results.agree, record.results.note
 
 
 def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path) -> None:
@@ -245,3 +262,38 @@ def test_discrete_gpu(name: str, gem5: Gem5, visible: Path) -> None:
     assert record.status == "completed"
     assert record.results is not None
     assert record.results.agree, record.results.note
+
+
+ROCBLAS = {
+    "nn": ("NN", 128, 96, 256, 1, 0.0),
+    "nn_edges": ("NN", 100, 70, 130, 1, 0.0),
+    "nn_beta": ("NN", 64, 48, 128, 1, 0.5),
+    "nn_batch": ("NN", 64, 48, 64, 3, 0.0),
+    "nt": ("NT", 128, 64, 64, 1, 0.0),
+    "nt_edges": ("NT", 70, 33, 100, 1, 1.0),
+    "tn": ("TN", 64, 48, 256, 1, 0.0),
+    "tn_one_column": ("TN", 100, 1, 400, 1, 0.0),
+    "tn_batch": ("TN", 33, 17, 90, 2, 0.5),
+    "tt": ("TT", 48, 40, 64, 1, 0.0),
+}
+"""Transposes, m, n, k, batch, beta: sums split 2 to 16 ways or not; TT is left to the stand-in."""
+
+
+@pytest.mark.parametrize("gfx", ["gfx801", "gfx803"])
+@pytest.mark.parametrize("name", ROCBLAS)
+def test_rocblas_kernels_compute_what_numpy_says(name: str, gfx: str, gem5: Gem5, visible: Path) -> None:
+    rocblas_checkouts()
+    form, m, n, k, batch, beta = ROCBLAS[name]
+    a, b = form[0] == "T", form[1] == "T"
+    gemm = Gemm(m, n, k, a, b, batch, k if a else m, n if b else k, m, m * k, n * k, m * n, beta)
+    memory = (
+        Arg("buffer", "a", batch * m * k, "in", "a"),
+        Arg("buffer", "b", batch * n * k, "in", "b"),
+        Arg("buffer", "c", batch * m * n, "inout" if beta else "out", "c"),
+    )
+    found = library_launches([product("layer", "FullyConnected", "fwd", memory, gemm)], gfx)
+    record = run(found, gem5, visible, gfx=gfx)
+    assert record.status == "completed"
+    assert record.results is not None
+    assert record.results.agree, record.results.note
+    assert [bool(launch.library) for launch in record.launches][-1] == (form != "TT")

@@ -267,6 +267,7 @@ def test_it_prints_whole_tables(page: Any) -> None:
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#results tbody tr").count() == 90
     assert not page.locator("nav").is_visible()
+    assert page.locator(".contents").is_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#results tbody tr").count() == 25
     page.emulate_media(media="screen")

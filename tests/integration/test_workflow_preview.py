@@ -136,3 +136,28 @@ def test_results_that_cannot_be_written_end_in_an_error_not_in_half_a_table(proj
     done = run(project, SOFTMAX)
     assert done.returncode != 0
     assert (project / "results").read_text() == "a file stands where the directory should be"
+
+
+def test_a_network_is_folded_from_its_operations(tmp_path: Path, new_project: Callable[[Path], Path]) -> None:
+    project = new_project(tmp_path)
+    (project / "configs/sweeps/nets.yaml").write_text(
+        "description: a test\nengines: [preview]\nsuites: [alexnet_owt]\nlayer: {n: 2}\n"
+    )
+    below = "results/nets"
+    done = run(
+        project, f"{below}/items/alexnet_owt.csv", f"{below}/alexnet_owt.csv", f"{below}/figures/layers.svg"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    items = pd.read_csv(project / below / "items/alexnet_owt.csv")
+    [table] = pd.read_csv(project / below / "alexnet_owt.csv").to_dict("records")
+    [summary] = pd.read_csv(project / below / "items/alexnet_owt.summary.csv").to_dict("records")
+    assert table["status"] == "completed"
+    assert table["gpu_time"] * 1e3 == pytest.approx(items["total_ms"].sum())
+    assert summary["forward_ms"] + summary["backward_ms"] + summary["update_ms"] == pytest.approx(
+        summary["total_ms"]
+    )
+    assert summary["images_per_s"] == pytest.approx(2 / table["gpu_time"])
+    # three passes of two images, two operations per multiply-add; the images themselves have no gradient
+    macs, first = 714_188_480, 70_276_800
+    assert summary["flop"] == 2 * 2 * (3 * macs - first)
+    assert (project / below / "figures/layers.png").exists()

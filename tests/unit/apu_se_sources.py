@@ -21,6 +21,7 @@ TAGS = {
     "v23.0": "v23.0.1.0",
     "v23.1": "v23.1.0.0",
     "v24.0": "v24.0.0.1",
+    "v24.1": "c91af552d4698473afd4f83c943436ddadf11efe",  # develop of 24 October 2024
 }
 DEFINING: dict[str, tuple[str, ...]] = {
     "configs/example/apu_se.py": (),

@@ -75,7 +75,7 @@ def test_no_code_calls_a_shell_or_executes_data(file: Path) -> None:
 
 
 def test_no_rule_has_a_shell_command() -> None:
-    for file in (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
+    for file in (ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
         assert not re.search(r"^\s*(shell|run|wrapper|cwl):", file.read_text(), re.M), file
         assert "shell(" not in file.read_text()
 

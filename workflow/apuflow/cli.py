@@ -8,8 +8,14 @@ import sys
 
 import typer
 
-from apuflow import commands
+from apuflow import __version__, commands
 from apuflow.core.errors import DescribedError
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"apuflow {__version__}")
+        raise typer.Exit
 
 
 def build_app() -> typer.Typer:
@@ -18,13 +24,18 @@ def build_app() -> typer.Typer:
         name="apuflow",
         help="DNN primitives on gem5's GCN3 APU: plan, check, follow and compare experiments.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.callback()(lambda: None)
+    app.callback()(_options)
     for module in sorted(info.name for info in pkgutil.iter_modules(commands.__path__)):
         importlib.import_module(f"{commands.__name__}.{module}").register(app)
     return app
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", is_eager=True, callback=_version, help="print it"),
+) -> None:
+    """Options of ``apuflow`` itself; what they do is done by their callbacks."""
 
 
 def main() -> None:
@@ -37,3 +48,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         raise SystemExit(0) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -24,8 +24,27 @@ def ageless(inputs):
     return marked
 
 
+# Jobs on a cluster are only what takes long: builds and runs. The rest takes less than the start of a job, or needs
+# the network, and runs where Snakemake does.
+localrules:
+    all,
+    source,
+    image,
+    own_gem5,
+    kernel_object,
+    kernel_database,
+    mmap,
+    launcher,
+    preview,
+    table,
+    suite_items,
+    figure,
+    report,
+
+
 wildcard_constraints:
-    under=r"((?!figures/)[^/]+/)?",
+    under=r"((?!figures/|items/)[^/]+/)?",
+    suite=r"[^/.]+",
     workload=r"[^/]+(?<!\.columns)",
     sweep=r"[^/]+",
     engine=r"gem5|gem5-kernels",
@@ -33,11 +52,14 @@ wildcard_constraints:
     figure=r"[^/]+",
     gfx=r"gfx[0-9a-f]+",
     release=r"[^/]+",
-    repository=r"gem5|resources|miopen",
+    repository=r"gem5|resources|miopen|rocblas|tensile",
     target=r"[A-Z0-9_]+",
     request=r"[0-9a-f]{8}",
     sources=r"[0-9a-f]{16}",
-    object=r"[^/]+",
+    object=r"(?!Cijk_A)[^/]+",
+    gemm=r"Cijk_A[^/]+",
+    assembly=r"Cijk_A[^/]+",
     rows=r"[0-9a-f]{16}",
     database=r"[^/]+\.ukdb",
     bytes=r"[0-9]+",
+    batch=r"[0-9a-f]{16}",

@@ -19,6 +19,42 @@ rule kernel_object:
         "../scripts/kernel_object.py"
 
 
+rule gemm_assembly:
+    """One of rocBLAS' kernels as Tensile writes it, for all GPUs. Seconds."""
+    input:
+        ageless(session.inputs.assembly_sources),
+    output:
+        paths.kernel_assembly(),
+    log:
+        paths.log("kernels", "{assembly}"),
+    conda:
+        "../envs/apuflow.yaml"
+    params:
+        order=session.inputs.assembly_order,
+    message:
+        "assembly of rocBLAS' {wildcards.assembly}"
+    script:
+        "../scripts/gemm_assembly.py"
+
+
+rule gemm_object:
+    """One of rocBLAS' kernels, changed for gem5 and assembled, once for all sweeps."""
+    input:
+        ageless(session.inputs.gemm_assembly),
+    output:
+        paths.kernel_object(name="{gemm}"),
+    log:
+        paths.log("kernels", "{gfx}", "{gemm}"),
+    conda:
+        "../envs/apuflow.yaml"
+    params:
+        order=session.inputs.gemm_order,
+    message:
+        "rocBLAS' kernel {wildcards.gemm} for {wildcards.gfx}"
+    script:
+        "../scripts/gemm_object.py"
+
+
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:

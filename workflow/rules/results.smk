@@ -8,7 +8,7 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        records=lambda wildcards: session.inputs.table_records(wildcards, checkpoints),
+        unpack(lambda wildcards: session.inputs.table_inputs(wildcards, checkpoints)),
         configuration=session.campaign.table_configuration,
     output:
         csv=paths.table(),
@@ -24,10 +24,31 @@ rule table:
         "../scripts/table.py"
 
 
+rule suite_items:
+    """One suite of a sweep, item by item: time, throughput by the suite's own rule, bound; and the sums by phase, kind of
+    layer and part of memory. From the table of operations, of which every suite of the sweep takes what it has.
+    """
+    input:
+        table=paths.table(workload=paths.OPERATIONS, extension="parquet"),
+        configuration=session.campaign.suite_configuration,
+    output:
+        each=paths.suite_items(),
+        times=paths.suite_times(),
+        summary=paths.suite_summary(),
+    log:
+        paths.log("suites", "{under}{suite}"),
+    conda:
+        "../envs/apuflow.yaml"
+    message:
+        "items of suite {wildcards.suite}: {output.each}"
+    script:
+        "../scripts/suite_items.py"
+
+
 rule figure:
     """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
     input:
-        tables=session.campaign.sweep_tables,
+        tables=session.campaign.figure_tables,
     output:
         svg=report(
             paths.figure(),
@@ -41,10 +62,48 @@ rule figure:
         paths.log("figures", "{under}{figure}"),
     conda:
         "../envs/apuflow.yaml"
+    params:
+        under=lambda wildcards: wildcards.under,
+        names=lambda wildcards: [wildcards.figure],
     message:
         "figure {output.svg}"
     script:
         "../scripts/figure.py"
+
+
+for figures in session.figure_sets():
+
+    rule:
+        name:
+            figures.rule
+        input:
+            tables=session.campaign.figures_tables(figures.under, figures.names),
+        output:
+            [
+                report(
+                    paths.figure(figures.under, each),
+                    caption="../report/figure.rst",
+                    category="Figures",
+                    labels={"figure": each},
+                )
+                for each in figures.names
+            ],
+            [
+                paths.figure(figures.under, each, extension)
+                for each in figures.names
+                for extension in ("png", "csv")
+            ],
+        log:
+            paths.log("figures", figures.sweep),
+        conda:
+            "../envs/apuflow.yaml"
+        params:
+            under=figures.under,
+            names=figures.names,
+        message:
+            "figures of results/{params.under}"
+        script:
+            "../scripts/figure.py"
 
 
 rule report:

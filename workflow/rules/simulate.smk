@@ -1,4 +1,6 @@
-"""From points to run records: gem5 and gem5-kernels one job per point, preview one job per workload."""
+"""From points to run records: gem5 and gem5-kernels one job per point, on a cluster also many points of seconds to a
+job; preview one job per workload.
+"""
 
 
 rule preview:
@@ -29,15 +31,38 @@ rule simulate:
         protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
+    priority: session.inputs.simulation_priority
     conda:
         "../envs/apuflow.yaml"
     resources:
         mem_mb=session.inputs.simulation_memory,
+        expected_mb=session.inputs.expected_memory,
         runtime=session.inputs.simulation_minutes,
     params:
-        sweep=session.inputs.point_sweep,
-        axes=session.inputs.point_axes,
+        order=session.inputs.simulation_order,
     message:
         "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
     script:
         "../scripts/simulate.py"
+
+
+rule batch:
+    """Points of seconds on a cluster, one after the other in one job, where a job for each would take longer to start
+    than to run. Each leaves its own record when it ends, and one that fails does not stop the others; the mark that
+    all have one goes when the table is made.
+    """
+    input:
+        ageless(session.inputs.batch_inputs),
+    output:
+        temp(paths.batch()),
+    log:
+        paths.log("batches", "{batch}"),
+    conda:
+        "../envs/apuflow.yaml"
+    resources:
+        mem_mb=session.inputs.batch_memory,
+        runtime=session.inputs.batch_minutes,
+    message:
+        "a batch of points (apuflow status follows them; log: {log})"
+    script:
+        "../scripts/batch.py"

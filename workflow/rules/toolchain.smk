@@ -33,11 +33,12 @@ checkpoint image:
         paths.log("toolchain", "{release}", "image-{request}"),
     conda:
         "../envs/apuflow.yaml"
+    threads: lambda wildcards: session.inputs.tools(wildcards.release).image_threads
     resources:
-        mem_mb=2000,
-        runtime=240,
+        mem_mb=lambda wildcards, threads: 1000 * max(2, threads),
+        runtime=lambda wildcards: session.inputs.tools(wildcards.release).image_minutes,
     message:
-        "container image for gem5 {wildcards.release} (log: {log})"
+        "container image for gem5 {wildcards.release} (stages and their times: {log})"
     script:
         "../scripts/image.py"
 

@@ -1,9 +1,9 @@
-"""Rule figure: one figure of a sweep, from its tables."""
+"""Rules figure and figures_of_SWEEP: figures of a sweep, from its tables."""
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.results import write_figure
+from apuflow.study.results import write_figures
 
 with rule(snakemake) as (output, log):
-    wildcards, tables = snakemake.wildcards, snakemake.input.tables
-    write_figure(Campaign(), wildcards.under, wildcards.figure, tables, output.with_suffix(""))
+    params = snakemake.params
+    write_figures(Campaign(), params.under, params.names, snakemake.input.tables, output.parent)

@@ -5,4 +5,4 @@ from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 
 with rule(snakemake) as (output, log):
-    stages.image(Toolset(snakemake.wildcards.release), output, log)
+    stages.image(Toolset(snakemake.wildcards.release), output, log, snakemake.threads)

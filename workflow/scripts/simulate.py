@@ -6,16 +6,15 @@ from apuflow.engines.run_point import run_point
 from apuflow.prepare.tools import Toolset
 
 with rule(snakemake):
-    campaign, wildcards, params = Campaign(), snakemake.wildcards, snakemake.params
+    campaign, wildcards, order = Campaign(), snakemake.wildcards, snakemake.params.order
     point = campaign.replan_point(
-        params.sweep, wildcards.engine, wildcards.workload, wildcards.point, params.axes
+        order["sweep"], wildcards.engine, wildcards.workload, wildcards.point, order["axes"]
     )
-    tools = Toolset(point.release)
     record = run_point(
-        tools,
-        campaign.load(params.sweep),
+        Toolset(point.release),
+        campaign.load(order["sweep"]),
         point,
-        dict(snakemake.input.items()),
-        memory_mb=snakemake.resources.mem_mb,
+        order["inputs"] or dict(snakemake.input.items()),
+        memory_mb=order["memory_mb"],
     )
     print(f"{record.status}: {record.evidence}")

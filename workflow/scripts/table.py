@@ -7,4 +7,4 @@ from apuflow.study.results import write_table
 with rule(snakemake):
     wildcards, output = snakemake.wildcards, snakemake.output
     files = (output.csv, output.parquet, output.columns)
-    write_table(Campaign(), wildcards.under, wildcards.workload, snakemake.input.records, files)
+    write_table(Campaign(), wildcards.under, wildcards.workload, files, late=bool(snakemake.input.batches))

@@ -225,6 +225,7 @@ def main():
     signal.signal(signal.SIGINT, interrupt)
     cause, status, guest = NORMAL, 0, options["options"].split()
     say(EVENTS)
+    write_trace(own, outdir, guest_kernels(program, guest))
     try:
         if program.read_bytes()[:4] == b"\x7fELF":
             text = launcher(text, guest, what, options)
@@ -242,6 +243,42 @@ def main():
     except KeyboardInterrupt:
         cause = "user interrupt received"
     finish(target, text, what, cause, status)
+
+
+def write_trace(own, outdir, kernels):
+    """Lines of GPUKernelInfo and GPUCommandProc, as v23.0.1.0 prints them; a kernel takes 200,000 cycles."""
+    if "debug-file" not in own:
+        return
+    lines, now = [], 5_000_000_000
+    for number, (name, grid, workgroup) in enumerate(kernels):
+        packet = (
+            f"Task ID: {number} Got AQL: wg size ({workgroup}), grid size ({grid}) kernarg addr: "
+            f"{0x7FFFF7E00000 + 256 * number:#x}, completion signal addr:0x7ffff7f01000"
+        )
+        registers = "num vector regs: 24, num scalar regs: 32"
+        code = f"Extracted code object: {name} ({registers}, code addr: 0x7ffff0001100"
+        lines += [
+            f"{now}: system.cpu3.gpu_cmd_proc: Kernel name: {name}",
+            f"{now}: system.cpu3.gpu_cmd_proc: {packet}",
+            f"{now}: system.cpu3.gpu_cmd_proc: {code}, kernarg size: 0, LDS size: 0)",
+            f"{now + 5000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
+            f"{now + 9000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
+            f"{now + 200_005_000}: system.cpu3.gpu_cmd_proc.dispatcher: Completed kernel {number}",
+        ]
+        now += 300_000_000
+    (outdir / own["debug-file"]).write_text("".join(f"{line}\n" for line in lines))
+
+
+def guest_kernels(program, guest):
+    """What is dispatched: the launcher's list; or DNNMark's layers, after a fill by the runtime."""
+    if program.read_bytes()[:4] == b"\x7fELF":
+        rows = re.findall(r"^dispatch \S+ \S+ (\d+ \d+ \d+) (\d+ \d+ \d+)", Path(guest[0]).read_text(), re.M)
+        return [("Blit kernel", grid.replace(" ", "x"), group.replace(" ", "x")) for grid, group in rows]
+    if not program.name.startswith("dnnmark_"):
+        return [("Some kernel", "1024x1x1", "64x1x1")]
+    config = Path(dict(zip(guest[::2], guest[1::2], strict=False))["-config"]).read_text()
+    layers = re.findall(r"^\s*\[(?!DNNMark)(\w+)\]", config, re.M)
+    return [("Blit kernel", "65536x1x1", "256x1x1")] + [("Some kernel", "25600x1x1", "256x1x1")] * len(layers)
 
 
 def launcher(text, guest, what, options):

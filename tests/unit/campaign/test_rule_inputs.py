@@ -8,6 +8,7 @@ import pytest
 from sweep_texts import one
 
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.orders import OWN_MEMORY_MB, START_MINUTES
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -35,25 +36,29 @@ def test_a_run_may_take_twice_the_memory_that_it_needs(root: Path) -> None:
     """LRN of 100x32x256x256: gem5 keeps 6.7 GB of tensors and the 0.8 GB file that fills them, both twice."""
     inputs, _, wildcards = run_of(root, "gem5-kernels", "lrn_fwd")
     needed = 800e6 + 4 * 6.3e6 + 2 * (6_710_886_400 + 838_860_800)
-    assert 2 * needed < inputs.simulation_memory(wildcards) * 2**20 < 2 * (needed + 102e6)
+    assert 2 * needed < inputs.simulation_order(wildcards)["memory_mb"] * 2**20 < 2 * (needed + 102e6)
 
 
 def test_a_small_run_may_take_4_gb(root: Path) -> None:
     inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
-    assert inputs.simulation_memory(wildcards) == 4000
+    assert inputs.simulation_memory(wildcards) == 4000 + OWN_MEMORY_MB
+    assert (
+        inputs.simulation_order(wildcards)["memory_mb"] == 4000
+    )  # its own limit strikes before the scheduler's
 
 
-def test_a_run_has_its_sweeps_wall_limit_and_five_minutes_to_publish(root: Path) -> None:
+def test_a_run_of_unknown_length_may_take_its_sweeps_wall_limit(root: Path) -> None:
     inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     assert inputs.point_sweep(wildcards) == "t"
-    assert inputs.simulation_minutes(wildcards) == 95
+    assert inputs.simulation_minutes(wildcards) == 90 + START_MINUTES
 
 
 def test_a_job_is_told_what_varies(root: Path) -> None:
     text = SWEEP.format(engine="gem5-kernels", workload="softmax_fwd") + "axes: {num-compute-units: [8]}\n"
     point = one(root, text)
     wildcards = {"engine": point.engine, "workload": "softmax_fwd", "point": point.id}
-    assert RuleInputs(Campaign(root)).point_axes(wildcards) == {"num-compute-units": 8}
+    order = RuleInputs(Campaign(root)).simulation_order(wildcards)
+    assert order["sweep"] == "t" and order["axes"] == {"num-compute-units": 8}
 
 
 def test_a_proven_run_needs_no_toolchain(root: Path) -> None:

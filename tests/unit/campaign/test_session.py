@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from places import ROOT
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings
 
-from apuflow.campaign.session import Session
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.session import Session, figure_sets
+from apuflow.core import paths
 
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
 
@@ -44,3 +48,43 @@ def test_who_asks_for_a_part_of_the_work_misses_nothing(tmp_path: Path, part: di
 
 def test_the_rate_limit_is_where_the_session_lifts_it() -> None:
     assert "self.job_rate_limiter is None" in inspect.getsource(JobScheduler)
+
+
+@pytest.mark.parametrize("place", ["", ".snakemake", ".snakemake/locks"])
+def test_a_tree_of_another_user_is_told_in_words(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root may write anywhere, so what the system says of a place is given."""
+    if place:
+        (tmp_path / ".snakemake/locks").mkdir(parents=True)
+    allowed = os.access
+    refused = tmp_path / place
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != refused and allowed(path, mode))
+    with pytest.raises(SystemExit) as ended:
+        Session(SimpleNamespace(is_main_process=True), tmp_path)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "cannot write here" in said and str(refused) in said and "Traceback" not in said
+
+
+def test_figures_of_a_sweep_are_drawn_together_where_several_are_asked_for() -> None:
+    campaign = Campaign(ROOT)
+    ipc, speedup = (f"results/quickstart/figures/{name}.svg" for name in ("ipc", "speedup"))
+    report = "results/quickstart/report.html"
+    assert figure_sets(campaign, ["--cores", "8", ipc]) == []
+    assert figure_sets(campaign, ["--cores", "8", "results/quickstart/softmax_fwd.csv", ipc]) == []
+    for asked in ([report], [ipc, speedup], ["--target-jobs", "figures_of_quickstart:"]):
+        (found,) = figure_sets(campaign, ["--cores", "8", *asked])
+        assert (found.rule, found.under, found.sweep) == (
+            "figures_of_quickstart",
+            "quickstart/",
+            "quickstart",
+        )
+        assert [paths.figure("quickstart/", name) for name in found.names] == campaign.sweep_figures(
+            {"under": "quickstart/"}
+        )
+    assert [found.sweep for found in figure_sets(campaign, ["results/report.html", report])] == [
+        "default",
+        "quickstart",
+    ]
+    assert figure_sets(campaign, ["results/nonesuch/report.html"]) == []

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
+from apuflow.study.score import recorded
 
 
 def test_a_directory_without_the_sources_scores_the_recorded_runs(
@@ -18,3 +20,19 @@ def test_a_directory_without_the_sources_scores_the_recorded_runs(
     done = CliRunner().invoke(build_app(), ["score", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["runs"] == 608
+
+
+def test_the_figure_has_every_run_and_the_share_within_a_tenth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three softmax runs of runs.csv; the number of those within 10 % stands in the panel's title."""
+    monkeypatch.chdir(tmp_path)
+    runs = pd.read_csv(recorded()[0], dtype=str)
+    runs[runs["primitive"] == "softmax_fwd"].head(3).to_csv("runs.csv", index=False)
+    done = CliRunner().invoke(build_app(), ["score", "runs.csv", "--figure", "seen.svg"])
+    assert done.exit_code == 0, done.output
+    drawn = pd.read_csv("seen.csv")
+    within = int((drawn["error"].abs() <= 0.10).sum())
+    assert len(drawn) == 3
+    assert f"softmax_fwd: {within / 3:.0%} of 3" in (tmp_path / "seen.svg").read_text()
+    assert (tmp_path / "seen.png").stat().st_size > 0

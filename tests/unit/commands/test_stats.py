@@ -40,6 +40,14 @@ def test_selected_rows(tmp_path: Path) -> None:
     assert status != 0 and "no row of the statistics matches" in text
 
 
+def test_a_metric_is_found_by_its_name(tmp_path: Path) -> None:
+    """293,900 instructions in 599,690 awake cycles of the one compute unit."""
+    status, text = _run("stats", SOFTMAX, "-s", "ipc", "--csv", tmp_path / "c.csv")
+    assert status == 0 and "the file's identities hold" in text
+    written = pd.read_csv(tmp_path / "c.csv").set_index("name")["value"]
+    assert written["ipc"] == pytest.approx(293900 / 599690, rel=0.01)
+
+
 def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:
     text = lzma.decompress(SOFTMAX.read_bytes()).replace(
         b"CUs.vALUInsts                      154200", b"CUs.vALUInsts 7"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from run_records import batch_record
 from run_states import write_one_of_each
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
+from apuflow.core import paths
 
 
 @pytest.fixture
@@ -46,3 +49,17 @@ def test_status_without_runs_says_how_to_start(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "snakemake --cores" in done.stdout
+
+
+def test_preview_batches_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for sweep, workload in (("quickstart", "conv_fwd"), ("memory", "conv_fwd"), ("memory", "pool_fwd")):
+        record = tmp_path / paths.preview_record(sweep, workload)
+        record.parent.mkdir(parents=True)
+        record.write_text(json.dumps(batch_record(workload=workload, points=1234)))
+    result = CliRunner().invoke(build_app(), ["status", "--workload", "conv_fwd"])
+    assert result.exit_code == 0
+    assert [line.split(" points")[0] for line in result.output.splitlines()] == [
+        "preview memory/conv_fwd: 1,234",
+        "preview quickstart/conv_fwd: 1,234",
+    ]

@@ -13,6 +13,7 @@ from sweep_texts import HEAD, expand
 from apuflow.configure import load_sweep
 from apuflow.configure.combinations import configuration_files, plan
 from apuflow.core.errors import ConfigError
+from apuflow.engines.gem5 import runtime_units
 
 
 def test_axes_are_combined_in_the_order_of_the_file(root: Path) -> None:
@@ -30,6 +31,54 @@ def test_a_zip_group_advances_together_and_is_crossed_with_the_axes(root: Path) 
         for point in expand(root, text)
     ]
     assert rows == [(1, 4, 1), (1, 8, 2), (2, 4, 1), (2, 8, 2)]
+
+
+def test_values_of_a_zip_may_repeat(root: Path) -> None:
+    found = expand(root, HEAD + "zip: [{num-compute-units: [4, 8, 16], tcc-size: [256kB, 256kB, 1MB]}]\n")
+    assert [tuple(point.axes.values()) for point in found] == [(4, "256kB"), (8, "256kB"), (16, "1MB")]
+
+
+LAYERS = [(1, 3), (1, 64), (8, 3)]
+
+
+def test_layers_are_a_line_each_and_crossed_with_the_axes(root: Path) -> None:
+    text = HEAD + "layers:\n  - {n: 1, c: 3}\n  - {n: 1, c: 64}\n  - {n: 8, c: 3}\n"
+    found = expand(root, text + "axes: {num-compute-units: [4, 8]}\n")
+    assert [(p.axes["layer.n"], p.axes["layer.c"]) for p in found] == [
+        line for _ in (4, 8) for line in LAYERS
+    ]
+    assert [p.axes["num-compute-units"] for p in found] == [4, 4, 4, 8, 8, 8]
+
+
+def test_layers_of_a_csv_file_are_the_points_that_the_list_makes(root: Path) -> None:
+    file = root / "configs/sweeps/shapes.csv"
+    file.write_text("n, c\n1,3\n# a comment\n\n1,64\n8,3\n")
+    listed = expand(root, HEAD + "layers: [{n: 1, c: 3}, {n: 1, c: 64}, {n: 8, c: 3}]\n")
+    read = expand(root, HEAD + "layers: shapes.csv\n")
+    assert [point.id for point in read] == [point.id for point in listed]
+    assert "configs/sweeps/shapes.csv" in configuration_files(load_sweep("t", root), "softmax_fwd", root)
+    some = expand(root, HEAD + "per_workload: {softmax_*: {layers: shapes.csv}}\n")
+    assert [point.id for point in some] == [point.id for point in listed]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file has no layer"),
+        ("n,c\n", "the file has no layer"),
+        ("n,n\n1,2\n", "two have the same"),
+        ("n,c\n1,2\n3\n", "1 cells under 2 columns"),
+        ("n,c\n1,2\n1,2\n", "layer 2 is layer 1 again"),
+        ("n,c\n1,2\nmany,2\n", "mixes numbers and text"),
+        ("n,foo\n1,2\n", "keys that can be set"),
+        (b"n\n\xff\n", "not a CSV file in UTF-8"),
+    ],
+)
+def test_a_mistake_in_a_file_of_layers_is_named(root: Path, text: str | bytes, said: str) -> None:
+    (root / "configs/sweeps/shapes.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as caught:
+        expand(root, HEAD + "layers: shapes.csv\n")
+    assert said in str(caught.value) and "fix:" in str(caught.value)
 
 
 def test_exclusions_need_all_their_conditions(root: Path) -> None:
@@ -66,7 +115,9 @@ def test_additions_for_some_workloads_replace_what_they_name(root: Path) -> None
 
 
 def test_releases_and_machines_can_be_axes(root: Path) -> None:
-    text = HEAD + "axes: {release: [v21.2, v22.1], machine: [apu-gfx801, apu-gfx801-wide]}\n"
+    text = HEAD.replace("[preview]", "[gem5-kernels]") + (
+        "axes: {release: [v21.2, v22.1], machine: [apu-gfx801, apu-gfx801-wide]}\n"
+    )
     found = expand(root, text)
     policies = [(point.release, point.options["reg-alloc-policy"]) for point in found]
     assert policies == [("v21.2", "simple")] * 2 + [("v22.1", "dynamic")] * 2
@@ -132,6 +183,7 @@ def test_a_gfx900_has_the_units_that_rocm_is_told(root: Path) -> None:
         + "options: {dgpu: true, gfx-version: gfx900, num-compute-units: %d}\n"
     )
     assert expand(root, text % 64)[0].gfx == "gfx900"
-    with pytest.raises(ConfigError, match="64 compute units"):
-        expand(root, text % 16)
+    assert [runtime_units(expand(root, text % units)[0]) for units in (16, 64)] == [64, 64]
+    apu = text.replace("dgpu: true, gfx-version: gfx900", "gfx-version: gfx902")
+    assert runtime_units(expand(root, apu % 16)[0]) == 16
     assert expand(root, (text % 16).replace("[gem5]", "[gem5-kernels]"))

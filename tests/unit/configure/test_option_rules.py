@@ -138,7 +138,7 @@ def test_defaults_that_changed(name: str, before: str, release: str, after: str)
         ({"num-compute-units": 0}, "v22.1", "num-compute-units", "1 to"),
         ({"lds-size": 2**40}, "v22.1", "lds-size", "2147483647"),
         # releases
-        ({"mem-req-latency": 60}, "v22.0", "mem-req-latency", "v22.1 to v24.0"),
+        ({"mem-req-latency": 60}, "v22.0", "mem-req-latency", "v22.1 to v24.1"),
         ({"scalar-buffer-size": 64}, "v24.0", "scalar-buffer-size", "v21.1 to v23.1"),
         ({"cpu-type": "TimingSimpleCPU"}, "v23.1", "cpu-type", "X86TimingSimpleCPU"),
         ({"mem-type": "DDR5_4400_4x8"}, "v22.1", "mem-type", "DDR4_2400_16x4"),
@@ -237,7 +237,7 @@ def parser(declared: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, release: str) -> None:
-    gfx = "gfx900" if release == "v24.0" else "gfx803"
+    gfx = "gfx900" if release >= "v24.0" else "gfx803"
     given: dict[str, bool | int | str] = {
         "dgpu": True,
         "gfx-version": gfx,
@@ -260,3 +260,28 @@ def test_an_unknown_release_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
         option_rules.check({}, "v25.0")
     assert "v24.0" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({}, None),
+        ({"tcc-size": "128kB", "num-tccs": 4}, None),
+        ({"tcc-size": "96kB"}, "tcc-size"),  # 96 sets of 16 ways of 64 B
+        ({"num-tccs": 256}, "num-tccs"),  # 256 kB over 256 banks: one set each
+        ({"tcp-assoc": 12}, "tcp-assoc"),  # TreePLRU: fatal_if(!isPowerOf2(numLeaves))
+        ({"sqc-size": "512B"}, "sqc-size"),  # CacheMemory::init: assert(m_cache_num_sets > 1)
+        ({"l3_size": "10MB"}, "l3_size"),
+        ({"l2_size": "64kB", "l2_assoc": 1024}, "l2_size"),
+        ({"L1TLBentries": 16}, "L1TLBentries"),  # GpuTLB: assert(assoc <= size), with 32 ways
+        ({"L1TLBentries": 16, "L1TLBassoc": 16}, None),
+        ({"L2TLBentries": 96}, "L2TLBentries"),  # three sets
+        ({"L2TLBentries": 96, "L2TLBassoc": 96}, None),  # fully associative
+        ({"tot-L1TLB-size": 16}, None),  # GPUTLBConfig.py lowers the ways
+        ({"bw-scalor": 1}, None),
+    ],
+)
+def test_caches_and_tlbs_are_those_that_gem5_can_index(
+    given: dict[str, int | str], wrong: str | None
+) -> None:
+    assert [problem.option for problem in option_rules.check(given, "v23.0")] == ([wrong] if wrong else [])

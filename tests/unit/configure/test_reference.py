@@ -20,6 +20,12 @@ def test_the_tables_of_the_documentation_are_those_of_the_models() -> None:
     assert refresh(text.replace("| `engines` |", "| `engine` |")) == text
 
 
+def test_the_tables_of_operations_are_those_of_their_classes() -> None:
+    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"
+    assert "| `gemm` |" in text
+
+
 def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     example = text.partition("```yaml\n")[2].partition("```")[0]

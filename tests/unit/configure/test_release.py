@@ -14,7 +14,7 @@ from apuflow.core.errors import ConfigError
 
 
 def test_releases_say_what_differs(root: Path) -> None:
-    assert release_names(root) == ["v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0"]
+    assert release_names(root) == ["v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0", "v24.1"]
     releases = {name: load_release(name, root) for name in release_names(root)}
     assert releases["v22.1"].gem5.commit == "5fa484e2e02604ad3a5bf01f35ad1f97ca6d17b8"
     assert releases["v22.1"].build_target("gfx801") == "GCN3_X86"
@@ -25,7 +25,7 @@ def test_releases_say_what_differs(root: Path) -> None:
     redirects = {name: release.capabilities.stdout_file for name, release in releases.items()}
     assert redirects["v23.0"] == "simout" and redirects["v23.1"] == "simout.txt"
     per_kernel = [name for name, release in releases.items() if release.capabilities.per_kernel_statistics]
-    assert per_kernel == ["v24.0"]
+    assert per_kernel == ["v24.0", "v24.1"]
 
 
 def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Path) -> None:

@@ -19,7 +19,13 @@ def test_schemas_in_the_repository_are_those_of_the_models() -> None:
 
 @pytest.mark.parametrize(
     ("schema", "folder"),
-    [("sweep", "sweeps"), ("machine", "machines"), ("gem5", "gem5"), ("workload", "workloads")],
+    [
+        ("sweep", "sweeps"),
+        ("machine", "machines"),
+        ("gem5", "gem5"),
+        ("workload", "workloads"),
+        ("suite", "suites"),
+    ],
 )
 def test_shipped_files_satisfy_the_schemas(schema: str, folder: str) -> None:
     checker = jsonschema.Draft202012Validator(json.loads(schema_texts()[f"{schema}.schema.json"]))
@@ -34,7 +40,7 @@ def test_shipped_files_satisfy_the_schemas(schema: str, folder: str) -> None:
         "options: {num-tcc: 1}",
         "foo: 1",
         "engines: [previw]",
-        "axes: {layer: {foo: [1]}}",
+        "axes: {layer: {foo: 1}}",
     ],
 )
 def test_schemas_refuse_what_the_models_refuse(text: str) -> None:

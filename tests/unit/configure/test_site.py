@@ -29,7 +29,8 @@ def test_site_is_optional_and_checked(root: Path) -> None:
         ("memory: 16 GB\n", "512MB, 16GB"),
         ("gem5: {scons: [build/X86/gem5.opt]}\n", "scons this argument itself: build/X86/gem5.opt"),
         ("gem5: {scons: ['--jobs=9']}\n", "the jobs and the directory are the workflow's"),
-        ("gem5: {scons: ['PROTOCOL=X'], binary: b, source: .}\n", "scons is not called for a gem5"),
+        ("gem5: {scons: ['PROTOCOL=X'], binary: b, source: .}\n", "scons has no part in a gem5"),
+        ("gem5: {patches: [a.patch], binary: b, source: .}\n", "patches has no part in a gem5"),
     ):
         path.write_text(text)
         with pytest.raises(ConfigError) as caught:

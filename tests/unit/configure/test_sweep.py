@@ -74,6 +74,31 @@ BAD = {
     "layer axis as list": (HEAD + "axes: {layer: [1]}\n", "layer: {n: [1, 10, 100]}"),
     "set twice": (HEAD + "options: {num-tccs: 1}\naxes: {num-tccs: [2]}\n", "two places"),
     "unequal zip": (HEAD + "zip: [{num-tccs: [1, 2], num-dirs: [1]}]\n", "equally long"),
+    "a row of a zip twice": (
+        HEAD + "zip: [{num-tccs: [1, 2, 1], num-dirs: [1, 1, 1]}]\n",
+        "row 3 of the lists is row 1 again",
+    ),
+    "a row of a zip twice, spelt twice": (
+        HEAD + "zip: [{num-dirs: [1, 1], tcc-size: [1024kB, 1MB]}]\n",
+        "1, 1024kB is the same",
+    ),
+    "a layer twice": (HEAD + "layers: [{n: 1, c: 2}, {n: 2, c: 2}, {n: 1, c: 2}]\n", "layer 3 is layer 1"),
+    "layers of unlike keys": (HEAD + "layers: [{n: 1, c: 2}, {n: 2}]\n", "layer 2 does not have the keys"),
+    "an empty layer": (HEAD + "layers: [{}]\n", "layer 1 does not have"),
+    "layers as mapping": (HEAD + "layers: {n: 1}\n", "a list is expected"),
+    "layers and a layer axis": (HEAD + "layers: [{n: 1}]\naxes: {layer: {n: [2]}}\n", "two places"),
+    "unknown key of layers": (HEAD + "layers: [{n: 1, foo: 2}]\n", "keys that can be set"),
+    "layers in a file that is not there": (HEAD + "layers: shapes.csv\n", "configs/sweeps/shapes.csv"),
+    "numbers and text": (HEAD + "axes: {tcc-size: [256, 256kB]}\n", "mixes numbers and text"),
+    "numbers and text in a zip": (HEAD + "zip: [{tcc-size: [262144, 1MB]}]\n", "mixes numbers and text"),
+    "numbers and true": (HEAD + "axes: {layer: {n: [1, true]}}\n", "mixes numbers and true or false"),
+    "sets that are no power of two": (HEAD + "axes: {tcc-size: [300kB]}\n", "256kB or 512kB"),
+    "a cache of one set": (HEAD + "options: {tcp-size: 1kB}\n", "at least 2kB"),
+    "clock without a unit": (HEAD + "options: {gpu-clock: 1.5}\n", "for example 1.5GHz"),
+    "memory that the preview lacks": (
+        HEAD + "axes: {mem-type: [HBM_1000_4H_1x128]}\n",
+        "does not model this memory type",
+    ),
     "exclusion of no axis": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-dirs: 1}]\n", "does not vary"),
     "exclusion of no value": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-tccs: 2}]\n", "values: 1"),
     "exclusion of everything": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-tccs: 1}]\n", "no point"),
@@ -110,6 +135,31 @@ def test_all_mistakes_are_listed_with_their_lines(root: Path) -> None:
         expand(root, HEAD + "options:\n  num-tccs: 3\n  foo: 1\naxes:\n  num-dirs: [1, 3]\n")
     for expected in ("3 mistakes", "t.yaml:5", "t.yaml:6", "t.yaml:8"):
         assert expected in str(caught.value)
+
+
+def test_a_mistake_over_many_values_is_told_once_with_all_of_them(root: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        expand(root, HEAD + "axes: {num-tccs: [1, 3, 5, 6], layer: {n: [0, 1, -2]}}\n")
+    assert "2 mistakes" in str(caught.value)
+    assert "value: 3, 5, 6" in str(caught.value) and "value: 0, -2" in str(caught.value)
+
+
+def test_a_draft_among_the_workloads_does_not_stop_other_sweeps(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "configs/workloads/draft_of_mine.yaml").write_text("kind: [")
+    (root / "configs/sweeps/t.yaml").write_text(HEAD.replace("[softmax_fwd]", "all"))
+    names = sweep_workloads(load_sweep("t", root), root)
+    assert "softmax_fwd" in names and "draft_of_mine" not in names
+    assert "draft_of_mine is not part of 'all'" in capsys.readouterr().err
+
+
+def test_a_layer_that_the_preview_refuses_is_refused_before_anything_runs(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apuflow.preview.kernels.registry.MODELS", {})
+    with pytest.raises(ConfigError, match=r"does not model this kernel \(kernel: SoftmaxForward\)"):
+        expand(root, HEAD + "layer: {n: 12345}\n")
 
 
 def test_a_mistake_in_the_machine_is_named_there(root: Path) -> None:
@@ -173,7 +223,8 @@ def test_default_and_quickstart_are_what_the_readme_says(root: Path) -> None:
     default, quickstart = load_sweep("default", root), load_sweep("quickstart", root)
     assert default.engines == ("gem5",) and default.release == "v22.1"
     assert quickstart.engines == ("preview",)
-    assert set(sweep_workloads(quickstart, root)) == set(workload_names(root)) - {
+    own = {name for name in workload_names(root) if name.startswith("own_")}
+    assert set(sweep_workloads(quickstart, root)) == set(workload_names(root)) - own - {
         "dropout_fwd",
         "dropout_bwd",
     }

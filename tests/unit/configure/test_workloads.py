@@ -11,6 +11,7 @@ from sweep_texts import HEAD, expand
 from apuflow import dnnmark
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import (
+    load_release,
     load_sweep,
     load_workload,
     workload_names,
@@ -18,6 +19,7 @@ from apuflow.configure import (
 from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
+from apuflow.engines.gem5 import command_process
 
 # n, c, h, w of the first layer, handles, program: DNNMark's config_example and benchmarks/*.cc
 UPSTREAM = {
@@ -115,6 +117,63 @@ def test_the_example_of_a_command_is_a_workload(root: Path) -> None:
     assert runs_on(workload, "gem5").state == "yes" and runs_on(workload, "preview").state == "no"
     assert "square" in sweep_workloads(load_sweep("default", root), root)
     assert "square" not in sweep_workloads(load_sweep("quickstart", root), root)
+
+
+UPSTREAM_COMMANDS = {
+    "square": ("square", "", "nightly"),
+    "heterosync_sleep_mutex": ("allSyncPrims-1kernel", "sleepMutex 10 16 4", "nightly"),
+    "heterosync_tree_barrier": ("allSyncPrims-1kernel", "lfTreeBarrUniq 10 16 4", "nightly"),
+    "lulesh": ("lulesh", "0.01 2", "weekly"),
+    "halo_finder": ("ForceTreeTest", "0.5 0.1 64 0.1 1 N 12 rcb", "weekly"),
+    "pannotia_bc": ("bc.gem5", "1k_128k.gr", "weekly"),
+    "pannotia_color_max": ("color_max.gem5", "1k_128k.gr 0", "weekly"),
+    "pannotia_fw": ("fw_hip.gem5", "1k_128k.gr", "weekly"),
+    "pannotia_mis": ("mis_hip.gem5", "1k_128k.gr 0", "weekly"),
+    "pannotia_pagerank": ("pagerank.gem5", "coAuthorsDBLP.graph 1", "weekly"),
+    "pannotia_sssp": ("sssp.gem5", "1k_128k.gr 0", "weekly"),
+    "hip_matrix_transpose": ("MatrixTranspose", "", ""),
+    "pennant": ("pennant", "noh.pnt", ""),
+}
+"""Program, arguments, test: v23.0.1.0, tests/nightly.sh and tests/weekly.sh (lulesh: later tests)."""
+
+
+def test_the_programs_of_gem5_resources(root: Path) -> None:
+    """Arguments are those of gem5's own tests; what no test of gem5 runs is unproven."""
+    examples = root / "configs/workloads/examples"
+    assert {file.stem for file in examples.glob("*.yaml")} >= set(UPSTREAM_COMMANDS)
+    for name, (program, arguments, tested) in UPSTREAM_COMMANDS.items():
+        shutil.copy(examples / f"{name}.yaml", root / "configs/workloads")
+        workload = load_workload(name, root)
+        assert isinstance(workload, CommandWorkload)
+        command = workload.command
+        assert (Path(command.binary).name, " ".join(command.arguments)) == (program, arguments), name
+        assert runs_on(workload, "gem5").state == ("yes" if tested else "unproven"), name
+        assert tested in runs_on(workload, "gem5").reason
+        named = {word for word in command.arguments if "." in word and word[0].isalnum() and "/" not in word}
+        assert {Path(file).name for file in command.inputs} == {word for word in named if word[0] != "0"}
+        assert (command.memory == "8GB") == (name.startswith("pannotia") or name in ("lulesh", "pennant"))
+
+
+def test_a_program_finds_its_inputs(root: Path) -> None:
+    shutil.copy(root / "configs/workloads/examples/pannotia_fw.yaml", root / "configs/workloads")
+    sweep = HEAD.replace("softmax_fwd", "pannotia_fw").replace("preview", "gem5")
+    (root / "programs").mkdir()
+    for name in ("fw_hip.gem5", "1k_128k.gr"):
+        (root / "programs" / name).write_text(name)
+    (point,) = expand(root, sweep)
+    workload = load_workload("pannotia_fw", root)
+    assert isinstance(workload, CommandWorkload)
+    process = command_process(point, load_release("v22.1", root), workload.command, project=root)
+    assert process.links == {"1k_128k.gr": root / "programs/1k_128k.gr"}
+    assert process.guest.arguments == ("1k_128k.gr",)
+    assert set(point.describe()["command"]["inputs"]) == {"1k_128k.gr"}
+    (root / "programs/1k_128k.gr").unlink()
+    with pytest.raises(ConfigError, match=r"no such file[\s\S]*inputs"):
+        command_process(point, load_release("v22.1", root), workload.command, project=root)
+    file = root / "configs/workloads/pannotia_fw.yaml"
+    file.write_text(file.read_text().replace("[programs/1k_128k.gr]", "[a/x.gr, b/x.gr]"))
+    with pytest.raises(ConfigError, match="another name"):
+        load_workload("pannotia_fw", root)
 
 
 def test_a_bare_yes_is_a_yes(root: Path) -> None:

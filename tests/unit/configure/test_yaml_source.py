@@ -36,3 +36,31 @@ def test_no_text_ends_in_a_traceback(text: str) -> None:
         assert error.remedy
     else:
         assert isinstance(document.data, dict)
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000 + "1", "a: " + "{b: " * 100_000])
+def test_levels_without_end_are_refused_before_they_end_the_process(text: str) -> None:
+    with pytest.raises(ConfigError, match="nested too deeply") as caught:
+        yaml_source.parse(text)
+    assert "64 levels" in str(caught.value.remedy)
+
+
+def test_an_axis_of_300_000_values_is_refused_before_it_is_read(root: Path) -> None:
+    values = ", ".join(map(str, range(1, 300_001)))
+    with pytest.raises(ConfigError, match="larger than 1,048,576 bytes") as caught:
+        expand(root, f"{HEAD}axes: {{num-compute-units: [{values}]}}\n")
+    assert "limits.max_points" in str(caught.value.remedy)
+
+
+def test_an_axis_of_120_000_values_is_more_than_a_sweep_may_have(root: Path) -> None:
+    values = ", ".join(map(str, range(1, 120_001)))
+    with pytest.raises(ConfigError, match="120,000 points for softmax_fwd, more than its limit"):
+        expand(root, f"{HEAD}axes: {{num-compute-units: [{values}]}}\n")
+
+
+@pytest.mark.parametrize("wall", ["366d", "1000000000h", "99999999999999999999d"])
+def test_no_run_may_take_longer_than_a_year(root: Path, wall: str) -> None:
+    expand(root, f"{HEAD}limits: {{wall_time: 365d}}\n")
+    with pytest.raises(ConfigError, match="longer than a year") as caught:
+        expand(root, f"{HEAD}limits: {{wall_time: {wall}}}\n")
+    assert caught.value.value == wall

@@ -56,9 +56,29 @@ def test_a_wall_limit_asks_then_kills_the_whole_tree(run: Run, tmp_path: Path) -
     assert start_time(int((tmp_path / "child").read_text())) is None
 
 
+@pytest.mark.parametrize("wait", ["", "sleep 0.5"], ids=["at once", "after its parent's end"])
+def test_what_gave_itself_a_session_of_its_own_ends_with_the_job(run: Run, tmp_path: Path, wait: str) -> None:
+    run("sh", "-c", f"setsid sh -c 'echo $$ > child; exec sleep 987' & sleep 0.5; kill $!; {wait}")
+    assert start_time(int((tmp_path / "child").read_text())) is None
+
+
 def test_what_a_job_leaves_running_ends_with_it(run: Run, tmp_path: Path) -> None:
     run("sh", "-c", "sleep 987 & echo $! > child")
     assert start_time(int((tmp_path / "child").read_text())) is None
+
+
+def test_after_a_job_nobody_elses_processes_fall_to_us(run: Run) -> None:
+    """Whoever ends jobs by their process groups, as Slurm does, would wait for what we never wait for."""
+    run("true")
+    shell = subprocess.run(
+        ["sh", "-c", "sleep 987 >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    orphan = int(shell.stdout)
+    try:
+        parent = Path(f"/proc/{orphan}/stat").read_text().rpartition(")")[2].split()[1]
+        assert int(parent) != os.getpid()
+    finally:
+        os.kill(orphan, signal.SIGKILL)
 
 
 def test_memory_is_counted_over_the_tree(run: Run) -> None:

@@ -33,6 +33,17 @@ def test_command_workloads_are_refused() -> None:
         ProgramWork(1 << 30).launches(4)
 
 
+def test_objects_are_planned_before_the_pinned_sources_are_there(tmp_path: Path) -> None:
+    """A fresh project clones MIOpen first; the names of its objects hold the commit, not the files."""
+    found = _launches(LAYERS["softmax"], "fwd")
+    compiler = Compiler("test", ("false",), (), "compiler 1")
+    names = [
+        [item.name for item in kernel_objects(found, "gfx801", compiler, tmp_path / place, "0" * 40).values()]
+        for place in ("nowhere", "elsewhere")
+    ]
+    assert names[0] == names[1] and len(names[0]) == 1
+
+
 def test_process_of_a_convolution(tmp_path: Path) -> None:
     """2 images, im2col and product for each: one process; a block per launch, one before, one after."""
     found = _launches(LAYERS["conv"], "fwd")

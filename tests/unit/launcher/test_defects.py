@@ -26,7 +26,7 @@ def assembled(clang: Compiler, tmp_path: Path, *instructions: str) -> Path:
 @pytest.mark.parametrize(
     ("instruction", "named", "gcn3", "vega"),
     [
-        ("v_sub_u16 v1, v0, v1", "v_sub_u16", "v23.1", "v24.0"),
+        ("v_sub_u16 v1, v0, v1", "v_sub_u16", "v23.1", "v24.1"),
         (
             "v_add_f32_dpp v6, v6, v6 row_shr:1 row_mask:0xf bank_mask:0xf",
             "v_add_f32_dpp",

@@ -263,6 +263,7 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
         "d": Contents.modulo(42, 9),
         "e": Contents.file(4096),
         "f": Contents("untouched"),
+        "g": Contents.indices(7, 1000),
     }
     made = twice(tmp_path)
     buffers = made.buffers + tuple(Buffer(name, 12_000, contents) for name, contents in kinds.items())
@@ -271,13 +272,14 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
     done = run(played, write(tmp_path, whole.text()), trace=tmp_path / "trace")
     assert done.returncode == 0, done.stderr
     file = np.fromfile(data, np.uint8)
-    for name in "cde":
+    for name in "cdeg":
         assert (tmp_path / name).read_bytes() == kinds[name].values(12_000, file).tobytes(), name
     assert (tmp_path / "a").read_bytes() == (tmp_path / "f").read_bytes() == bytes(12_000)
     assert (tmp_path / "b").read_bytes() == struct.pack("<f", -1.25) * 3000
     uniform = np.fromfile(tmp_path / "c", np.float32)
     assert 0 <= uniform.min() < 0.01 and 0.99 < uniform.max() < 1 and abs(uniform.mean() - 0.5) < 0.02
     assert set(np.fromfile(tmp_path / "d", np.uint8)) == set(range(9))
+    assert 980 < np.fromfile(tmp_path / "g", np.int32).max() < 1000
 
 
 def test_scratch_of_a_kernel_with_private_memory(played: Path, tmp_path: Path) -> None:

@@ -75,3 +75,16 @@ def test_a_source_that_does_not_answer_is_missing(release: Release, tmp_path: Pa
     assert checks["gem5 sources"].state is State.MISSING
     assert "mirrors" in str(checks["gem5 sources"].fix)
     assert checks["DNNMark sources"].state is State.OK
+
+
+def test_sources_of_rocblas_are_asked_for_only_where_its_kernels_run(
+    release: Release, tmp_path: Path
+) -> None:
+    names = ("rocBLAS sources", "Tensile sources")
+    site = Site(container="host", rocblas_source=str(tmp_path), tensile_source=str(tmp_path / "no"))
+    assert not {check.name for check in examine(site, release, tmp_path, network=False)} & set(names)
+    own = site.model_copy(update={"products": "rocblas"})
+    checks = {check.name: check for check in examine(own, release, tmp_path, network=False)}
+    assert [checks[name].state for name in names] == [State.OK, State.MISSING]
+    assert checks[names[1]].uses == (Use.KERNELS,)
+    assert checks[names[1]].fix is not None

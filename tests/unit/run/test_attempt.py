@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.proc import start_time
 from apuflow.core.record import Status, read_run
-from apuflow.run.attempt import simulate
+from apuflow.run.attempt import Busy, simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
@@ -118,6 +119,9 @@ def test_a_proven_run_is_published_with_everything_that_made_it(make: Callable[.
     assert record.release_facts == simulation.point.release_facts
     assert record.command[0] == str(simulation.gem5.binary)
     assert record.exit_code == 0
+    assert [(one.grid, one.workgroup, one.name) for one in record.dispatches] == [
+        ((1024, 1, 1), (64, 1, 1), "Some kernel")
+    ]
     assert record.peak_memory_bytes is None or record.peak_memory_bytes > 0
     assert not (simulation.run_dir / "progress.json").exists()
     attempt = simulation.run_dir / "attempts/1"
@@ -205,13 +209,24 @@ def test_a_completed_run_is_not_repeated(make: Callable[..., Simulation]) -> Non
     assert simulate(make("panic")) == first
 
 
-def test_two_at_once_are_refused(make: Callable[..., Simulation]) -> None:
+def test_a_point_that_another_process_runs_is_left_to_it(make: Callable[..., Simulation]) -> None:
+    """Who need not wait is told; who waits gets what the other has proven, and runs nothing."""
     simulation = make()
-    simulation.run_dir.mkdir(parents=True)
-    with (simulation.run_dir / ".lock").open("w") as held:
+    first = simulate(simulation)
+    published = simulation.run_dir / "run.json"
+    aside = published.rename(simulation.run_dir / "aside.json")
+    (simulation.run_dir / "attempts/1/proven.json").unlink()
+    with (simulation.run_dir / ".lock").open("w") as held, ThreadPoolExecutor() as pool:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(EngineError, match="another process is running this point"):
-            simulate(simulation)
+        with pytest.raises(Busy, match="another process is running this point"):
+            simulate(simulation, wait=False)
+        waiting = pool.submit(simulate, make("panic"))
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=2)
+        aside.rename(published)
+        fcntl.flock(held, fcntl.LOCK_UN)
+        assert waiting.result(timeout=60) == first
+    assert [entry.name for entry in (simulation.run_dir / "attempts").iterdir()] == ["1"]
 
 
 def test_several_processes_leave_a_file_each_and_stop_at_the_first_failure(
@@ -226,7 +241,7 @@ def test_several_processes_leave_a_file_each_and_stop_at_the_first_failure(
 def test_the_progress_file_shows_a_run_while_it_runs(make: Callable[..., Simulation]) -> None:
     simulation = make("hang")
     script = (
-        "import pickle,sys; sys.path.insert(0, sys.argv[2]); from apuflow.run.attempt import simulate;"
+        "import pickle,sys; sys.path.insert(0, sys.argv[2]); from apuflow.run.attempt import Busy, simulate;"
         "simulate(pickle.load(open(sys.argv[1], 'rb')))"
     )
     packed = simulation.project / "simulation"

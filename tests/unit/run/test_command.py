@@ -34,10 +34,17 @@ def command(**options: object) -> tuple[str, ...]:
 def test_gem5s_own_options_come_before_the_script_and_the_scripts_after() -> None:
     assert command(**{"num-compute-units": 8, "tcp-size": "16kB"}) == (
         "/g/gem5.opt", "-r", "-e", "-d", "/run/m5out", "--stats-file=stats.txt", "--dot-config=",
+        "--debug-flags=GPUKernelInfo,GPUCommandProc", "--debug-file=kernels.trace",
         "/g/configs/example/apu_se.py", "--num-compute-units=8", "--tcp-size=16kB",
         "--env=/run/guest.env", "--benchmark-root=/d/test_fwd_softmax", "--cmd=dnnmark_test_fwd_softmax",
         "--options=-config w.dnnmark -debuginfo 1",
     )  # fmt: skip
+
+
+def test_a_gem5_that_cannot_trace_is_not_asked_to() -> None:
+    fast = Gem5(Path("/g/gem5.fast"), Path("/g/configs/example/apu_se.py"), traces=False)
+    words = gem5_command(fast, {}, GUEST, Path("/run/m5out"), Path("/run/guest.env"))
+    assert not [word for word in words if word.startswith("--debug")]
 
 
 def test_flags_are_given_or_left_out() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
-from run_states import write_one_of_each
+from run_states import progress, write_one_of_each
 
+from apuflow.core.owner import Owner
+from apuflow.run import status
 from apuflow.run.status import RunState, all_well, runs
 
 
@@ -32,3 +36,29 @@ def test_every_run_is_shown_as_it_stands(project: Path) -> None:
     assert "Running [Softmax]" in found["d"].detail
     assert not all_well(found.values())
     assert all_well([found["a"], found["d"]])
+
+
+@pytest.mark.parametrize(
+    ("jobs", "silent", "state"),
+    [
+        (frozenset({"7"}), 3600, RunState.RUNNING),
+        (frozenset({"8"}), 0, RunState.LOST),
+        (None, 0, RunState.RUNNING),
+        (None, 3600, RunState.LOST),
+    ],
+    ids=["its job runs", "its job is gone", "nobody to ask", "nobody to ask, and silent for an hour"],
+)
+def test_a_run_on_another_machine_is_shown_with_its_job_and_node(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: frozenset[str] | None,
+    silent: float,
+    state: RunState,
+) -> None:
+    monkeypatch.setattr(status, "living_jobs", lambda: jobs)
+    there = progress(Owner("another-host", "boot", 1, 1)).model_copy(update={"job": "7", "node": "node3"})
+    file = tmp_path / "runs/gem5/softmax_fwd/u8-0123abcd/progress.json"
+    there.write(file)
+    os.utime(file, (time.time() - silent,) * 2)
+    [run] = runs(tmp_path)
+    assert (run.state, run.place) == (state, "job 7 on node3")

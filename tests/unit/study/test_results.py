@@ -40,10 +40,7 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
 def make_table(campaign: Campaign, workload: str) -> str:
     csv, parquet = paths.table("two/", workload), paths.table("two/", workload, "parquet")
     Path(csv).parent.mkdir(parents=True, exist_ok=True)
-    records = campaign.records(campaign.load("two"), workload)
-    results.write_table(
-        campaign, "two/", workload, records, (csv, parquet, paths.table_columns("two/", workload))
-    )
+    results.write_table(campaign, "two/", workload, (csv, parquet, paths.table_columns("two/", workload)))
     return parquet
 
 
@@ -64,14 +61,18 @@ def test_a_batch_of_an_older_sweep_makes_no_table() -> None:
     assert not Path("results/two/softmax_fwd.csv").exists()
 
 
-@pytest.mark.parametrize(("name", "per_row"), [("kernels", "kernel"), ("ipc", "workload")])
-def test_a_figure_is_drawn_from_kernels_or_from_tables(campaign: Campaign, name: str, per_row: str) -> None:
+def test_figures_are_drawn_from_kernels_or_from_tables_and_together_as_alone(campaign: Campaign) -> None:
     tables = [make_table(campaign, workload) for workload in WORKLOADS]
-    results.write_figure(campaign, "two/", name, tables, Path("results/two") / name)
-    drawn = pd.read_csv(f"results/two/{name}.csv")
-    assert ("kernel" in drawn.columns) == (per_row == "kernel")
-    assert "conv_fwd" in set(drawn["workload"])
-    assert Path(f"results/two/{name}.svg").read_text().count("<svg") == 1
+    together, alone = Path("results/two/figures"), Path("results/two/alone")
+    results.write_figures(campaign, "two/", ["kernels", "ipc", "stalls"], tables, together)
+    results.write_figures(campaign, "two/", ["ipc"], tables, alone)
+    for name, per_kernel in (("kernels", True), ("ipc", False)):
+        drawn = pd.read_csv(together / f"{name}.csv")
+        assert ("kernel" in drawn.columns) == per_kernel
+        assert "conv_fwd" in set(drawn["workload"])
+        assert (together / f"{name}.svg").read_text().count("<svg") == 1
+    for extension in ("svg", "png", "csv"):
+        assert (together / f"ipc.{extension}").read_bytes() == (alone / f"ipc.{extension}").read_bytes()
 
 
 def test_a_report_says_how_far_the_preview_is_off(campaign: Campaign) -> None:

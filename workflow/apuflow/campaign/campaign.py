@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
+from apuflow.campaign.members import Member, distinct, members
 from apuflow.campaign.points import point_at, points, sweep_workloads
 from apuflow.configure import (
     Site,
@@ -20,6 +21,7 @@ from apuflow.configure import (
 )
 from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
+from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
@@ -44,6 +46,7 @@ class Campaign:
         self._by_id: dict[tuple[str, str, str, str], Point] = {}
         self._sweep_of: dict[tuple[str, str, str], str] = {}
         self._workloads: dict[str, list[str]] = {}
+        self._members: dict[str, list[Member]] = {}
 
     @cached_property
     def _site(self) -> Site:
@@ -79,15 +82,10 @@ class Campaign:
                 listed.
         """
         loaded = self.load(sweep)
-        known = self.workloads(loaded)
-        if workload not in known:
-            raise ConfigError(
-                f"sweep {sweep} has no workload of this name",
-                file=paths.sweep_file(sweep),
-                key="workloads",
-                value=workload,
-                remedy=f"one of {', '.join(known)}",
-            )
+        self.check_table(loaded, workload)
+        if workload in self.suites(loaded):
+            own = [member for member in self.members(loaded) if member.suite.name == workload]
+            return [point for point in distinct(own) if engine in (None, point.engine)]
         seen = tuple(
             recorded_digest(self._release(name), self._site, self.root)
             for name in releases(loaded, workload, self.root)
@@ -100,6 +98,42 @@ class Campaign:
                 self._sweep_of.setdefault(key, sweep)
                 self._by_id[sweep, *key] = point
         return [point for point in expanded if engine in (None, point.engine)]
+
+    def suites(self, sweep: Sweep) -> list[str]:
+        """Names of the suites that a sweep runs, in the order of its file."""
+        return sweep_suites(sweep, self.root)
+
+    def members(self, sweep: Sweep) -> list[Member]:
+        """Every suite of a sweep at every combination of its values.
+
+        Raises:
+            ConfigError: a choice that a suite does not have, or an operation that cannot run.
+        """
+        if sweep.name not in self._members:
+            self._members[sweep.name] = members(sweep, self.root)
+        return self._members[sweep.name]
+
+    def shown(self, sweep: Sweep) -> list[str]:
+        """Names of a sweep's tables: workloads and suites; the points of suites are shown as suites."""
+        workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
+        return workloads + self.suites(sweep)
+
+    def check_table(self, sweep: Sweep, name: str) -> None:
+        """Refuse a workload or suite that a sweep does not run.
+
+        Raises:
+            ConfigError: with those that it runs.
+        """
+        known = [*self.workloads(sweep), *self.suites(sweep)]
+        if name in known:
+            return
+        raise ConfigError(
+            f"sweep {sweep.name} has no workload{' or suite' if sweep.suites else ''} of this name",
+            file=paths.sweep_file(sweep.name),
+            key="workloads",
+            value=name,
+            remedy=f"one of {', '.join(known)}",
+        )
 
     def batch(self, sweep: str, workload: str) -> list[Point]:
         """The points of a sweep's workload that are computed together."""
@@ -148,7 +182,7 @@ class Campaign:
         Raises:
             ConfigError: the configuration, and with it the point, is another one by now.
         """
-        point = point_at(self.load(sweep), workload, engine, axes, self.root)
+        point = point_at(self.load(sweep), workload, engine, axes, self.root, identifier)
         if point.id == identifier:
             return point
         raise ConfigError(
@@ -196,7 +230,9 @@ class Campaign:
 
     # input functions -------------------------------------------------------------------------------------
     def records(self, sweep: Sweep, workload: str) -> list[str]:
-        """Run records of a sweep's workload, in the order of its table's rows."""
+        """Run records of a sweep's workload, in row order; of a suite, the table of operations."""
+        if workload in self.suites(sweep):
+            return [paths.table(paths.under(sweep.name), paths.OPERATIONS, "parquet")]
         records = [
             paths.run_record(point.engine, workload, point.id)
             for point in self.points(sweep.name, workload)
@@ -214,9 +250,16 @@ class Campaign:
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         """Files whose change makes other points: configuration, and the user's programs where gem5 runs."""
         sweep = self.sweep(wildcards["under"])
-        files = self.configuration(sweep, wildcards["workload"])
+        workload = wildcards["workload"]
+        files = self.configuration(sweep, workload)
+        if workload in self.suites(sweep):
+            return files
         simulated = any(not is_batch(engine) for engine in sweep.engines)
-        return files + self._supplied(wildcards["workload"]) if simulated else files
+        return files + self._supplied(workload) if simulated else files
+
+    def suite_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files that decide which items a suite has."""
+        return self.configuration(self.sweep(wildcards["under"]), wildcards["suite"])
 
     def _supplied(self, workload: str) -> list[str]:
         """Programs and checkouts of the user's own. Another program there makes other points."""
@@ -235,7 +278,21 @@ class Campaign:
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables of all workloads of a sweep, as Parquet files."""
         sweep = self.sweep(wildcards["under"])
-        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.workloads(sweep)]
+        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.shown(sweep)]
+
+    def figure_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tables behind a figure: those of workloads and suites, or that of the suites' operations."""
+        from analysis.figures import FIGURES
+
+        self.check_figure(wildcards["figure"])
+        if FIGURES[wildcards["figure"]].per_item:
+            return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
+        return self.sweep_tables(wildcards)
+
+    def figures_tables(self, under: str, names: Iterable[str]) -> list[str]:
+        """The tables behind several figures of a sweep."""
+        tables = (self.figure_tables({"under": under, "figure": name}) for name in names)
+        return list(dict.fromkeys(itertools.chain.from_iterable(tables)))
 
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files behind all tables of a sweep."""
@@ -244,17 +301,24 @@ class Campaign:
 
     def sweep_figures(self, wildcards: Wildcards) -> list[str]:
         """The figures that the sweep's axes and engines allow."""
+        under = wildcards["under"]
+        return [paths.figure(under, name) for name in self.figure_names(under)]
+
+    def figure_names(self, under: str) -> list[str]:
+        """Names of the figures that a sweep's axes and engines allow."""
         from analysis.figures import planned
 
-        sweep = self.sweep(wildcards["under"])
+        sweep = self.sweep(under)
         axes = {
             name
-            for workload in self.workloads(sweep)
+            for workload in self.shown(sweep)
             for dimension in plan(sweep, workload, self.root).dimensions
             for name in dict(dimension[0])
             if len(dimension) > 1
         }
-        return [paths.figure(wildcards["under"], name) for name in planned(axes, sweep.engines)]
+        workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
+        names = planned(axes, sweep.engines, workloads=bool(workloads), of_suites=bool(self.suites(sweep)))
+        return list(names)
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
-from apuflow.campaign.resolve import Resolver
+from apuflow.campaign.members import distinct, members, operation_at
+from apuflow.campaign.resolve import Resolver, resolved_point
 from apuflow.configure.base import did_you_mean, listing
-from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import Assignment, plan
 from apuflow.configure.loading import workload_names
 from apuflow.configure.point import Point
+from apuflow.configure.suite import sweep_suites
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.workloads import Workload, load_workload
+from apuflow.configure.workloads import load_workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
@@ -27,6 +30,8 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     Raises:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
+    if workload == paths.OPERATIONS:
+        return list(distinct(members(sweep, root)))
     loaded = load_workload(workload, root)
     planned = plan(sweep, workload, root)
     resolver = Resolver(sweep, loaded, planned, root)
@@ -34,54 +39,63 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     for engine in sweep.engines:
         resolver.check_engine(engine)
         for assignment in planned.combinations():
-            point = _point(resolver, loaded, engine, assignment)
+            point = resolved_point(resolver, loaded, engine, assignment)
             if point is not None:
                 result.append(point)
     resolver.raise_problems()
     return result
 
 
+def chosen_points(
+    sweep: Sweep, workload: str, engine: EngineName, chosen: Iterable[Assignment], root: Path = Path()
+) -> list[Point]:
+    """The points of some combinations of a workload's axes.
+
+    Raises:
+        ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
+    """
+    loaded = load_workload(workload, root)
+    resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
+    resolver.check_engine(engine)
+    found = [resolved_point(resolver, loaded, engine, assignment) for assignment in chosen]
+    resolver.raise_problems()
+    return [point for point in found if point is not None]
+
+
 def point_at(
-    sweep: Sweep, workload: str, engine: EngineName, axes: Mapping[str, Scalar], root: Path = Path()
+    sweep: Sweep,
+    workload: str,
+    engine: EngineName,
+    axes: Mapping[str, Scalar],
+    root: Path = Path(),
+    identifier: str = "",
 ) -> Point:
     """One point of a sweep, by the values of what varies: without the work for all others.
 
     Args:
         axes: as ``Point.axes`` has them, in the same order.
+        identifier: the point's, where suites may give the same values to several points.
 
     Raises:
         ConfigError: the workload is unknown, or the point cannot run.
     """
+    if workload == paths.OPERATIONS:
+        return operation_at(sweep, engine, axes, identifier, root)
     loaded = load_workload(workload, root)
     resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
-    point = _point(resolver, loaded, engine, tuple(axes.items()))
+    point = resolved_point(resolver, loaded, engine, tuple(axes.items()))
     resolver.raise_problems()
     assert point is not None
     return point
 
 
-def _point(resolver: Resolver, loaded: Workload, engine: EngineName, assignment: Assignment) -> Point | None:
-    """The point of these values; None when something is wrong with it (the resolver knows what)."""
-    resolved = resolver.resolve(engine, assignment)
-    if resolved is None:
-        return None
-    options = Options(resolved.machine.defaults, resolved.options)
-    return Point(
-        engine=engine,
-        workload=loaded.name,
-        work=resolved.work,
-        release=resolved.machine.release,
-        release_facts=resolved.machine.release_file.facts,
-        gfx=str(options["gfx-version"]),
-        options=options,
-        axes=dict(assignment),
-        label=resolved.label,
-        content=resolved.content,
-    )
+@lru_cache(maxsize=256)
+def _say_left_out(name: str, why: str) -> None:
+    print(f"apuflow: {name} is not part of 'all': {why}", file=sys.stderr)
 
 
 def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
-    """Names of the sweep's workloads.
+    """Names of the sweep's workloads; the points of all its suites are one more.
 
     ``all`` means every workload that each of the sweep's engines can run. A name or pattern with ``-`` before
     it leaves workloads out.
@@ -109,6 +123,8 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
             chosen = [name for name in chosen if name not in matches]
         else:
             chosen += [name for name in matches if name not in chosen]
+    if sweep.suites and sweep_suites(sweep, root):
+        chosen.append(paths.OPERATIONS)
     if not chosen:
         raise ConfigError(
             "the sweep leaves out every workload",
@@ -121,5 +137,10 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
 
 
 def _runnable(name: str, sweep: Sweep, root: Path) -> bool:
-    workload = load_workload(name, root)
+    """Whether ``all`` takes a workload. One whose file has a mistake is left out, and that is said."""
+    try:
+        workload = load_workload(name, root)
+    except ConfigError as error:
+        _say_left_out(name, str(error))
+        return False
     return all(runs_on(workload, engine).state != "no" for engine in sweep.engines)

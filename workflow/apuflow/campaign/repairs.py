@@ -18,7 +18,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from apuflow.core import paths, proc
@@ -110,13 +110,16 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
         with file_lock(state / "lock") as sure:
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
-            if sure and all(_is_dead(path) for path in others):
-                locks = list((root / paths.snakemake("locks")).glob("*.lock"))
+            locks = list((root / paths.snakemake("locks")).glob("*.lock"))
+            dead = _is_dead if locks else _is_gone
+            if sure and all(dead(path) for path in others):
                 if not locks or (others and _without_jobs(root, wait)):
                     for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
                         path.unlink(missing_ok=True)
                     if locks:
                         print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
+            elif locks and "--unlock" not in sys.argv:
+                _explain(others)
     except OSError:
         return None
     return Registration(entry)
@@ -143,6 +146,37 @@ def _is_dead(entry: Path) -> bool:
         owner = Owner.parse(lines[0]) if lines else None
         return owner is not None and _ELSEWHERE not in lines and owner.is_dead()
     return False
+
+
+def _is_gone(entry: Path) -> bool:
+    """True only when it is certain that the workflow's own process is gone; its jobs may run elsewhere."""
+    owner = _owner(entry)
+    return owner is not None and owner.is_dead()
+
+
+def _explain(entries: Iterable[Path]) -> None:
+    """Say whose lock stays, and the command that removes it, where no workflow of this machine holds it."""
+    for owner in filter(None, map(_owner, entries)):
+        if not owner.is_here():
+            was = f"process {owner.pid} on {owner.host} holds this directory's lock, or was killed there"
+        elif owner.is_dead():
+            was = f"a workflow (process {owner.pid}) was killed while its jobs ran on other machines"
+        else:
+            continue
+        print(
+            f"apuflow: {was}; its lock stays.\n"
+            "  `apuflow status` shows which runs go on. When no other snakemake works in this directory:\n"
+            "    snakemake --unlock\n"
+            "  and start again: runs that still go on are waited for, not repeated.",
+            file=sys.stderr,
+        )
+
+
+def _owner(entry: Path) -> Owner | None:
+    with contextlib.suppress(OSError):
+        lines = entry.read_text(encoding="utf-8", errors="replace").splitlines()
+        return Owner.parse(lines[0]) if lines else None
+    return None
 
 
 def _without_jobs(root: Path, wait: float) -> bool:

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure import catalogue, labels, option_rules, yaml_source
-from apuflow.configure.base import together
+from apuflow.configure.base import alike_together, together
 from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
-from apuflow.configure.fit import Capacity, overflows
+from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
+from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
@@ -27,9 +28,10 @@ from apuflow.configure.work import Work
 from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
 from apuflow.core.engines import EngineName
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
+from apuflow.rocblas.call import PRODUCTS_KEY, products_content
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -81,6 +83,7 @@ class Resolver:
         self._machines: dict[Assignment, _Machine | None] = {}
         self._works = Works(workload, plan.layer, self._note_work)
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
+        self._accepts: dict[tuple[object, ...], bool] = {}
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
@@ -95,7 +98,7 @@ class Resolver:
 
     def raise_problems(self) -> None:
         """Raise one ConfigError that lists everything found, if anything was."""
-        problems = list(self._problems.values())
+        problems = alike_together(self._problems.values())
         if len(problems) > MAX_PROBLEMS:
             more = len(problems) - MAX_PROBLEMS
             problems = [*problems[:MAX_PROBLEMS], ConfigError(f"... and {more} more of this sweep")]
@@ -110,7 +113,7 @@ class Resolver:
             return None
         changed = dict(machine.changed)
         memory = self._memory(machine, work, changed)
-        if memory is None or not self._places(machine, work):
+        if memory is None or not self._places(machine, work) or not self._computes(engine, machine, work):
             return None
         label = labels.join(*machine.label, *work.label, memory)
         content = self._content(engine, machine.base, work, changed)
@@ -152,19 +155,11 @@ class Resolver:
         names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
         changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
         memory = str(full["mem-size"]) if "mem-size" in given else None
-        capacity = Capacity(
-            simds=int(full["simds-per-cu"]),
-            slots_per_simd=int(full["wfs-per-simd"]),
-            registers_per_simd=int(full["vreg-file-size"]),
-            scalars_per_simd=int(full["sreg-file-size"]),
-            register_block=int(full["vreg-min-alloc"]),
-            lds_bytes=int(full["lds-size"]),
-        )
         return _Machine(
             base,
             changed,
             compute_units,
-            capacity,
+            capacity(full),
             memory,
             labels.option_parts(base.release, changed, compute_units),
         )
@@ -210,16 +205,33 @@ class Resolver:
 
     def _accepted(self, engine: EngineName, machine: _Machine) -> bool:
         """Whether the engine can run on this machine."""
-        problem = get_engine(engine).objection(Options(machine.base.defaults, machine.changed))
-        if problem is not None:
-            self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
-        return problem is None
+        key = (engine, id(machine))
+        if key not in self._accepts:
+            problem = get_engine(engine).objection(Options(machine.base.defaults, machine.changed))
+            if problem is not None:
+                self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
+            self._accepts[key] = problem is None
+        return self._accepts[key]
+
+    def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
+        """Whether the engine can run these layers."""
+        key = (engine, id(work), machine.compute_units)
+        if key not in self._accepts:
+            problem = get_engine(engine).layer_objection(work, machine.compute_units)
+            if problem is not None:
+                about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
+                shown = ", ".join(work.label) or "as shipped"
+                self._note(f"{problem.message}{about}", "layer", shown, problem.remedy or "another engine")
+            self._accepts[key] = problem is None
+        return self._accepts[key]
 
     def _places(self, machine: _Machine, work: Work) -> bool:
         """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
         if machine.capacity.ample or not self._workload.derives_kernels:
             return True
-        problems = overflows(work, machine.compute_units, machine.capacity)
+        gfx = str(machine.changed.get("gfx-version", machine.base.defaults["gfx-version"]))
+        library = gfx if products_content(self._site.products, gfx) else None
+        problems = overflows(work, machine.compute_units, machine.capacity, library)
         for problem in problems:
             value = Options(machine.base.defaults, machine.changed)[problem.option]
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")
@@ -233,8 +245,11 @@ class Resolver:
             self._contents[key] = get_engine(engine).content(
                 base.release_file, key[2], self._workload, self._site, self._root
             )
+        content = dict(self._contents[key])
+        if PRODUCTS_KEY in content and not _launches_products(work):
+            del content[PRODUCTS_KEY]
         return {
-            **self._contents[key],
+            **content,
             "options_of": base.release_file.options_of,
             "defaults": base.defaults_hash,
             "options": get_engine(engine).options_read(changed),
@@ -258,6 +273,37 @@ class Resolver:
 
     def _keep(self, error: ConfigError) -> None:
         self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+def resolved_point(
+    resolver: Resolver, loaded: Workload, engine: EngineName, assignment: Assignment
+) -> Point | None:
+    """The point of these values; None when something is wrong with it (the resolver knows what)."""
+    resolved = resolver.resolve(engine, assignment)
+    if resolved is None:
+        return None
+    options = Options(resolved.machine.defaults, resolved.options)
+    return Point(
+        engine=engine,
+        workload=loaded.name,
+        work=resolved.work,
+        release=resolved.machine.release,
+        release_facts=resolved.machine.release_file.facts,
+        gfx=str(options["gfx-version"]),
+        options=options,
+        axes=dict(assignment),
+        label=resolved.label,
+        content=resolved.content,
+    )
+
+
+@functools.cache
+def _launches_products(work: Work) -> bool:
+    """Whether it launches a matrix product, on any number of compute units."""
+    try:
+        return any(launch.gemm is not None for launch in work.launches(4))
+    except ApuflowError:
+        return False
 
 
 @functools.cache

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
 
+from apuflow.campaign import schedule
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.orders import OWN_MEMORY_MB, BatchOrder, Orders, PointOrder, asked_minutes, divide
 from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
+from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
+from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ConfigError
-from apuflow.engines import get_engine, simulating_engine
+from apuflow.engines import estimate, get_engine, simulating_engine
+from apuflow.kernels.sources import is_own
 from apuflow.miopen.database import key
 from apuflow.miopen.prepare import DatabasePlan
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import ObjectOrder, Toolset
+from apuflow.rocblas.objects import assembly_path, is_library_kernel
 
 Wildcards = Mapping[str, str]
 
@@ -26,13 +32,34 @@ MEMORY_MARGIN = 2
 
 
 class RuleInputs:
-    """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs."""
+    """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs.
 
-    def __init__(self, campaign: Campaign) -> None:
+    Attributes:
+        memory_mb: memory that runs may take together; None in the process of a single job.
+
+    Args:
+        campaign: the project.
+        elsewhere: whether jobs run on other machines; asked when the first job is planned.
+        is_job: whether this process is such a job: it finds its order written.
+    """
+
+    def __init__(
+        self, campaign: Campaign, elsewhere: Callable[[], bool] = lambda: False, *, is_job: bool = False
+    ) -> None:
         self.campaign = campaign
+        self.orders = Orders(campaign.root)
+        self._elsewhere = elsewhere
+        self._is_job = is_job
+        self._batches: dict[str, BatchOrder] = {}
+        self._batch_of: dict[str, str] = {}
+        self._planned: set[str] = set()
+        self._expected: dict[str, float | None] = {}
         self.root = campaign.root
         self.tools = cache(lambda release: Toolset(release, campaign.root))
+        self._lengths = cache(self._expected_lengths)
+        self.memory_mb: int | None = None
         self._objects: dict[str, ObjectOrder] = {}
+        self._assemblies: dict[str, ObjectOrder] = {}
         self._databases: dict[str, DatabasePlan] = {}
         self._pending: set[tuple[str, Use]] = set()
 
@@ -85,12 +112,92 @@ class RuleInputs:
                 checkpoints.image.get(release=release, request=tools.request("image"))
         return self.campaign.records(sweep, workload)
 
-    def simulation_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain."""
+    def table_inputs(self, wildcards: Wildcards, checkpoints: Any) -> dict[str, list[str]]:
+        """Records behind a table. Where jobs run elsewhere, points of seconds come in batches."""
+        records = self.table_records(wildcards, checkpoints)
+        sweep = self.campaign.sweep(wildcards["under"])
+        if not self._elsewhere() or wildcards["workload"] in self.campaign.suites(sweep):
+            return {"records": records, "batches": []}
+        self._plan_batches(sweep, wildcards["workload"])
+        batches = dict.fromkeys(
+            paths.batch(self._batch_of[file]) for file in records if file in self._batch_of
+        )
+        return {"records": [file for file in records if file not in self._batch_of], "batches": list(batches)}
+
+    def _plan_batches(self, sweep: Sweep, workload: str) -> None:
+        """Divide the points that are to run, once: a batch keeps its points while the workflow runs."""
+        tools = self.tools(sweep.release)
+        for engine in sweep.engines:
+            if is_batch(engine):
+                continue
+            points = self.campaign.points(sweep.name, workload, engine)
+            seconds = self._seconds(engine, points)
+            new = [
+                (point, expected)
+                for point, expected in zip(points, seconds, strict=True)
+                if self._record(point) not in self._planned and not self._begun(point)
+            ]
+            self._planned.update(self._record(point) for point, _ in new)
+            orders = [
+                self._order(point, sweep.name, expected) for point, expected in new if expected is not None
+            ]
+            for batch in divide(orders, tools.site.batch_seconds):
+                self._batches[batch.name] = batch
+                self._batch_of.update(dict.fromkeys((order.record for order in batch.points), batch.name))
+                self.orders.write(batch)
+
+    def _seconds(self, engine: EngineName, points: Sequence[Point]) -> list[float | None]:
+        """What each point is expected to take; reckoned once."""
+        known = self._expected
+        if any(self._record(point) not in known for point in points):
+            lower_bound = get_engine(engine).cost_is_a_lower_bound
+            expected = estimate.each_point(points, lower_bound=lower_bound, root=self.root)
+            for point, each in zip(points, expected, strict=True):
+                known.setdefault(self._record(point), each)
+        return [known[self._record(point)] for point in points]
+
+    def _begun(self, point: Point) -> bool:
+        """Whether it has run before. What did not end as expected gets all the time there is."""
+        directory = self.root / paths.run_dir(point.engine, point.workload, point.id)
+        return (directory / "run.json").exists() or (directory / "attempts").exists()
+
+    @staticmethod
+    def _record(point: Point) -> str:
+        return paths.run_record(point.engine, point.workload, point.id)
+
+    def batch_inputs(self, wildcards: Wildcards) -> list[str]:
+        """What the points of a batch need (see simulation_inputs)."""
+        return [] if self._is_job else self._batch(wildcards).inputs()
+
+    def batch_memory(self, wildcards: Wildcards) -> int:
+        """Megabytes to ask of the scheduler: for the largest run, and for us."""
+        return self._batch(wildcards).memory_mb + OWN_MEMORY_MB
+
+    def batch_minutes(self, wildcards: Wildcards) -> int:
+        """Minutes to ask of the scheduler."""
+        return self._batch(wildcards).minutes
+
+    def _batch(self, wildcards: Wildcards) -> BatchOrder:
+        return self._batches.get(wildcards["batch"]) or self.orders.batch(wildcards["batch"])
+
+    def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
+        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain.
+
+        A job on another machine names none of it to Snakemake, which would ask what each of these files is
+        made from. They are there, and stand in its order.
+        """
+        record = paths.run_record(wildcards["engine"], wildcards["workload"], wildcards["point"])
+        if self._is_job and self.orders.point(wildcards) is not None:
+            return {}
         point = self._point(wildcards)
-        record = paths.run_record(point.engine, point.workload, point.id)
         if (self.root / record).exists():
             return {}
+        if self._elsewhere():
+            self.orders.write(self._order(point, self.point_sweep(wildcards), self._expected_of(point)))
+        return self._needs(point)
+
+    def _needs(self, point: Point) -> dict[str, list[str]]:
+        """What a point needs, as inputs of its rule; what they are made from is remembered."""
         engine = simulating_engine(point.engine)
         tools = self.tools(point.release)
         self._pending.add((point.release, engine.use(tools.workload(point.workload))))
@@ -98,28 +205,88 @@ class RuleInputs:
         for item in needs.objects:
             order = ObjectOrder.of(item, point.release, for_launcher=engine.for_launcher)
             self._objects[paths.kernel_object(item.gfx, item.name)] = order
+            if is_library_kernel(order.program):
+                self._assemblies[assembly_path(order.program)] = order
         if needs.database is not None:
             self._databases[needs.database.path] = needs.database
         return needs.rule_inputs()
+
+    def _order(self, point: Point, sweep: str, seconds: float | None) -> PointOrder:
+        limits = self.campaign.load(sweep).limits
+        return PointOrder(
+            point.engine,
+            point.workload,
+            point.id,
+            sweep,
+            dict(point.axes),
+            self._needs(point),
+            self._memory(point),
+            asked_minutes(seconds, limits.wall_seconds),
+            seconds,
+        )
+
+    def _expected_of(self, point: Point) -> float | None:
+        """Seconds that a job of its own may count on; None: the sweep's wall limit."""
+        return None if self._begun(point) else self._expected.get(self._record(point))
+
+    def simulation_order(self, wildcards: Wildcards) -> dict[str, Any]:
+        """What the job of a point is told: sweep, values of what varies, memory that the run may take.
+
+        Also its inputs, where they are not the rule's.
+        """
+        written = self.orders.point(wildcards) if self._is_job else None
+        if written is not None:
+            return asdict(written)
+        point = self._point(wildcards)
+        return {
+            "inputs": None,
+            "sweep": self.point_sweep(wildcards),
+            "axes": dict(point.axes),
+            "memory_mb": self._memory(point),
+        }
 
     def point_sweep(self, wildcards: Wildcards) -> str:
         """The sweep whose limits and settings the run takes."""
         return self.campaign.sweep_of(wildcards["engine"], wildcards["workload"], wildcards["point"])
 
-    def point_axes(self, wildcards: Wildcards) -> dict[str, Any]:
-        """The point's values of what varies: its job need not resolve the whole sweep to find it."""
-        return dict(self._point(wildcards).axes)
-
     def simulation_memory(self, wildcards: Wildcards) -> int:
-        """Megabytes that a run may take."""
+        """Megabytes to ask of the scheduler: what the run may take, and room for our own processes."""
+        written = self.orders.point(wildcards) if self._is_job else None
+        return (written.memory_mb if written else self._memory(self._point(wildcards))) + OWN_MEMORY_MB
+
+    def expected_memory(self, wildcards: Wildcards) -> int:
+        """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
         point = self._point(wildcards)
         expected = get_engine(point.engine).host_memory(point) >> 20
-        return max(LEAST_MEMORY_MB, MEMORY_MARGIN * expected)
+        return expected if self.memory_mb is None else min(expected, self.memory_mb)
+
+    def simulation_priority(self, wildcards: Wildcards) -> float:
+        """The longest runs first (see ``schedule``)."""
+        if self.memory_mb is None or self._elsewhere():
+            return 0.0
+        point = self._point(wildcards)
+        lengths = self._lengths(self.point_sweep(wildcards), point.workload, point.engine)
+        return schedule.priority(lengths.get(point.id))
+
+    def _expected_lengths(self, sweep: str, workload: str, engine: EngineName) -> dict[str, float | None]:
+        """Seconds that the points of a workload are expected to take, by their names."""
+        points = self.campaign.points(sweep, workload, engine)
+        lower_bound = get_engine(engine).cost_is_a_lower_bound
+        seconds = estimate.each_point(points, lower_bound=lower_bound, root=self.root)
+        return {point.id: each for point, each in zip(points, seconds, strict=True)}
 
     def simulation_minutes(self, wildcards: Wildcards) -> int:
-        """The sweep's wall limit, with time to stop and to publish."""
+        """Minutes to ask of the scheduler: from the estimate, with the sweep's wall limit as cap."""
+        written = self.orders.point(wildcards) if self._is_job else None
+        if written is not None:
+            return written.minutes
         sweep = self.campaign.load(self.point_sweep(wildcards))
-        return int(sweep.limits.wall_seconds // 60) + 5
+        return asked_minutes(self._expected_of(self._point(wildcards)), sweep.limits.wall_seconds)
+
+    def _memory(self, point: Point) -> int:
+        """Megabytes that a run may take."""
+        expected = get_engine(point.engine).host_memory(point) >> 20
+        return max(LEAST_MEMORY_MB, MEMORY_MARGIN * expected)
 
     def _point(self, wildcards: Wildcards) -> Point:
         return self.campaign.point(wildcards["engine"], wildcards["workload"], wildcards["point"])
@@ -130,9 +297,28 @@ class RuleInputs:
         return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"])))
 
     def object_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkout of MIOpen, where it is not the site's own."""
+        """The checkout of MIOpen, where it is not the site's own; none for a source of the user's own."""
         order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"]))
+        if is_own(order.program):
+            return []
         return self.tools(order.release).kernel_sources()
+
+    def gemm_order(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Which of rocBLAS' kernels to assemble, as plain values for the job."""
+        return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["gemm"])))
+
+    def gemm_assembly(self, wildcards: Wildcards) -> list[str]:
+        """The kernel as Tensile writes it."""
+        order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["gemm"]))
+        return [assembly_path(order.program)]
+
+    def assembly_order(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Which of rocBLAS' kernels to write, as plain values for the job."""
+        return asdict(self._assembly(wildcards))
+
+    def assembly_sources(self, wildcards: Wildcards) -> list[str]:
+        """The checkouts of Tensile and rocBLAS."""
+        return self.tools(self._assembly(wildcards).release).gemm_sources()
 
     def database_objects(self, wildcards: Wildcards) -> list[str]:
         """The compiled kernels of a database, in its order."""
@@ -150,6 +336,14 @@ class RuleInputs:
         if path not in self._objects:
             raise _not_planned(path)
         return self._objects[path]
+
+    def _assembly(self, wildcards: Wildcards) -> ObjectOrder:
+        path = paths.kernel_assembly(wildcards["assembly"])
+        if path not in self._assemblies:
+            self._walk()
+        if path not in self._assemblies:
+            raise _not_planned(path)
+        return self._assemblies[path]
 
     def _database(self, wildcards: Wildcards) -> DatabasePlan:
         path = paths.kernel_database(wildcards["release"], wildcards["rows"], wildcards["database"])

@@ -8,16 +8,20 @@ version 10; a new version is tried here.
 from __future__ import annotations
 
 import contextlib
+import os
+import pwd
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign import repairs
+from apuflow.campaign import repairs, schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.core import paths
-from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 
 
 class Session:
@@ -39,13 +43,21 @@ class Session:
         self._root = root
         self._registration = None
         if workflow.is_main_process:
+            with _message_and_exit():
+                check_writable(root)
             self._registration = repairs.register(root)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        self.inputs = RuleInputs(self.campaign)
+        self.inputs = RuleInputs(self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process)
+        if workflow.is_main_process:
+            self.inputs.memory_mb = schedule.available_memory_mb()
         with _message_and_exit():
             # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
             check_targets(self.campaign, sys.argv[1:])
+
+    def figure_sets(self) -> list[FigureSet]:
+        """Figures that one job draws, of every sweep of which this call wants more than one."""
+        return figure_sets(self.campaign, sys.argv[1:])
 
     def start(self) -> None:
         """Before the first job.
@@ -53,23 +65,97 @@ class Session:
         Raises:
             SystemExit: with status 2, after the message: this machine lacks what the pending jobs need.
         """
-        if self._workflow.local_exec:
+        if not self._jobs_elsewhere():
             _lift_rate_limit(self._workflow.scheduler)
+            _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
         elif self._registration:
             self._registration.jobs_elsewhere()
+        self.inputs.orders.clean()
         with _message_and_exit():
             self.inputs.check_ready()
 
+    def _jobs_elsewhere(self) -> bool:
+        return not self._workflow.local_exec
+
     def end(self) -> None:
-        """After the last job: what was named is there, whatever Snakemake says.
+        """After the last job: what was named is there, whatever Snakemake says. Orders of finished jobs go.
 
         Raises:
             SystemExit: with status 2, after the message: a ``results/`` target is missing.
         """
+        self.inputs.orders.clean()
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
                 _check_results_exist(self._root, settings.targets)
+
+
+def check_writable(root: Path) -> None:
+    """Refuse a project that this user cannot work in, where Snakemake would end with its own stack.
+
+    Raises:
+        EngineError: the directory, or something of Snakemake's state in it, is read-only or another user's.
+    """
+    state = root / paths.SNAKEMAKE
+    places = [root] if not state.exists() else [state, *(path for path in state.iterdir() if path.is_dir())]
+    for place in places:
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise EngineError(
+                f"user {_user(os.getuid())} cannot write here, where Snakemake keeps its state and its locks",
+                file=place.absolute(),
+                remedy=f"work in a copy of your own, or ask its owner ({_user(place.stat().st_uid)}) for the "
+                "right to write; a disk that is mounted read-only needs `mount -o remount,rw`",
+            )
+
+
+@dataclass(frozen=True)
+class FigureSet:
+    """All figures of a sweep.
+
+    Attributes:
+        rule: name of the rule that draws them.
+        under: the sweep's place below results/.
+        names: of the figures.
+    """
+
+    rule: str
+    under: str
+    names: tuple[str, ...]
+
+    @property
+    def sweep(self) -> str:
+        """The sweep's name."""
+        return self.under.rstrip("/") or paths.DEFAULT_SWEEP
+
+
+_SET_RULE = "figures_of_"
+
+
+def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[FigureSet]:
+    """The sets of figures that a call of Snakemake draws together: starting Python takes longer than drawing.
+
+    A sweep has one where its report is asked for, or several of its figures; a single one is drawn by itself.
+    A job in a process of its own (on a cluster) is found again by
+    its rule's name.
+
+    Args:
+        campaign: the project.
+        arguments: the command line.
+    """
+    asked: Counter[str] = Counter()
+    for argument in arguments:
+        named = paths.target(argument)
+        if named is not None and "workload" not in named:
+            asked[named["under"] or ""] += 1 if "figure" in named else 2
+        elif argument.startswith(_SET_RULE):
+            asked[paths.under(argument.partition(":")[0].removeprefix(_SET_RULE))] += 2
+    sets = []
+    for under in sorted(name for name, count in asked.items() if count > 1):
+        sweep = under.rstrip("/") or paths.DEFAULT_SWEEP
+        with contextlib.suppress(ConfigError):
+            names = tuple(campaign.figure_names(under))
+            sets.append(FigureSet(f"{_SET_RULE}{sweep}", under, names))
+    return sets
 
 
 def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
@@ -90,7 +176,7 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
         sweep = campaign.sweep(named["under"])
         if "figure" in named:
             campaign.check_figure(named["figure"])
-        for workload in [named["workload"]] if "workload" in named else campaign.workloads(sweep):
+        for workload in [named["workload"]] if "workload" in named else campaign.shown(sweep):
             campaign.points(sweep.name, workload)
 
 
@@ -104,6 +190,13 @@ def _check_results_exist(root: Path, targets: Iterable[str]) -> None:
             )
 
 
+def _user(number: int) -> str:
+    """A user's name; the number where it has none (in a container)."""
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(number).pw_name
+    return str(number)
+
+
 def _lift_rate_limit(scheduler: Any) -> None:
     """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
 
@@ -113,6 +206,17 @@ def _lift_rate_limit(scheduler: Any) -> None:
     anyway; on a cluster, where the limit protects the queue, it stays.
     """
     scheduler.job_rate_limiter = None
+
+
+def _limit_memory(scheduler: Any, limit: int | None) -> None:
+    """Let the runs that go on at a time take no more memory than this machine has to give.
+
+    ``--resources expected_mb=N`` sets another limit. (snakemake 9.27: ``JobScheduler.__init__`` copies the
+    limits of the command line.)
+    """
+    if limit is not None:
+        for resources in (scheduler.global_resources, scheduler.resources):
+            resources.setdefault(schedule.MEMORY, limit)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""``apuflow compare``: two result tables, or two engines of one, point by point."""
+"""``apuflow compare``: two result tables, two engines of one, point by point; or the kernels of two runs."""
 
 from __future__ import annotations
 
@@ -24,49 +24,81 @@ def compare(
     engines: Annotated[
         str | None, typer.Option(help="Two engines of one table instead: --engines gem5,preview.")
     ] = None,
+    releases: Annotated[
+        str | None, typer.Option(help="Two gem5 releases of one table instead: --releases v23.0,v23.1.")
+    ] = None,
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="Counter or metric; give it several times.")
     ] = None,
     all_columns: Annotated[bool, typer.Option("--all", help="Every counter and metric.")] = False,
     points: Annotated[bool, typer.Option(help="Also list every point.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write every point and column here.")] = None,
+    kernels: Annotated[
+        bool,
+        typer.Option(
+            "--kernels", help="Kernels that two runs launched: A and B are run directories, or A a table."
+        ),
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="With --kernels: draw them here, FIGURE.svg and FIGURE-time.svg.")
+    ] = None,
 ) -> None:
-    """Join two tables on workload and axes and show ratio (B over A) and difference of each number."""
+    """Join two tables on workload and axes and show ratio (B over A) and difference of each number.
+
+    With --kernels: which kernels two runs launched, those that one alone has, cycles of each, and what the
+    time around them is. For a table, the runs of its engines gem5 and gem5-kernels (or of --engines).
+    """
+    if kernels:
+        from apuflow.study.kernel_comparison import compare_runs
+
+        compare_runs(a, b, engines or "gem5,gem5-kernels", csv, figure)
+        return
+    if figure is not None:
+        raise ApuflowError(
+            "only the kernels of two runs are drawn here",
+            key="--figure",
+            remedy="add --kernels; figures of a sweep are made by snakemake",
+        )
     from analysis.counters.table import NAMES as COUNTERS
     from analysis.metrics.compute import NAMES as METRICS
-    from analysis.tables.compare import SHOWN, compare_engines
+    from analysis.tables.compare import SHOWN, compare_engines, compare_releases
     from analysis.tables.compare import compare as compare_tables
     from analysis.tables.store import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
-    if engines is not None:
-        first, _, second = engines.partition(",")
-        if b is not None or not second:
+    if engines is not None or releases is not None:
+        what, given = ("engines", engines) if engines is not None else ("releases", releases or "")
+        first, _, second = (given or "").partition(",")
+        if b is not None or not second or None not in (engines, releases):
             raise ApuflowError(
-                "--engines takes one table and two engines",
-                key="--engines",
-                value=engines,
-                remedy="apuflow compare TABLE --engines gem5,preview",
+                f"--{what} takes one table and two {what}",
+                key=f"--{what}",
+                value=given,
+                remedy="apuflow compare TABLE --engines gem5,preview, or TABLE --releases v23.0,v23.1",
             )
-        result = compare_engines(read(a), first.strip(), second.strip(), names)
+        compare_sides = compare_engines if engines is not None else compare_releases
+        result = compare_sides(read(a), first.strip(), second.strip(), names)
     elif b is None:
         raise ApuflowError(
             "a second table is missing", remedy="apuflow compare A B, or apuflow compare A --engines X,Y"
         )
     else:
         result = compare_tables(read(a), read(b), names)
-    _show(result, points)
+    first, second = (str(a), str(b)) if engines is None else engines.split(",", 1)
+    _show(result, points, (first.strip(), second.strip()))
     if csv is not None:
         from apuflow.core.files import write_text
 
         write_text(csv, result.table.to_csv(index=False, lineterminator="\n"))
 
 
-def _show(result: Comparison, points: bool) -> None:
+def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
+    for side, name in zip("AB", sides, strict=True):
+        console.print(f"{side}: {name}", highlight=False, markup=False)
     summary = Table(
         title="B over A: geometric mean, smallest and largest ratio; largest difference", title_justify="left"
     )
@@ -90,6 +122,9 @@ def _show(result: Comparison, points: bool) -> None:
                 *(str(row[key]) for key in (*keys, "column")), *(_number(value) for value in values)
             )
         console.print(table)
+    for side, names in (("A", result.wrong_a), ("B", result.wrong_b)):
+        if names:
+            console.print(f"Wrong results in {side} alone: {', '.join(names)}.")
     if result.only_a or result.only_b:
         console.print(f"Not compared: {result.only_a} points only in A, {result.only_b} only in B.")
 

@@ -1,4 +1,4 @@
-"""``apuflow new study NAME``: a commented sweep to start from."""
+"""``apuflow new study|machine|workload NAME``: a file to start from."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ axes:
 #   - num-tccs: [1, 2, 4]
 #     tcc-size: [256kB, 512kB, 1MB]
 
+# Layers that are not combinations, one line each; or layers: shapes.csv, a file beside this one.
+# layers:
+#   - {{c: 64, h: 56, w: 56}}
+#   - {{c: 512, h: 7, w: 7}}
+
 # Combinations to leave out: all conditions of an entry hold.
 # exclude:
 #   - {{num-compute-units: 4, layer: {{n: 100}}}}
@@ -52,6 +57,25 @@ limits:
   max_points: 100000   # per workload
   wall_time: 7d        # per run: 90s, 30m, 12h, 7d
 on_failure: strict     # strict: a failed point stops the table; record: its row says how it failed
+"""
+
+
+MACHINE = """\
+# yaml-language-server: $schema=../../workflow/schemas/machine.schema.json
+# {name}: what sets this machine apart, in a sentence. A sweep takes it with machine: {name}, or as an axis:
+# machine: [apu-gfx801, {name}].
+description: GCN3 APU, {name}
+options:               # apu_se.py options without their dashes; the rest keep gem5's defaults
+  gfx-version: gfx801
+  num-compute-units: 16
+  num-tccs: 4          # TCC banks: a power of two
+  tcc-size: 1MB        # of all banks together
+  # num-dirs: 4        # directories, each with its DRAM channel
+  # mem-type: DDR3_2133_8x8
+  # bw-scalor: 1       # links of 16*CUs bytes per cycle instead of 8; the TCC is then 128 kB * CUs
+  # gpu-clock: 1.5GHz
+  # wfs-per-simd: 8
+  # docs/configuration.md lists them all, with defaults and units.
 """
 
 
@@ -68,24 +92,72 @@ def register(app: typer.Typer) -> None:
         path = write_study(name, Path(), force)
         typer.echo(f"{path}\nnext: apuflow plan {name}")
 
+    @new.command()
+    def machine(
+        name: str = typer.Argument(help="name of the machine"),
+        force: bool = typer.Option(False, help="overwrite an existing file"),
+    ) -> None:
+        """Write configs/machines/NAME.yaml, commented."""
+        path = write_machine(name, Path(), force)
+        typer.echo(f"{path}\nnext: apuflow ask softmax_fwd machine=apu-gfx801,{name}")
+
+    @new.command()
+    def workload(
+        name: str = typer.Argument(help="name of the workload"),
+        like: str = typer.Option("softmax_fwd", help="the workload to copy"),
+        force: bool = typer.Option(False, help="overwrite existing files"),
+    ) -> None:
+        """Write configs/workloads/NAME.yaml and its network, copies of another workload's."""
+        for path in write_workload(name, like, Path(), force):
+            typer.echo(str(path))
+        typer.echo(f"next: edit them, then apuflow workloads {name}")
+
     app.add_typer(new, name="new")
 
 
 def write_study(name: str, root: Path, force: bool = False) -> Path:
     """Write a new sweep file and return its path; ConfigError when the name cannot be used."""
-    from apuflow.configure.base import NAME
     from apuflow.core import paths
-    from apuflow.core.errors import ConfigError
+
+    return _write(name, "sweep", root / paths.sweep_file(name), STUDY.format(name=name), force)
+
+
+def write_machine(name: str, root: Path, force: bool = False) -> Path:
+    """Write a new machine file and return its path; ConfigError when the name cannot be used."""
+    from apuflow.core import paths
+
+    return _write(name, "machine", root / paths.machine_file(name), MACHINE.format(name=name), force)
+
+
+def write_workload(name: str, like: str, root: Path, force: bool = False) -> tuple[Path, ...]:
+    """Write a workload like another, its network (if it has one) as a file of its own.
+
+    Raises:
+        ConfigError: the name cannot be used, or there is no workload to copy.
+    """
+    import re
+
+    from apuflow.configure import load_workload
+    from apuflow.configure.loading import check_new_name
+    from apuflow.core import paths
+
+    model = load_workload(like, root)
+    text = (root / paths.workload_file(like)).read_text(encoding="utf-8")
+    path = root / paths.workload_file(name)
+    networks = [(path.with_suffix(file.suffix), file.read_text(encoding="utf-8")) for file in model.files]
+    for file, _ in networks:
+        check_new_name(name, "network", file, force=force)
+        text = re.sub(r"(?m)^config:.*$", f"config: {file.name}", text)
+    _write(name, "workload", path, text, force)
+    for file, content in networks:
+        _write(name, "network", file, content, force)
+    return path, *(file for file, _ in networks)
+
+
+def _write(name: str, what: str, path: Path, text: str, force: bool) -> Path:
+    from apuflow.configure.loading import check_new_name
     from apuflow.core.files import write_text
 
-    if not NAME.match(name) or ".." in name or len(name) > 80:
-        raise ConfigError(
-            "not a usable name", value=name, remedy="letters, digits, dot, dash and underscore; at most 80"
-        )
-    path = root / paths.sweep_file(name)
-    if path.exists() and not force:
-        raise ConfigError(
-            "a sweep of this name is there already", file=path, remedy="choose another name, or give --force"
-        )
-    write_text(path, STUDY.format(name=name))
+    check_new_name(name, what, path, force=force)
+    write_text(path, text)
     return path

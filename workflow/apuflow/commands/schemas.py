@@ -14,15 +14,15 @@ def register(app: typer.Typer) -> None:
     def schemas(
         directory: str = typer.Option("workflow/schemas", help="where to write them"),
     ) -> None:
-        """Write the JSON schemas of all configuration files, and the tables of docs/configuration.md."""
+        """Write the JSON schemas of all configuration files, and the tables of the documents."""
         from apuflow.configure.reference import refresh
         from apuflow.configure.schemas import schema_texts
         from apuflow.core.files import write_text
 
-        document = Path("docs/configuration.md")
-        if document.exists():
-            write_text(document, refresh(document.read_text(encoding="utf-8")))
-            typer.echo(document)
+        for document in (Path("docs/configuration.md"), Path("docs/operations.md")):
+            if document.exists():
+                write_text(document, refresh(document.read_text(encoding="utf-8")))
+                typer.echo(document)
         for name, text in schema_texts().items():
             write_text(Path(directory) / name, text)
             typer.echo(Path(directory) / name)

@@ -24,13 +24,17 @@ def score(
     json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     rows: Annotated[bool, typer.Option("--rows", help="print every run as well")] = False,
     held_out: Annotated[
-        bool, typer.Option("--held-out", help="only recorded runs that the model was not made with")
+        bool, typer.Option("--held-out", help="only the third of the runs that the model is not made with")
     ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="draw preview against gem5 here, a panel per primitive: .svg, .png and .csv"),
+    ] = None,
 ) -> None:
     """Score the preview against measured runs.
 
-    Shown are median and 90th percentile of |error| of the GPU cycles, rank correlation along CU sweeps, and
-    of the pairs of a sweep more than 10 % apart the share that it puts in the measured order; in all and per
+    Shown are median, mean, 90th percentile and maximum of |error| of the GPU cycles, and of the pairs of a
+    sweep of compute units more than 10 % apart the share that it puts in the measured order; in all and per
     primitive.
     """
     import json as js
@@ -39,13 +43,16 @@ def score(
     from apuflow.study import score as scoring
 
     frame = scoring.read_tables(runs or scoring.recorded())
-    if held_out and "id" in frame.columns:
-        chosen = [scoring.held_out(str(run)) for run in frame["id"]]
-        frame = frame[chosen].reset_index(drop=True)
+    if held_out:
+        frame = scoring.held_out_of(frame)
     scored = scoring.score(frame)
     errors = scoring.report(scored)
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({number} runs)", file=sys.stderr)
+    if figure is not None:
+        from analysis.figures.scatter import write_scatter
+
+        write_scatter(scored.frame, figure)
     if json:
         print(js.dumps(errors, indent=1))
         return
@@ -59,20 +66,18 @@ def score(
     _show(errors)
 
 
+COLUMNS = (
+    ("median", "median_error", "{:.1%}"),
+    ("mean", "mean_error", "{:.1%}"),
+    ("p90", "p90_error", "{:.1%}"),
+    ("max", "max_error", "{:.1%}"),
+    ("ordered", "ordered_share", "{:.1%}"),
+    ("of pairs", "ordered_pairs", "{}"),
+)
+
+
 def _show(errors: dict[str, Any]) -> None:
-    print(f"{'primitive':18} {'runs':>5} {'median':>8} {'p90':>8} {'rank':>7} {'ordered':>8} {'of pairs':>8}")
+    print(f"{'primitive':18} {'runs':>5}" + "".join(f" {heading:>8}" for heading, _, _ in COLUMNS))
     for name, part in [*errors["primitives"].items(), ("all", errors)]:
-        cells = [
-            ("-" if part[key] is None else form.format(part[key]))
-            for key, form in (
-                ("median_error", "{:.1%}"),
-                ("p90_error", "{:.1%}"),
-                ("rank_correlation", "{:.3f}"),
-                ("ordered_share", "{:.1%}"),
-                ("ordered_pairs", "{}"),
-            )
-        ]
-        print(
-            f"{name:18} {part['runs']:>5} {cells[0]:>8} {cells[1]:>8} {cells[2]:>7}"
-            f" {cells[3]:>8} {cells[4]:>8}"
-        )
+        cells = ["-" if part[key] is None else form.format(part[key]) for _, key, form in COLUMNS]
+        print(f"{name:18} {part['runs']:>5}" + "".join(f" {cell:>8}" for cell in cells))

@@ -12,6 +12,7 @@ from apuflow.core.errors import ApuflowError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.counters.counters import Counters
     from apuflow.core.record import ReleaseFacts
 
 GROUPS = ("direction", "layer_kind", "layer")
@@ -35,7 +36,8 @@ def register(app: typer.Typer) -> None:
 def stats(
     file: Annotated[Path, typer.Argument(help="stats.txt, also packed (.gz, .zst, .xz).")],
     select: Annotated[
-        list[str] | None, typer.Option("--select", "-s", help="Rows to show: a name or pattern with *.")
+        list[str] | None,
+        typer.Option("--select", "-s", help="Rows, else counters or metrics: a name or pattern with *."),
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write what is shown here as well.")] = None,
 ) -> None:
@@ -48,15 +50,16 @@ def stats(
     from analysis.counters.counters import BY_NAME, counters
     from analysis.stats.reader import read_stats
 
+    counted: Counters | None = None
     if select:
         dumps = read_stats(file, select=select)
         frame, notes = dumps.frame(), [dumps.cut]
         wrong: list[str] = []
+        shown = frame[["dump", "name", "sub", "value", "unit"]] if len(frame) else pd.DataFrame()
         if frame.empty:
-            raise ApuflowError(
-                "no row of the statistics matches", file=file, key="--select", value=", ".join(select)
-            )
-        shown = frame[["dump", "name", "sub", "value", "unit"]]
+            counted = counters(file, _facts_beside(file))
+            notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
+            shown = _named(counted, file, select)
     else:
         counted = counters(file, _facts_beside(file))
         notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
@@ -65,6 +68,8 @@ def stats(
             columns=["counter", "value", "unit", "meaning"],
         )
     _show(shown)
+    if counted is not None and not wrong:
+        typer.echo("the file's identities hold", err=True)
     for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
         typer.echo(text, err=True)
     _write(shown, csv)
@@ -84,7 +89,8 @@ def dispatches(
 
     table = kernel_table(run)
     if by is None:
-        hidden = {"layer_kind", "grid", "workgroup"} | (set() if table["stand_in"].any() else {"stand_in"})
+        hidden = {"layer_kind", "grid", "workgroup", "changed"}
+        hidden |= {name for name in ("stand_in", "library") if not table[name].any()}
         heading = [name for name in LAUNCH_COLUMNS if name not in hidden]
     elif by in GROUPS:
         table, heading = phases(table, [by]), [by, "dispatches", "time_share"]
@@ -97,6 +103,36 @@ def dispatches(
         )
     _show(table[[*heading, *_SHOWN]])
     _write(table, csv)
+
+
+def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
+    """Counters and metrics of these names, a row each."""
+    from fnmatch import fnmatchcase
+
+    import pandas as pd
+
+    from analysis.metrics import compute
+    from analysis.tables.columns import layout
+    from analysis.tables.records import run_values
+    from apuflow.core.record import read_run
+
+    record = file.parent / "run.json"
+    machine = run_values(read_run(record)) if record.is_file() else {}
+    described = {c.name: c for c in layout(()) if c.kind in ("counter", "metric")}
+    row = compute.compute(pd.DataFrame([{**dict.fromkeys(described), **machine, **dict(counted)}])).iloc[0]
+    names = [name for name in described if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    if not names:
+        raise ApuflowError(
+            "no row of the statistics matches, and no counter or metric",
+            file=file,
+            key="--select",
+            value=", ".join(patterns),
+            remedy="docs/metrics.md lists counters and metrics",
+        )
+    return pd.DataFrame(
+        [(name, float(row[name]), described[name].unit, described[name].meaning) for name in names],
+        columns=["name", "value", "unit", "meaning"],
+    )
 
 
 def _facts_beside(file: Path) -> ReleaseFacts | None:

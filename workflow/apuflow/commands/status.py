@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
         watch: bool = typer.Option(False, "--watch", "-w", help="show it again and again until nothing runs"),
         every: float = typer.Option(2.0, min=0.2, help="seconds between updates"),
         failed: bool = typer.Option(False, "--failed", help="only failed and lost runs"),
-        workload: str = typer.Option("", help="only this workload"),
+        workload: str = typer.Option("", help="only this workload, or the operations of this suite"),
     ) -> None:
         """Show where all runs stand. Exit status 1 when a run failed or was lost."""
         from rich.console import Console
@@ -33,8 +33,10 @@ def register(app: typer.Typer) -> None:
 
         from apuflow.run.status import RunState, all_well, runs
 
+        belongs = _chosen(workload)
+
         def look() -> list[Run]:
-            return [run for run in runs(Path()) if workload in ("", run.workload)]
+            return [run for run in runs(Path()) if belongs(run.workload, run.point)]
 
         def shown(all_runs: list[Run]) -> list[Run]:
             return (
@@ -53,9 +55,45 @@ def register(app: typer.Typer) -> None:
                     live.update(_table(shown(all_runs)))
         elif all_runs:
             console.print(_table(shown(all_runs)))
-        if not all_runs:
+        previews = [] if failed else preview_lines(Path(), workload)
+        for line in previews:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        if not all_runs and not previews:
             console.print("no runs yet: name a target, such as `snakemake --cores 8 results/softmax_fwd.csv`")
         raise typer.Exit(0 if all_well(all_runs) else 1)
+
+
+def preview_lines(project: Path, workload: str = "") -> list[str]:
+    """A line for each preview batch of the current model: sweep, workload, points, when."""
+    from apuflow.core import paths
+    from apuflow.core.errors import AnalysisError
+    from apuflow.core.record import BatchRecord, read
+
+    lines = []
+    for file in sorted(project.glob(paths.preview_record("*", workload or "*"))):
+        try:
+            record = read(file)
+        except AnalysisError as error:
+            lines.append(f"preview {file.parent.name}: {error.message}")
+            continue
+        if isinstance(record, BatchRecord):
+            sweep = file.parent.name.rpartition(".v")[0]
+            ended = record.ended.replace("T", " ").removesuffix("+00:00")
+            lines.append(f"preview {sweep}/{record.workload}: {record.points:,} points, {ended}")
+    return lines
+
+
+def _chosen(name: str) -> Callable[[str, str], bool]:
+    """Whether a run of a workload's point is asked for: by the name of the workload, or of a suite."""
+    from apuflow.configure.loading import suite_names, workload_names
+    from apuflow.core import paths
+
+    if name in workload_names() or name not in suite_names():
+        return lambda workload, _: name in ("", workload)
+    from apuflow.study.suites import points_of_suite
+
+    points = points_of_suite(name, Path())
+    return lambda workload, point: workload == paths.OPERATIONS and point in points
 
 
 def _table(shown_runs: Sequence[Run]) -> Table:
@@ -73,7 +111,7 @@ def _table(shown_runs: Sequence[Run]) -> Table:
         word = run.outcome or run.state
         lower = ">" if run.state is RunState.RUNNING and run.ticks else ""
         ended = run.state is RunState.COMPLETED
-        words = [] if ended else [run.detail, str(run.log)]
+        words = [] if ended else [run.place, run.detail, str(run.log)]
         table.add_row(
             escape(f"{run.engine}/{run.workload}/{run.point}"),
             f"[{colours.get(run.state, 'red')}]{word}[/]",

@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
         from rich.table import Table
 
         from apuflow.configure import load_workload, workload_names
+        from apuflow.configure.base import together
         from apuflow.core.engines import ENGINES
         from apuflow.core.errors import ConfigError
         from apuflow.engines import runs_on
@@ -36,8 +37,13 @@ def register(app: typer.Typer) -> None:
             raise ConfigError(
                 "there is no workload here", remedy="run it in the project's directory, beside configs/"
             )
+        mistakes: list[ConfigError] = []
         for shown in names:
-            workload = load_workload(shown, root)
+            try:
+                workload = load_workload(shown, root)
+            except ConfigError as error:
+                mistakes.append(error)
+                continue
             states = [runs_on(workload, engine).state for engine in ENGINES]
             table.add_row(shown, *states, " ".join(workload.needs) or "-", workload.description)
         console.print(table)
@@ -46,6 +52,8 @@ def register(app: typer.Typer) -> None:
             "no: fails.  apuflow workloads NAME says why.",
             highlight=False,
         )
+        if mistakes:
+            raise together(mistakes)
 
 
 def details(name: str, root: Path) -> str:

@@ -28,6 +28,9 @@ NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 COMMIT = r"^[0-9a-f]{40}$"
 WORD = r"^[^\s\x00]+$"
 """apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
+IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
+"""A name that can stand in an expression."""
+BYTES = r"^([0-9a-fA-F]{2})+$"
 
 Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_length=80)]
@@ -107,6 +110,50 @@ def together(problems: Sequence[ConfigError]) -> ConfigError:
         return problems[0]
     listed = "\n".join(f"{number}. {problem}" for number, problem in enumerate(problems, 1))
     return ConfigError(f"{len(problems)} mistakes:\n{listed}")
+
+
+def alike_together(problems: Iterable[ConfigError]) -> list[ConfigError]:
+    """The same mistake, made with several values of one key, as one mistake with all of them."""
+    groups: dict[tuple[object, ...], list[ConfigError]] = {}
+    for problem in problems:
+        words = re.sub(r"[0-9][0-9.,]*", "#", problem.message)
+        groups.setdefault((words, problem.key, problem.file), []).append(problem)
+    return [_several(group) for group in groups.values()]
+
+
+SHOWN_VALUES = 8
+"""Values of one mistake that a message lists."""
+
+
+def _several(alike: Sequence[ConfigError]) -> ConfigError:
+    first = alike[0]
+    if len(alike) == 1:
+        return first
+    values = list(dict.fromkeys(_plain(problem.value) for problem in alike))
+    more = f" and {len(values) - SHOWN_VALUES} more" if len(values) > SHOWN_VALUES else ""
+    same = len({problem.remedy for problem in alike}) == 1
+    return ConfigError(
+        first.message,
+        file=first.file,
+        key=first.key,
+        value=Written(", ".join(values[:SHOWN_VALUES]) + more),
+        remedy=first.remedy if same else f"for {values[0]}: {first.remedy}",
+    )
+
+
+class Written(str):
+    """Text that a message shows without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {item}" for key, item in value.items()) + "}"
+    return str(value)
 
 
 def check_name(name: str, what: str, known: Iterable[str]) -> None:
@@ -227,6 +274,8 @@ _PATTERNS = {
     COMMIT: ("a full commit hash is expected", "40 hex digits"),
     DURATION: ("a duration is expected", "a number and s, m, h or d: 90s, 30m, 12h, 7d"),
     WORD: ("an argument cannot hold white space", "apu_se.py splits arguments there: write two arguments"),
+    IDENTIFIER: ("not a name that can stand in an expression", "a letter, then letters, digits, underscores"),
+    BYTES: ("bytes are expected", "two hexadecimal digits each, in quotes: '0a00ff10'"),
 }
 
 _MESSAGES = {

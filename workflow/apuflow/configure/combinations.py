@@ -17,6 +17,7 @@ from apuflow.configure import yaml_source
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.option_rules import canonical
+from apuflow.configure.suite import load_suite, sweep_suites
 from apuflow.configure.sweep import Sweep, Variation
 from apuflow.configure.workloads import load_workload
 from apuflow.core import paths
@@ -59,10 +60,11 @@ class Plan:
         """Every combination that is not excluded."""
         for parts in itertools.product(*self.dimensions):
             assignment = tuple(itertools.chain.from_iterable(parts))
-            if not self.exclude or not self._excluded(dict(assignment)):
+            if not self.exclude or not self.excluded(dict(assignment)):
                 yield assignment
 
-    def _excluded(self, values: Mapping[str, Scalar]) -> bool:
+    def excluded(self, values: Mapping[str, Scalar]) -> bool:
+        """Whether an entry of ``exclude`` names this combination."""
         return any(
             all(_among(values[name], wanted) for name, wanted in entry.items()) for entry in self.exclude
         )
@@ -83,13 +85,18 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     exclude: list[Mapping[str, tuple[Scalar, ...]]] = []
     for part in parts:
         new = {*part.options, *part.axes, *(name for group in part.zip for name in group)}
-        new |= {f"layer.{name}" for name in part.layer}
+        new |= {f"layer.{name}" for line in (part.layer, *part.layers) for name in line}
         options = {name: value for name, value in options.items() if name not in new}
         layer = {name: value for name, value in layer.items() if f"layer.{name}" not in new}
         dimensions = [kept for dimension in dimensions if (kept := _without(dimension, new))]
         options |= part.options
         layer |= part.layer
         dimensions += [tuple(((name, value),) for value in values) for name, values in part.axes.items()]
+        if part.layers:
+            names = list(part.layers[0])
+            dimensions.append(
+                tuple(tuple((f"layer.{name}", line[name]) for name in names) for line in part.layers)
+            )
         dimensions += [_together(group) for group in part.zip if group]
         exclude += part.exclude
     result = Plan(options, layer, tuple(dimensions), tuple(exclude))
@@ -98,7 +105,7 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     if result.size * len(sweep.engines) > sweep.limits.max_points:
         raise ConfigError(
             f"the sweep has {result.size * len(sweep.engines):,} points for {workload}, more than its limit",
-            file=root / paths.sweep_file(sweep.name),
+            file=line_of(sweep, root, ["max_points"]),
             key="limits.max_points",
             value=sweep.limits.max_points,
             remedy="shorten an axis, or raise limits.max_points in the sweep",
@@ -115,14 +122,28 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
 
 def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
     """Names of the gem5 releases that a sweep's workload runs on."""
-    planned = plan(sweep, workload, root)
-    varied = [dict(row)["release"] for rows in planned.dimensions for row in rows if "release" in dict(row)]
-    return tuple(dict.fromkeys(map(str, varied))) or (sweep.release,)
+    return _places(sweep, "release", sweep.release, workload, root)
 
 
-def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str:
-    """``file:line`` of the first of these dotted keys that the sweep's file has."""
+def _places(sweep: Sweep, place: str, default: str, workload: str, root: Path) -> tuple[str, ...]:
+    """Names of the releases or machines of a sweep's workload."""
+    chosen: list[str] = []
+    for name in members_of(sweep, workload, root):
+        rows = (dict(row) for dimension in plan(sweep, name, root).dimensions for row in dimension)
+        chosen += [str(row[place]) for row in rows if place in row] or [default]
+    return tuple(dict.fromkeys(chosen))
+
+
+def members_of(sweep: Sweep, workload: str, root: Path = Path()) -> list[str]:
+    """Whose plans a workload's points follow: its own, or those of all suites."""
+    return sweep_suites(sweep, root) if workload == paths.OPERATIONS else [workload]
+
+
+def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str | None:
+    """``file:line`` of the first of these dotted keys that the sweep's file has; None: it has no file."""
     path = root / paths.sweep_file(sweep.name)
+    if not path.exists():
+        return None
     try:
         document = yaml_source.load(path)
     except ConfigError:
@@ -179,20 +200,21 @@ def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
 def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
     """Two spellings of one value (1024kB, 1MB) would be the same point twice."""
     for dimension in plan.dimensions:
-        if len(dimension[0]) != 1:
-            continue
-        seen: dict[Scalar, Scalar] = {}
-        for ((name, value),) in dimension:
-            plain = canonical(name, value) if name in catalogue() else value
-            if plain in seen and type(seen[plain]) is type(value):
+        seen: dict[tuple[tuple[type, Scalar], ...], Assignment] = {}
+        for row in dimension:
+            values = [canonical(name, value) if name in catalogue() else value for name, value in row]
+            plain = tuple((type(value), value) for value in values)
+            if plain in seen:
+                names = ", ".join(name for name, _ in row)
+                first, again = (", ".join(str(value) for _, value in one) for one in (seen[plain], row))
                 raise ConfigError(
-                    f"the axis has this value twice: {seen[plain]} is the same",
-                    file=line_of(sweep, root, [name.removeprefix("layer.")]),
-                    key=f"axes.{name}",
-                    value=value,
+                    f"the axis has this value twice: {first} is the same",
+                    file=line_of(sweep, root, [row[0][0].removeprefix("layer.")]),
+                    key=f"axes.{names}" if len(row) == 1 else names,
+                    value=again,
                     remedy="keep one of them",
                 )
-            seen[plain] = value
+            seen[plain] = row
 
 
 SITE = "configs/site.yaml"
@@ -200,16 +222,16 @@ SITE = "configs/site.yaml"
 
 def configuration_files(sweep: Sweep, workload: str, root: Path = Path()) -> list[str]:
     """Every file, relative to ``root``, that decides these points: a change of one may change a row."""
-    files = [paths.sweep_file(sweep.name), paths.workload_file(workload)]
-    files += [file.relative_to(root).as_posix() for file in load_workload(workload, root).files]
-    machines = dict.fromkeys(
-        str(value)
-        for dimension in plan(sweep, workload, root).dimensions
-        for row in dimension
-        for name, value in row
-        if name == "machine"
-    )
-    files += [paths.machine_file(name) for name in machines or (sweep.machine,)]
+    files = [paths.sweep_file(sweep.name), *sweep.layer_files]
+    suites = sweep_suites(sweep, root)
+    for name in members_of(sweep, workload, root):
+        if name in suites:
+            files += [paths.suite_file(name), load_suite(name, root).table.relative_to(root).as_posix()]
+        else:
+            files += [paths.workload_file(name)]
+            files += [file.relative_to(root).as_posix() for file in load_workload(name, root).files]
+    machines = _places(sweep, "machine", sweep.machine, workload, root)
+    files += [paths.machine_file(name) for name in machines]
     files += [paths.release_file(name) for name in releases(sweep, workload, root)]
     if (root / SITE).exists():
         files.append(SITE)

@@ -8,11 +8,13 @@ what the preview knows of the compiled kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.work import Work
+from apuflow.core.scalar import Scalar
+from apuflow.rocblas.call import library_launches
 
 LARGEST_WAVES = 16
 """Wavefronts of the largest workgroup that OpenCL kernels of MIOpen use (1024 work-items)."""
@@ -57,6 +59,18 @@ class Capacity:
         )
 
 
+def capacity(options: Mapping[str, Scalar]) -> Capacity:
+    """What a compute unit of a machine has. ``options``: all of ``apu_se.py``'s."""
+    return Capacity(
+        simds=int(options["simds-per-cu"]),
+        slots_per_simd=int(options["wfs-per-simd"]),
+        registers_per_simd=int(options["vreg-file-size"]),
+        scalars_per_simd=int(options["sreg-file-size"]),
+        register_block=int(options["vreg-min-alloc"]),
+        lds_bytes=int(options["lds-size"]),
+    )
+
+
 @dataclass(frozen=True)
 class Overflow:
     """A workgroup that does not fit, and the option that is too small for it."""
@@ -66,18 +80,25 @@ class Overflow:
     needed: int
 
 
-def overflows(work: Work, compute_units: int, capacity: Capacity) -> tuple[Overflow, ...]:
-    """The workgroups of its kernels that the compute unit can never hold, one per option."""
+def overflows(
+    work: Work, compute_units: int, capacity: Capacity, library_gfx: str | None = None
+) -> tuple[Overflow, ...]:
+    """The workgroups of its kernels that the compute unit can never hold, one per option.
+
+    Args:
+        library_gfx: the GPU, where rocBLAS' own kernels run its products.
+    """
     largest: dict[str, Overflow] = {}
-    for demand in _demands(work, compute_units):
-        for overflow in _overflows(demand, capacity):
+    for demand in _demands(work, compute_units, library_gfx):
+        for overflow in demand_overflows(demand, capacity):
             known = largest.get(overflow.option)
             if known is None or overflow.needed > known.needed:
                 largest[overflow.option] = overflow
     return tuple(largest.values())
 
 
-def _overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
+def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
+    """The options that are too small for one workgroup of a kernel."""
     waves_per_simd = -(-demand.waves // capacity.simds)
     if waves_per_simd > capacity.slots_per_simd:
         yield Overflow(
@@ -113,13 +134,14 @@ def _overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
 
 
 @lru_cache(maxsize=4096)
-def _demands(work: Work, compute_units: int) -> tuple[Demand, ...]:
+def _demands(work: Work, compute_units: int, library_gfx: str | None) -> tuple[Demand, ...]:
     from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of
     from apuflow.preview.kernels.registry import profile
 
     demands: dict[Demand, None] = {}
-    for launch in work.launches(compute_units):
+    launches = work.launches(compute_units)
+    for launch in library_launches(launches, library_gfx) if library_gfx else launches:
         size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
         try:
             resources = profile(facts_of(launch))

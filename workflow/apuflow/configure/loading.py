@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apuflow.configure import yaml_source
 from apuflow.configure.base import NAME, check_name, did_you_mean, dotted, listing, read, together
+from apuflow.configure.layer_list import with_layers
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.sweep import Sweep
@@ -17,6 +18,7 @@ from apuflow.core.errors import ConfigError
 
 
 def _names(root: Path, pattern: str) -> list[str]:
+    """Names of the files of a directory, sorted, without ending; ``pattern``: path of one of them."""
     directory, suffix = (root / pattern).parent, Path(pattern).suffix
     if not directory.is_dir():
         return []
@@ -33,6 +35,11 @@ def sweep_names(root: Path = Path()) -> list[str]:
 def workload_names(root: Path = Path()) -> list[str]:
     """Names of the workloads, sorted: files of ``configs/workloads``."""
     return _names(root, paths.workload_file("any"))
+
+
+def suite_names(root: Path = Path()) -> list[str]:
+    """Names of the suites, sorted: files of ``configs/suites``."""
+    return _names(root, paths.suite_file("any"))
 
 
 def machine_names(root: Path = Path()) -> list[str]:
@@ -53,17 +60,44 @@ def load_sweep(name: str, root: Path = Path()) -> Sweep:
     """
     check_name(name, "sweep", sweep_names(root))
     path = root / paths.sweep_file(name)
-    document = yaml_source.load(path)
-    sweep = read(document, Sweep, name=name)
+    return sweep_of(yaml_source.load(path), name, root)
+
+
+def sweep_of(document: yaml_source.Document, name: str, root: Path = Path()) -> Sweep:
+    """The sweep that a document describes.
+
+    Raises:
+        ConfigError: a mistake in it.
+    """
+    document, files = with_layers(document, root)
+    sweep = read(document, Sweep, name=name).reading(files)
     problems = list(_unknown_names(sweep, document, root))
     if problems:
         raise together(problems)
     return sweep
 
 
+def check_new_name(name: str, what: str, file: Path, *, force: bool = False) -> None:
+    """Refuse a name that cannot be a file's, and one that is there already.
+
+    Raises:
+        ConfigError: with what can be done.
+    """
+    if not NAME.match(name) or ".." in name or len(name) > 80:
+        raise ConfigError(
+            "not a usable name", value=name, remedy="letters, digits, dot, dash and underscore; at most 80"
+        )
+    if file.exists() and not force:
+        raise ConfigError(
+            f"a {what} of this name is there already",
+            file=file,
+            remedy="choose another name, or give --force",
+        )
+
+
 def _unknown_names(sweep: Sweep, document: yaml_source.Document, root: Path) -> Iterator[ConfigError]:
     """Machines, releases and workloads that the sweep names and that are not there."""
-    workloads = workload_names(root)
+    workloads, suites = workload_names(root), suite_names(root)
     names: list[tuple[Location, str, str, list[str]]] = [
         (("machine",), "machine", sweep.machine, machine_names(root)),
         (("release",), "gem5 release", sweep.release, release_names(root)),
@@ -71,12 +105,19 @@ def _unknown_names(sweep: Sweep, document: yaml_source.Document, root: Path) -> 
     for place, known in (("machine", machine_names(root)), ("release", release_names(root))):
         for group in (sweep.axes, *sweep.zip):
             names += [(("axes", place), place, str(value), known) for value in group.get(place, ())]
-    names += [(("per_workload", pattern), "workload", pattern, workloads) for pattern in sweep.per_workload]
+    either = [*workloads, *suites]
+    names += [
+        (("per_workload", pattern), "workload or suite", pattern, either) for pattern in sweep.per_workload
+    ]
     for index, entry in enumerate(sweep.workloads):
         if entry.removeprefix("-") != "all":
             names.append((("workloads", index), "workload", entry.removeprefix("-"), workloads))
+    for index, entry in enumerate(sweep.suites):
+        if entry.removeprefix("-") != "all":
+            names.append((("suites", index), "suite", entry.removeprefix("-"), suites))
+    patterns = ("workload", "suite", "workload or suite")
     for location, what, name, known in names:
-        if fnmatch.filter(known, name) if what == "workload" else name in known:
+        if fnmatch.filter(known, name) if what in patterns else name in known:
             continue
         yield ConfigError(
             f"unknown {what}",

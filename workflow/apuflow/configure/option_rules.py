@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from apuflow.configure.cache_rules import cache_problems
 from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
@@ -47,12 +48,17 @@ def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, .
 
     Args:
         options: values by name; those left out have the release's default.
-        release: gem5 release, v21.1 to v24.0.
+        release: gem5 release, v21.1 to v24.1.
     """
     alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
     if alone:
         return alone
-    return tuple(_together({**_defaults(release), **options}, release))
+    full = {**_defaults(release), **options}
+    found = list(_together(full, release))
+    for names, message, remedy in cache_problems(full):
+        name = next((name for name in names if name in options), names[0])
+        found.append(OptionProblem(name, full[name], message, remedy))
+    return tuple(found)
 
 
 def defaults(release: str) -> dict[str, Scalar]:
@@ -159,6 +165,9 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
             size = value
         return None if size else ("a size above zero is expected", "for example 16kB, 4MB, 2GB")
     if not isinstance(value, str):
+        unit = {"clock": "GHz", "voltage": "V"}.get(kind)
+        if unit and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return f"a {kind} is expected, with its unit", f"for example {value:g}{unit}"
         return "text is expected", "quote it"
     if kind == "clock" and clock_hertz(value) is None:
         return "a clock is expected", "for example 1GHz or 800MHz"
@@ -194,7 +203,7 @@ def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionPro
                 f"must be a multiple of vreg-min-alloc ({granule}), which both register files use",
                 f"{number(name) // granule * granule or granule}",
             )
-    if number("bw-scalor") > 0 and options.get("tcc-size") != "256kB":
+    if number("bw-scalor") > 0 and size_bytes(str(options.get("tcc-size", "256kB"))) != 256 * 1024:
         yield problem(
             "tcc-size",
             "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit",

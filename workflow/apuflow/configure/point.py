@@ -16,6 +16,7 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
+from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 
 @dataclass(frozen=True)
@@ -72,4 +73,5 @@ class Point:
 
     def launches(self, compute_units: int | None = None) -> tuple[Launch, ...]:
         """The GPU kernels that it launches, on its machine's number of compute units (see Work.launches)."""
-        return self.work.launches(self.compute_units if compute_units is None else compute_units)
+        found = self.work.launches(self.compute_units if compute_units is None else compute_units)
+        return library_launches(found, self.gfx) if PRODUCTS_KEY in self.content else found

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import RELEASES, Option, catalogue
+from apuflow.configure.gem5_build import Build
+from apuflow.configure.kernel_file import (
+    ArgumentFile,
+    BufferFile,
+    ContentsFile,
+    KernelsFile,
+    LaunchFile,
+)
 from apuflow.configure.machine import Machine
-from apuflow.configure.release import Capabilities, Miopen, Release, ReleaseImage, Source
+from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
+from apuflow.configure.suite import SuiteFile
 from apuflow.configure.sweep import Limits, Sweep
-from apuflow.configure.workload import CommandFile, DnnmarkFile, Runs
+from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
+from apuflow.operations.reference import kinds_text
 
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
+
+WorkloadFile: TypeAlias = DnnmarkFile | CommandFile | OperationFile | KernelsFile
+"""Every kind of workload."""
 
 MODELS: dict[str, type[Model]] = {
     "sweep": Sweep,
@@ -22,8 +35,17 @@ MODELS: dict[str, type[Model]] = {
     "machine": Machine,
     "dnnmark": DnnmarkFile,
     "command": CommandFile,
+    "operation": OperationFile,
+    "kernels": KernelsFile,
+    "kernels-buffer": BufferFile,
+    "kernels-contents": ContentsFile,
+    "kernels-launch": LaunchFile,
+    "kernels-argument": ArgumentFile,
     "runs-on": Runs,
+    "suite": SuiteFile,
     "release": Release,
+    "gem5-source": Gem5Source,
+    "gem5-build": Build,
     "source": Source,
     "release-image": ReleaseImage,
     "miopen": Miopen,
@@ -47,6 +69,8 @@ def _part(name: str) -> str:
         return options_text()
     if name == "ignored":
         return ignored_text()
+    if name == "operations":
+        return kinds_text()
     if name == "differences":
         return differences_text()
     return keys_text(MODELS[name])

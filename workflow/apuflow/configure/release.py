@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
+from apuflow.configure.gem5_build import Build
 from apuflow.configure.site import ImageMode
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
@@ -45,10 +46,21 @@ class Source(Model):
     tag: Text | None = Field(None, description="for people; the commit decides")
 
 
+class Gem5Source(Source):
+    """gem5's sources."""
+
+    patches: ListOf[Text] = Field(
+        (),
+        description="patch files (git diff), applied in this order to the commit before gem5 is built; their "
+        "hashes are part of the identity of results",
+    )
+    build: Build = Field(Build(), description="how it is compiled; left out: as upstream compiles it")
+
+
 class ReleaseImage(Model):
     """The gcn-gpu image of a release, by mode."""
 
-    mode: ImageMode = Field("pull", description="what is used when neither sweep nor site says")
+    mode: ImageMode = Field("pull", description="what is used when configs/site.yaml does not say")
     pull: Text = Field(description="name in the upstream registry")
     build: Text = Field(description="directory of gem5's Dockerfile, in the gem5 checkout")
     debian: Text = Field("docker/gcn-gpu-debian", description="directory of this project's Dockerfile")
@@ -85,6 +97,9 @@ class Capabilities(Model):
         description="workgroups of several wavefronts that a CU holds at a time (`num_barrier_slots` in "
         "`src/gpu-compute/GPU.py`, no option sets it)",
     )
+    linker_flags: Text = Field(
+        "LINKFLAGS_EXTRA", description="variable of its SConstruct for more flags of the linker"
+    )
     keeps_cache_statistics: bool = Field(
         description="a reset leaves the statistics of TCP, TCC, SQC, scalar cache and L3 as they are: every "
         "block counts from the start of the run (`AbstractController::resetStats` calls no parent)"
@@ -103,8 +118,13 @@ class Release(Model):
 
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
-    options_of: Text = Field(description="release whose apu_se.py options hold, v21.1 to v24.0")
-    gem5: Source
+    options_of: Text = Field(description="release whose apu_se.py options hold, v21.1 to v24.1")
+    known_by: Literal["sources", "nearest"] = Field(
+        "sources",
+        description="nearest: nobody has read this gem5; options and capabilities are those of the nearest "
+        "release that is known, and every row of a table says so",
+    )
+    gem5: Gem5Source
     resources: Source = Field(description="gem5-resources, for DNNMark")
     build_targets: dict[BuildTarget, ListOf[Gfx]] = Field(
         min_length=1, description="by gem5 build: the GPU architectures that it runs"
@@ -155,7 +175,11 @@ class Release(Model):
         """What the record of a run on this release says of it."""
         known = self.capabilities
         return ReleaseFacts(
-            known.barrier_slots, known.keeps_cache_statistics, known.never_counted, known.gem5_version
+            known.barrier_slots,
+            known.keeps_cache_statistics,
+            known.never_counted,
+            known.gem5_version,
+            self.options_of if self.known_by == "nearest" else None,
         )
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:

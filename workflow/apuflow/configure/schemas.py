@@ -14,14 +14,17 @@ from pydantic import TypeAdapter
 
 from apuflow.configure.catalogue import Option, catalogue
 from apuflow.configure.machine import Machine
+from apuflow.configure.reference import WorkloadFile
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.suite import CHOICES, SuiteFile
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.workload import WorkloadFile
 from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS
+from apuflow.operations.reference import shape_keys
 
 _TYPES = {"int": "integer", "flag": "boolean"}
+_LAYER_VALUE = {"type": ["integer", "number", "string", "boolean"]}
 
 
 def schema_texts() -> dict[str, str]:
@@ -32,6 +35,7 @@ def schema_texts() -> dict[str, str]:
         "gem5": Release,
         "site": Site,
         "workload": WorkloadFile,
+        "suite": SuiteFile,
     }
     schemas = {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
     return {f"{name}.schema.json": _text(name, schema) for name, schema in schemas.items()}
@@ -54,17 +58,24 @@ def _with_options(properties: dict[str, Any]) -> None:
     values = {name: _value(option) for name, option in catalogue().items() if option.role == "machine"}
     places = {"release": {"type": "string"}, "machine": {"type": "string"}}
     lists = {name: _axis(value) for name, value in {**values, **places}.items()}
-    lists["layer"] = _layer(_axis({"type": ["integer", "number", "string", "boolean"]}))
+    lists["layer"] = _layer(_axis(_LAYER_VALUE))
     either = {name: {"anyOf": [value, _axis(value)]} for name, value in {**values, **places}.items()}
     either["layer"] = _layer({})
     if "options" in properties:
         properties["options"] |= _closed(values)
     if "layer" in properties:
-        properties["layer"] |= _layer({"type": ["integer", "number", "string", "boolean"]})
+        properties["layer"] |= _layer(_LAYER_VALUE)
     if "axes" in properties:
         properties["axes"] |= _closed(lists)
     if "zip" in properties:
-        properties["zip"]["items"] = _closed(lists)
+        repeating = {name: _axis(value, unique=False) for name, value in {**values, **places}.items()}
+        repeating["layer"] = _layer(_axis(_LAYER_VALUE, unique=False))
+        properties["zip"]["items"] = _closed(repeating)
+    if "layers" in properties:
+        lines = {"type": "array", "items": _layer(_LAYER_VALUE), "minItems": 1}
+        properties["layers"] |= {"anyOf": [{"type": "string"}, lines]}
+        properties["layers"].pop("type", None)
+        properties["layers"].pop("items", None)
     if "exclude" in properties:
         properties["exclude"]["items"] = _closed(either)
     if "engines" in properties:
@@ -72,27 +83,29 @@ def _with_options(properties: dict[str, Any]) -> None:
         properties["engines"] |= {"anyOf": [names, {"type": "array", "items": names, "minItems": 1}]}
         properties["engines"].pop("type", None)
         properties["engines"].pop("items", None)
-    if "workloads" in properties:
-        listed = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-        properties["workloads"] |= {"anyOf": [{"type": "string"}, listed]}
-        properties["workloads"].pop("type", None)
-        properties["workloads"].pop("items", None)
+    for key in {"workloads", "suites"} & set(properties):
+        listed = {"type": "array", "items": {"type": "string"}}
+        properties[key] |= {"anyOf": [{"type": "string"}, listed]}
+        properties[key].pop("type", None)
+        properties[key].pop("items", None)
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
 
-def _axis(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": dict(value), "minItems": 1, "uniqueItems": True}
+def _axis(value: Mapping[str, Any], *, unique: bool = True) -> dict[str, Any]:
+    return {"type": "array", "items": dict(value), "minItems": 1, **({"uniqueItems": True} if unique else {})}
 
 
 def _layer(value: Mapping[str, Any]) -> dict[str, Any]:
-    keys = sorted({key for keys in LAYER_KEYS.values() for key in keys} - {"name", "previous_layer"})
+    """Keys of layers, offered by name; parameters of other kinds of workload have names of their own."""
+    layers = {key for keys in LAYER_KEYS.values() for key in keys} - {"name", "previous_layer"}
+    keys = sorted(layers | shape_keys() | set(CHOICES))
     return {
         "type": "object",
         "properties": {key: dict(value) for key in keys},
-        "patternProperties": {r"\.": dict(value)},
+        "patternProperties": {r"^[A-Za-z_][A-Za-z0-9_.]*$": dict(value)},
         "additionalProperties": False,
     }
 

@@ -10,16 +10,19 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Size, Text, ValueProblem, read
+from apuflow.configure.gem5_build import Build
+from apuflow.core.units import DURATION, duration_seconds
+from apuflow.rocblas.tables import Products
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
 
-ImageMode = Literal["build", "pull", "debian", "local"]
+ImageMode = Literal["build", "pull", "debian", "sources", "local"]
 
 
 class Gem5Build(Model):
@@ -33,6 +36,12 @@ class Gem5Build(Model):
         description="more arguments for scons, such as `CCFLAGS_EXTRA=-O1 -g0` or `--linker=gold`; "
         "part of the identity of results",
     )
+    build: Build | None = Field(
+        None, description="how gem5 is compiled, instead of what the release's file says; see there"
+    )
+    patches: ListOf[Text] = Field(
+        (), description="patch files, applied after those of the release; part of the identity of results"
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -44,12 +53,21 @@ class Gem5Build(Model):
                     remedy="name variables (NAME=value) and --options of gem5's SConstruct; "
                     "the goal, the jobs and the directory are the workflow's",
                 )
-        if self.binary is not None and self.scons:
+        taken = [word for word in self.scons if re.match(r"(CC|LINK|LD)FLAGS_EXTRA=", word)]
+        if self.build is not None and not self.build.default and taken:
             raise ValueProblem(
-                "scons is not called for a gem5 that is already built",
+                "build sets this variable of scons, too",
                 key="scons",
-                remedy="leave out either scons or binary",
+                value=taken[0],
+                remedy="give flags of the compiler as build.flags",
             )
+        for key in ("scons", "patches", "build"):
+            if self.binary is not None and getattr(self, key):
+                raise ValueProblem(
+                    f"{key} has no part in a gem5 that is already built",
+                    key=key,
+                    remedy=f"leave out either {key} or binary",
+                )
         if self.binary is not None and self.source is None:
             raise ValueProblem(
                 "a gem5 binary needs its source for configs/example/apu_se.py",
@@ -73,10 +91,37 @@ class Image(Model):
     mode: ImageMode | None = Field(
         None,
         description="build: gem5's own Dockerfile; pull: from the registry; debian: this project's; "
-        "local: an image that is already there (needs name)",
+        "sources: built stage by stage from a recipe (needs recipe); local: an image that is already there "
+        "(needs name)",
     )
     name: Text | None = Field(None, description="image name, or path of an Apptainer file")
     digest: Text | None = Field(None, description="pin, sha256:...; recorded by itself when left out")
+    recipe: Text | None = Field(
+        None, description="mode sources: directory with a Dockerfile and maybe a recipe.yaml"
+    )
+    base: Text | None = Field(
+        None,
+        description="mode sources: what the recipe's BASE is: a Debian suite (debootstrap makes it), or an "
+        "image's name with : or /; left out: the recipe's own",
+    )
+    arguments: dict[str, Text] = Field(
+        default_factory=dict, description="mode sources: more build arguments of the recipe (its ARG)"
+    )
+
+    @model_validator(mode="after")
+    def _with_recipe(self) -> Self:
+        if self.mode == "sources" and self.recipe is None:
+            raise ValueProblem(
+                "mode sources needs a recipe",
+                key="recipe",
+                remedy="add recipe: with a directory that holds a Dockerfile",
+            )
+        for key in ("recipe", "base", "arguments"):
+            if self.mode != "sources" and getattr(self, key):
+                raise ValueProblem(
+                    f"{key} has a meaning in mode sources alone", key=key, remedy="add mode: sources"
+                )
+        return self
 
     @model_validator(mode="after")
     def _named(self) -> Self:
@@ -95,6 +140,16 @@ class Mirrors(Model):
     gem5: Text | None = None
     gem5_resources: Text | None = None
     miopen: Text | None = Field(None, description="MIOpen at the release's tag; local checkout or URL")
+    rocblas: Text | None = Field(None, description="rocBLAS with its tag rocm-4.0.0; local checkout or URL")
+    tensile: Text | None = Field(None, description="Tensile with its tag rocm-4.0.0; local checkout or URL")
+    image_sources: Text | None = Field(
+        None,
+        description="image mode sources: what the recipe's SOURCES is, where it fetches sources from: an "
+        "address, or a directory, which it finds as `sources` in its context",
+    )
+    debian: Text | None = Field(
+        None, description="Debian's archive, for debootstrap and the recipe's DEBIAN_MIRROR"
+    )
 
 
 class Site(Model):
@@ -109,10 +164,28 @@ class Site(Model):
     dnnmark: Dnnmark = Dnnmark()
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
+    products: Products = Field(
+        "stand-in",
+        description="what runs where rocBLAS is called (engines gem5-kernels, preview): rocblas: its own "
+        "kernels for gfx803, also on gfx801, which needs its sources and Tensile's; stand-in: a plain tiled "
+        "kernel of this project; part of the identity of results",
+    )
+    rocblas_source: Text | None = Field(None, description="rocBLAS checkout at rocm-4.0.0")
+    tensile_source: Text | None = Field(None, description="Tensile checkout at rocm-4.0.0")
     memory: Size | None = Field(None, description="most memory that one run may use, for example 16GB")
+    batch: Annotated[str, StringConstraints(pattern=DURATION)] = Field(
+        "30m",
+        description="on a cluster, points of seconds share jobs that take about this long; 0s: a job for "
+        "each point",
+    )
     compress: Literal["none", "gz", "zst"] = Field(
         "none", description="compress the statistics of a run once they are proven; every reader takes both"
     )
+
+    @property
+    def batch_seconds(self) -> float:
+        """``batch`` in seconds."""
+        return duration_seconds(self.batch)
 
 
 def load_site(root: Path) -> Site:

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 from apuflow.configure.machine import SingleValue
 from apuflow.core.engines import ENGINES, EngineName
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
 DEFAULT_RELEASE = "v22.1"
 DEFAULT_MACHINE = "apu-gfx801"
+MAX_WALL_SECONDS = 365 * 86400
 
 
 def _values(value: object) -> object:
+    """An axis: a list of different values."""
+    values = _list(value)
+    seen: set[tuple[type, str]] = set()
+    for item in values:
+        known = (type(item), repr(item))
+        if known in seen:
+            raise ValueProblem("the value stands twice in the axis", value=item, remedy="keep one of them")
+        seen.add(known)
+    return values
+
+
+def _list(value: object) -> tuple[object, ...]:
+    """A list of values of one kind, which may repeat."""
     if not isinstance(value, list):
         raise ValueProblem(
             "an axis is a list of values",
@@ -28,12 +50,23 @@ def _values(value: object) -> object:
             value=value,
             remedy="give it at least one value, or remove it",
         )
-    seen: list[object] = []
-    for item in value:
-        if any(item == other and type(item) is type(other) for other in seen):
-            raise ValueProblem("the value stands twice in the axis", value=item, remedy="keep one of them")
-        seen.append(item)
+    kinds = {kind for item in value if (kind := _kind(item)) is not None}
+    if len(kinds) > 1:
+        raise ValueProblem(
+            f"the list mixes {' and '.join(sorted(kinds))}",
+            value=", ".join(map(str, value))[:80],
+            remedy="write all values alike; a size has its unit: 256kB",
+        )
     return tuple(value)
+
+
+def _kind(value: object) -> str | None:
+    """What a value is, as far as two kinds cannot stand in one column of a table."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "numbers"
+    return "text" if isinstance(value, str) else None
 
 
 def _alternatives(value: object) -> object:
@@ -41,6 +74,7 @@ def _alternatives(value: object) -> object:
 
 
 Axis: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_values)]
+Listed: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_list)]
 Alternatives: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_alternatives)]
 
 
@@ -70,6 +104,7 @@ def _flat_axes(value: object) -> object:
 
 AxisMap: TypeAlias = Annotated[dict[str, Axis], BeforeValidator(_flat_axes)]
 """Values by option name, or by ``layer.<key>`` (written nested: ``layer: {n: [..]}``)."""
+ZipMap: TypeAlias = Annotated[dict[str, Listed], BeforeValidator(_flat_axes)]
 Condition: TypeAlias = Annotated[dict[str, Alternatives], BeforeValidator(_flat_axes)]
 
 
@@ -80,6 +115,15 @@ class Limits(Model):
     wall_time: Annotated[str, StringConstraints(pattern=DURATION)] = Field(
         "7d", description="end a run that takes longer: 90s, 30m, 12h, 7d"
     )
+
+    @field_validator("wall_time")
+    @classmethod
+    def _bounded(cls, value: str) -> str:
+        if duration_seconds(value) > MAX_WALL_SECONDS:
+            raise ValueProblem(
+                "no run may take longer than a year", key="wall_time", value=value, remedy="365d at most"
+            )
+        return value
 
     @property
     def wall_seconds(self) -> float:
@@ -95,14 +139,44 @@ class Variation(Model):
     )
     layer: dict[str, SingleValue] = Field(default_factory=dict, description="layer keys at a fixed value")
     axes: AxisMap = Field(default_factory=dict, description="lists of values; every combination is a point")
-    zip: ListOf[AxisMap] = Field((), description="groups of equally long lists that advance together")
+    layers: ListOf[dict[str, SingleValue]] = Field(
+        (),
+        description="layers, one line each: [{n: 1, c: 64}, {n: 8, c: 3}]; or the name of a CSV file beside "
+        "the sweep whose columns are layer keys",
+    )
+    zip: ListOf[ZipMap] = Field((), description="groups of equally long lists that advance together")
     exclude: ListOf[Condition] = Field(
         (), description="combinations to leave out: all conditions of an entry hold"
     )
 
+    @field_validator("layers")
+    @classmethod
+    def _alike(cls, lines: tuple[dict[str, Scalar], ...]) -> tuple[dict[str, Scalar], ...]:
+        """Every line names the same keys, and no line is another one's copy."""
+        seen: dict[object, int] = {}
+        for number, line in enumerate(lines, 1):
+            missing = sorted(set(lines[0]) ^ set(line))
+            if missing or not line:
+                raise ValueProblem(
+                    f"layer {number} does not have the keys of layer 1",
+                    value=", ".join(missing) or "none",
+                    remedy="name the same keys in every layer, those of one layer kind",
+                )
+            key = tuple((name, type(line[name]), line[name]) for name in lines[0])
+            if key in seen:
+                raise ValueProblem(
+                    f"layer {number} is layer {seen[key]} again",
+                    value=", ".join(f"{name}: {value}" for name, value in line.items()),
+                    remedy="keep one of them",
+                )
+            seen[key] = number
+        for name in lines[0] if lines else ():
+            _list([line[name] for line in lines])
+        return lines
+
     @field_validator("zip")
     @classmethod
-    def _equal(cls, groups: tuple[AxisMap, ...]) -> tuple[AxisMap, ...]:
+    def _equal(cls, groups: tuple[ZipMap, ...]) -> tuple[ZipMap, ...]:
         for group in groups:
             lengths = {name: len(values) for name, values in group.items()}
             if len(set(lengths.values())) > 1:
@@ -111,12 +185,24 @@ class Variation(Model):
                     value=", ".join(f"{name}: {length}" for name, length in lengths.items()),
                     remedy="make them equally long, or put them under axes",
                 )
+            typed = ([(type(item), item) for item in values] for values in group.values())
+            rows = list(zip(*typed, strict=True))
+            for number, row in enumerate(rows):
+                if (first := rows.index(row)) != number:
+                    raise ValueProblem(
+                        f"row {number + 1} of the lists is row {first + 1} again",
+                        value=", ".join(
+                            f"{name}: {item}" for name, (_, item) in zip(group, row, strict=True)
+                        ),
+                        remedy="keep one of them: the same values in another row may repeat",
+                    )
         return groups
 
     @model_validator(mode="after")
     def _once(self) -> Self:
         layer = {f"layer.{name}" for name in self.layer}
-        places = [set(self.options) | layer, set(self.axes), *(set(group) for group in self.zip)]
+        listed = {f"layer.{name}" for line in self.layers[:1] for name in line}
+        places = [set(self.options) | layer, set(self.axes), listed, *(set(group) for group in self.zip)]
         for index, names in enumerate(places):
             for other in places[index + 1 :]:
                 twice = sorted(names & other)
@@ -124,7 +210,7 @@ class Variation(Model):
                     raise ValueProblem(
                         "set in two places of this sweep",
                         key=twice[0],
-                        remedy="keep it in options, axes or one zip group",
+                        remedy="keep it in options, axes, layers or one zip group",
                     )
         return self
 
@@ -139,17 +225,37 @@ class Sweep(Variation):
     machine: Name = Field(DEFAULT_MACHINE, description="a file of configs/machines")
     workloads: ListOf[Text] = Field(
         ("all",),
-        min_length=1,
         description="names or patterns of configs/workloads, - before one leaves it out; all: every one that "
         "the engines can run",
+    )
+    suites: ListOf[Text] = Field(
+        (),
+        description="names or patterns of configs/suites, - before one leaves it out; then workloads may be "
+        "missing",
     )
     limits: Limits = Limits()
     on_failure: Literal["strict", "record"] = Field(
         "strict", description="strict: a failed point stops the table; record: its row says how it failed"
     )
     per_workload: dict[str, Variation] = Field(
-        default_factory=dict, description="additions for the workloads that a name or pattern matches"
+        default_factory=dict,
+        description="additions for the workloads and suites that a name or pattern matches",
     )
+
+    _layer_files: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def layer_files(self) -> tuple[str, ...]:
+        """CSV files that ``layers`` were read from, relative to the project's directory."""
+        return self._layer_files
+
+    def reading(self, files: tuple[str, ...]) -> Self:
+        """The sweep, whose layers stand in these files."""
+        if not files:
+            return self
+        copy = self.model_copy()
+        copy._layer_files = files
+        return copy
 
     @field_validator("engines", mode="before")
     @classmethod
@@ -163,7 +269,23 @@ class Sweep(Variation):
                     raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
         return items
 
-    @field_validator("workloads", mode="before")
+    @field_validator("workloads", "suites", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _suites_alone(cls, data: object) -> object:
+        """A sweep that names suites and no workloads runs no workload."""
+        if isinstance(data, dict) and data.get("suites") and "workloads" not in data:
+            return {**data, "workloads": []}
+        return data
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.workloads and not self.suites:
+            raise ValueProblem(
+                "the sweep runs nothing", key="workloads", remedy="name at least one workload or suite"
+            )
+        return self

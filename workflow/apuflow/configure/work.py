@@ -1,4 +1,4 @@
-"""What a point runs, whatever its machine is: a network with this point's layer values, or a program."""
+"""What a point runs, whatever its machine is: a network with this point's values, an operation, a program."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from apuflow import dnnmark, miopen
 from apuflow.core.errors import NotModelled
+from apuflow.operations import Operation
 
 RUNTIME_BYTES = 512 * 1024**2
 """Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
@@ -26,7 +27,7 @@ class Work(ABC):
     @property
     @abstractmethod
     def text(self) -> str | None:
-        """The network in canonical form, as it enters the point's identity; None for a program."""
+        """Network or operation in canonical form, as it enters the point's identity; None for a program."""
 
     @property
     @abstractmethod
@@ -105,6 +106,43 @@ class NetworkWork(Work):
     @override
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
         return iter(dnnmark.check(self.network, self.direction, self.handles, gfx))
+
+
+@dataclass(frozen=True)
+class OperationWork(Work):
+    """An operation beyond DNNMark's primitives.
+
+    Attributes:
+        operation: with this point's values, checked.
+        label: what differs from the workload's file, as ``m64``.
+    """
+
+    operation: Operation
+    direction: dnnmark.Direction
+    label: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    @override
+    def text(self) -> str:
+        return self.operation.text
+
+    @property
+    @override
+    def device_bytes(self) -> int:
+        return sum(self.operation.buffer_bytes(self.direction).values())
+
+    @property
+    @override
+    def simulated_bytes(self) -> int:
+        return self.device_bytes + RUNTIME_BYTES
+
+    @override
+    def touched_bytes(self, memory_bytes: int) -> int:
+        return self.device_bytes
+
+    @override
+    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
+        return self.operation.launches(self.direction, compute_units)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, field_validator
 
-from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text
+from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text, ValueProblem
 from apuflow.core.engines import EngineName
+from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
@@ -53,6 +55,9 @@ class CommandFile(Model):
     environment: dict[Name, str] = Field(
         default_factory=dict, description="added to the guest's environment (LD_LIBRARY_PATH, HOME ...)"
     )
+    inputs: ListOf[Text] = Field(
+        (), description="files that it reads: it finds each by its name in its working directory"
+    )
     memory: Size = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
     end_marker: Text | None = Field(None, description="text that it prints only when it ended well")
     error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
@@ -61,5 +66,30 @@ class CommandFile(Model):
     )
     notes: Text | None = None
 
+    @field_validator("inputs")
+    @classmethod
+    def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        names = [PurePosixPath(file).name for file in value]
+        for name in names:
+            if names.count(name) > 1 or name in ("", "home", "m5out", "guest.env", "command.sh"):
+                raise ValueProblem(
+                    "the working directory cannot hold this name beside the others",
+                    value=name,
+                    remedy="give the file another name",
+                )
+        return value
 
-WorkloadFile: TypeAlias = DnnmarkFile | CommandFile
+
+class OperationFile(Model):
+    """``kind: operation``: one operation beyond DNNMark's primitives: its kernels alone."""
+
+    kind: Literal["operation"]
+    description: Text
+    operation: Name = Field(description="which one (docs/operations.md)")
+    shape: dict[Name, Scalar] = Field(description="its keys; a sweep's `layer` changes them, also as axes")
+    direction: Direction = Field("fwd", description="fwd, bwd, or both: first forward, then backward")
+    runs_on: dict[EngineName, Runs] = Field(
+        default_factory=dict,
+        description="by engine; left out: yes, and no for gem5, which has no program",
+    )
+    notes: Text | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,62 +13,28 @@ from typing_extensions import override
 from apuflow import dnnmark
 from apuflow.configure import labels, yaml_source
 from apuflow.configure.base import check_name, validate
+from apuflow.configure.kernel_workload import KernelsWorkload, kernels_workload
 from apuflow.configure.loading import workload_names
+from apuflow.configure.operation_workload import OperationWorkload, load_operation
+from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.work import NetworkWork, ProgramWork, Work
-from apuflow.configure.workload import CommandFile, DnnmarkFile, Need, Runs
+from apuflow.configure.workload import CommandFile, DnnmarkFile
+from apuflow.configure.workload_kind import Note, Workload
 from apuflow.core import paths
-from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import size_bytes
 
-Note = Callable[[ConfigError], None]
-"""Is told what is wrong; so that one message can list everything."""
-
-
-@dataclass(frozen=True)
-class Workload(ABC):
-    """What a sweep runs at each of its points.
-
-    Attributes:
-        runs: by engine, what its file says of whether it runs there.
-        direction: passes that it runs; None where that has no meaning.
-        needs: libraries whose kernels it launches.
-    """
-
-    kind: ClassVar[str]
-    derives_kernels: ClassVar[bool]
-    """Whether the kernels that it launches are known before it runs."""
-
-    name: str
-    description: str
-    runs: Mapping[EngineName, Runs] = field(default_factory=dict)
-    notes: str | None = None
-    direction: dnnmark.Direction | None = None
-    needs: tuple[Need, ...] = ()
-
-    @property
-    @abstractmethod
-    def program(self) -> str:
-        """What is started."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Configuration files that it consists of, besides its own."""
-        return ()
-
-    @property
-    def supplied(self) -> tuple[str, ...]:
-        """Programs of the user's own that it runs: paths as configured."""
-        return ()
-
-    @abstractmethod
-    def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
-        """What runs with these layer values; None when something is wrong with it (noted)."""
-
-    def about(self) -> list[str]:
-        """Lines that describe it to a user, after its name, program and engines."""
-        return []
+__all__ = [
+    "CommandWorkload",
+    "DnnmarkWorkload",
+    "KernelsWorkload",
+    "Note",
+    "OperationWorkload",
+    "Workload",
+    "Works",
+    "load_workload",
+]
 
 
 @dataclass(frozen=True)
@@ -192,7 +157,7 @@ class CommandWorkload(Workload):
     @property
     @override
     def supplied(self) -> tuple[str, ...]:
-        return (self.command.binary,)
+        return (self.command.binary, *self.command.inputs)
 
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
@@ -233,6 +198,14 @@ class Works:
 
 def load_workload(name: str, root: Path = Path()) -> Workload:
     """The workload of that name, with its network's text; raises as load_sweep does."""
+    if name == paths.OPERATIONS:
+        if (root / paths.workload_file(name)).exists():
+            raise ConfigError(
+                "this name belongs to the points of suites",
+                file=root / paths.workload_file(name),
+                remedy="rename the workload",
+            )
+        return SuiteOperations()
     check_name(name, "workload", workload_names(root))
     path = root / paths.workload_file(name)
     document = yaml_source.load(path)
@@ -243,7 +216,8 @@ def load_workload(name: str, root: Path = Path()) -> Workload:
             file=document.where(("kind",)),
             key="kind",
             value=kind,
-            remedy="kind: dnnmark (a DNNMark benchmark) or kind: command (any GPU program)",
+            remedy="kind: dnnmark (a DNNMark benchmark), kind: operation (an operation beyond its "
+            "primitives), kind: kernels (kernels of your own) or kind: command (any GPU program)",
         )
     return _KINDS[kind](name, path, document)
 
@@ -290,4 +264,6 @@ def _command(name: str, _path: Path, document: yaml_source.Document) -> Workload
 _KINDS: Mapping[object, Callable[[str, Path, yaml_source.Document], Workload]] = {
     DnnmarkWorkload.kind: _dnnmark,
     CommandWorkload.kind: _command,
+    OperationWorkload.kind: load_operation,
+    KernelsWorkload.kind: kernels_workload,
 }

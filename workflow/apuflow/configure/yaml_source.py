@@ -1,6 +1,7 @@
 """Read YAML so that a mistake is named with its file and line.
 
-Refused: duplicate keys (YAML would keep the last one silently), several documents, keys that are no text,
+Refused: files of more than a megabyte, more than 64 levels, duplicate keys (YAML would keep the last one
+    silently), several documents, keys that are no text,
 anchors that contain themselves, and files that unfold to more than a million values. Anchors, aliases and
 merge keys work.
 """
@@ -23,6 +24,12 @@ except ImportError:  # PyYAML without libyaml
 
 Location: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document."""
+
+MAX_BYTES = 1 << 20
+"""A longer file is no configuration that somebody has written: it is refused before it is read."""
+
+MAX_DEPTH = 64
+"""Levels of lists and mappings. libyaml's composer calls itself for each: some 10,000 end the process."""
 
 MAX_VALUES = 1_000_000
 """Values that a document may unfold to through its aliases."""
@@ -62,6 +69,13 @@ def load(path: str | Path) -> Document:
     """
     path = Path(path)
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(
+                f"the file is larger than {MAX_BYTES:,} bytes",
+                file=path,
+                value=path.stat().st_size,
+                remedy="shorten its lists: a sweep has 100,000 points at most (limits.max_points)",
+            )
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError("not a UTF-8 text file", file=path, remedy="save it as UTF-8") from error
@@ -77,6 +91,7 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
     path = Path(path)
     loader = None
     try:
+        _check_depth(text, path)
         loader = Loader(text)
         node = loader.get_single_node()
         if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
@@ -111,6 +126,24 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
             remedy="see docs/configuration.md for its keys",
         )
     return Document(path, data, walk.lines)
+
+
+def _check_depth(text: str, path: Path) -> None:
+    """Refuse too many levels by the parser's events, which need no stack."""
+    if sum(text.count(mark) for mark in "[{-:?") <= MAX_DEPTH:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise ConfigError(
+                "nested too deeply",
+                file=_at(path, event),
+                remedy=f"use at most {MAX_DEPTH} levels of keys and lists",
+            )
 
 
 class _Walk:
@@ -180,8 +213,8 @@ class _Walk:
         return total
 
 
-def _at(path: Path, node: yaml.Node) -> str:
-    return f"{path}:{node.start_mark.line + 1}"
+def _at(path: Path, node: yaml.Node | yaml.Event) -> str:
+    return f"{path}:{node.start_mark.line + 1}" if node.start_mark is not None else str(path)
 
 
 def _not_yaml(error: yaml.MarkedYAMLError, path: Path) -> ConfigError:

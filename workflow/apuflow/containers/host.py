@@ -63,7 +63,11 @@ def remove_leftover_processes(project: Path) -> list[str]:
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 _MEMORY_LOOK_SECONDS = 0.2
+_STRAY_ROUNDS = 200
+"""Looks, 10 ms apart, until what was killed is gone."""
 
 
 def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd: Path) -> Exit:
@@ -71,7 +75,8 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
 
     The memory limit counts resident memory of the process tree (a limit on address space would count what
     gem5 only reserves). The first process dies with us even when we are killed by SIGKILL; what it started
-    in turn is found by :func:`leftover_sessions`.
+    in turn is found by :func:`leftover_sessions`. What it started in a session of its own falls to us when
+    its parent ends (until the job has ended we are its subreaper), and is killed with it.
 
     Raises:
         EngineError: the command cannot be started.
@@ -83,7 +88,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
 
     job.log.parent.mkdir(parents=True, exist_ok=True)
     kills_before = proc.kernel_oom_kills()
-    with job.log.open("ab") as log, StopWatch(job.limits) as watch:
+    with job.log.open("ab") as log, _subreaper(), StopWatch(job.limits) as watch:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -104,9 +109,11 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
         try:
             exit_ = _follow(process, job, watch)
         finally:
+            strays = set(proc.process_tree(process.pid)) - {process.pid}
             end_session(process.pid)
             if process.returncode is None:
                 process.wait()
+            _end_strays(job, strays)
     killed_by_kernel = (
         exit_.signal == signal.SIGKILL and exit_.stopped is None and proc.kernel_oom_kills() > kills_before
     )
@@ -118,6 +125,42 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
         exit_.seconds,
         exit_.stopped,
     )
+
+
+@contextlib.contextmanager
+def _subreaper() -> Iterator[None]:
+    """What loses its parent meanwhile falls to this process; before and after it is none of our business."""
+    before = ctypes.c_int()
+    _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
+
+
+def _end_strays(job: Job, known: set[int]) -> None:
+    """Kill what a job left outside of its session: it was among its descendants, or carries its labels."""
+    marks = [f"{name}={value}\0".encode() for name, value in job.labels.as_environment().items()]
+    for _ in range(_STRAY_ROUNDS):
+        ours = proc.process_tree(os.getpid())[1:]
+        strays = [pid for pid in ours if pid in known or _carries(pid, marks)]
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        if not strays:
+            return
+        time.sleep(0.01)
+
+
+def _carries(pid: int, marks: Sequence[bytes]) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
+    except OSError:
+        return False
+    return all(mark in environment for mark in marks)
 
 
 def _follow(process: subprocess.Popen[bytes], job: Job, watch: StopWatch) -> Exit:

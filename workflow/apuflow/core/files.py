@@ -8,7 +8,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 
@@ -100,6 +101,23 @@ def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path`` atomically."""
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def wait_for_files(paths: Iterable[Path], seconds: float = 60.0) -> None:
+    """Wait for files that another machine has written: a network file system may show them late.
+
+    Listing a file's directory makes the file system ask its server. Whether a file is there after this many
+    seconds is for its reader to say.
+    """
+    deadline = time.monotonic() + seconds
+    for path in paths:
+        while not path.exists() and time.monotonic() < deadline:
+            for directory in (path.parent.parent, path.parent):
+                with contextlib.suppress(OSError), os.scandir(directory) as entries:
+                    next(entries, None)
+            if path.exists():
+                break
+            time.sleep(0.5)
 
 
 def sha256_file(path: str | Path) -> str:

@@ -48,9 +48,13 @@ class Owner:
             return None
         return cls(parts[0], parts[1], int(parts[2]), int(parts[3]))
 
+    def is_here(self) -> bool:
+        """Whether it is, or was, a process of this machine."""
+        return self.host == socket.gethostname()
+
     def is_dead(self) -> bool:
         """True only when it is certain: this machine, and rebooted since or the process gone."""
-        if self.host != socket.gethostname():
+        if not self.is_here():
             return False
         return self.boot != proc.boot_id() or proc.start_time(self.pid) != self.started
 

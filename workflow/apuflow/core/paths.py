@@ -16,6 +16,10 @@ DEFAULT_SWEEP = "default"
 CONFIGS = "configs"
 RUNS = "runs"
 RESULTS = "results"
+SOURCES = "build/sources"
+"""Checkouts made here."""
+OPERATIONS = "operations"
+"""The workload that the points of all suites belong to: what one suite has simulated, the next one has."""
 CACHE = "cachefiles"
 """Kernel objects and databases."""
 
@@ -42,6 +46,21 @@ def sweep_file(sweep: str = "{sweep}") -> str:
 def workload_file(workload: str = "{workload}") -> str:
     """What one workload is."""
     return f"{CONFIGS}/workloads/{workload}.yaml"
+
+
+def suite_file(suite: str = "{suite}") -> str:
+    """What one suite is: a network, or a list of items."""
+    return f"{CONFIGS}/suites/{suite}.yaml"
+
+
+def suite_table(table: str = "{table}") -> str:
+    """Items of a suite that is a list."""
+    return f"{CONFIGS}/suites/{table}.csv"
+
+
+def network_table(table: str = "{table}") -> str:
+    """Layers of a network."""
+    return f"{CONFIGS}/networks/{table}.csv"
 
 
 def machine_file(machine: str = "{machine}") -> str:
@@ -101,6 +120,21 @@ def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
     return f"{RESULTS}/{under}{workload}.columns.json"
 
 
+def suite_items(under: str = "{under}", suite: str = "{suite}") -> str:
+    """One suite's items, a row each."""
+    return f"{RESULTS}/{under}items/{suite}.csv"
+
+
+def suite_times(under: str = "{under}", suite: str = "{suite}") -> str:
+    """One suite's time by phase and kind of layer."""
+    return f"{RESULTS}/{under}items/{suite}.times.csv"
+
+
+def suite_summary(under: str = "{under}", suite: str = "{suite}") -> str:
+    """One suite's iterations: time by phase, throughput, memory by part."""
+    return f"{RESULTS}/{under}items/{suite}.summary.csv"
+
+
 def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
     """One figure of a sweep."""
     return f"{RESULTS}/{under}figures/{name}.{extension}"
@@ -111,8 +145,11 @@ def report(under: str = "{under}") -> str:
     return f"{RESULTS}/{under}report.html"
 
 
-_UNDER = "((?!figures/)[^/]+/)?"
+_UNDER = "((?!figures/|items/)[^/]+/)?"
 _TARGETS = (
+    matcher(suite_times(suite="{workload}"), under=_UNDER),
+    matcher(suite_summary(suite="{workload}"), under=_UNDER),
+    matcher(suite_items(suite="{workload}"), under=_UNDER),
     matcher(report(), under=_UNDER),
     matcher(figure(extension="{extension}"), under=_UNDER, extension="svg|png|csv"),
     matcher(table_columns(), under=_UNDER),
@@ -153,12 +190,17 @@ def hash_note(place: str) -> str:
 
 def source_dir(repository: str, commit: str) -> str:
     """A checkout made here; the directory is part of DNNMark's programs, so it never moves."""
-    return f"build/sources/{repository}-{commit[:12]}"
+    return f"{SOURCES}/{repository}-{commit[:12]}"
 
 
 def image_dir() -> str:
     """Where Apptainer's image files are kept."""
     return "build/images"
+
+
+def image_stages(request: str) -> str:
+    """Finished stages of an image that is built from a recipe, and how long each took."""
+    return f"{image_dir()}/stages-{request}.json"
 
 
 def mmap_file(size: int | str = "{bytes}") -> str:
@@ -176,9 +218,29 @@ def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
     return f"{CACHE}/objects/{gfx}/{name}.o"
 
 
+def kernel_assembly(name: str = "{assembly}") -> str:
+    """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
+    return f"{CACHE}/assembly/{name}.s"
+
+
 def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str = "{database}") -> str:
     """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
     return f"{CACHE}/{release}/{rows}/{file}"
+
+
+def point_order(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """What the job of a point on another machine has to know."""
+    return f"build/orders/{engine}/{workload}/{point}.json"
+
+
+def batch(name: str = "{batch}") -> str:
+    """A mark that all points of a batch have their records."""
+    return f"build/batches/{name}.json"
+
+
+def batch_order(name: str = "{batch}") -> str:
+    """What the job of a batch has to know of each of its points."""
+    return f"build/batches/{name}.order.json"
 
 
 def log(*parts: str) -> str:

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import platform
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,12 +80,15 @@ class ReleaseFacts:
             block of a file counts cache accesses from the start of the run.
         never_counted: names of counters that gem5 prints and never counts: they are unknown, not 0.
         gem5_version: what gem5 prints after ``gem5 version``; None: it is not compared.
+        assumed_of: the release whose facts these are, where nobody has read those of the one that ran; None:
+            they are its own.
     """
 
     barrier_slots: int
     keeps_cache_statistics: bool
     never_counted: tuple[str, ...] = ()
     gem5_version: str | None = None
+    assumed_of: str | None = None
 
 
 class LaunchRecord(Part):
@@ -103,6 +103,8 @@ class LaunchRecord(Part):
     stand_in: str | None = Field(
         None, description="what a kernel of ours stands in for (engine gem5-kernels)"
     )
+    library: str | None = Field(None, description="whose matrix product the kernel is, such as rocBLAS'")
+    changed: str | None = Field(None, description="what in that kernel is not as its library has it")
 
     @model_validator(mode="after")
     def _same_dimensions(self) -> LaunchRecord:
@@ -114,6 +116,21 @@ class LaunchRecord(Part):
     def workgroups(self) -> int:
         """Workgroups of the launch."""
         return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+
+
+class DispatchRecord(Part):
+    """One kernel as gem5 dispatched it, from its trace. Ticks are picoseconds."""
+
+    name: str = Field(description="as gem5 calls it: it knows only `Blit kernel` and others")
+    grid: Extent
+    workgroup: Extent
+    arguments: int = Field(description="address of the kernel's arguments in the program")
+    code: int | None = Field(None, description="address of its instructions; the same for the same kernel")
+    vector_registers: int | None = None
+    scalar_registers: int | None = None
+    submitted: int = Field(description="tick at which gem5 took the packet from its queue")
+    launched: int | None = Field(None, description="tick of its first workgroup; None: it has none yet")
+    completed: int | None = Field(None, description="tick of its last workgroup's end; None: it did not end")
 
 
 class Results(Part):
@@ -134,6 +151,7 @@ class Provenance(Part):
     apuflow_version: str | None = None
     gem5_version: str | None = Field(None, description="as gem5 itself prints it")
     gem5_commit: str | None = None
+    gem5_patches: str | None = Field(None, description="on its sources, each with the start of its hash")
     gem5_binary: str | None = None
     gem5_binary_sha256: str | None = None
     container_engine: str | None = None
@@ -189,6 +207,7 @@ class RunRecord(_File):
     ticks: int | None = None
     provenance: Provenance
     launches: list[LaunchRecord] = []
+    dispatches: list[DispatchRecord] = Field([], description="empty: gem5 was not asked, or cannot trace")
     results: Results | None = None
 
     @property
@@ -320,23 +339,6 @@ def _found(content: Any, place: tuple[int | str, ...]) -> tuple[str, Any]:
 def now() -> str:
     """The time in UTC, to the second, as records hold it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def host_facts() -> dict[str, Scalar | None]:
-    """The machine that a run ran on, as far as it explains its speed."""
-    facts: dict[str, Scalar | None] = {
-        "name": socket.gethostname(),
-        "system": f"{platform.system()} {platform.release()}",
-        "cpus": os.cpu_count(),
-    }
-    facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                facts["cpu"] = line.partition(":")[2].strip()
-                break
-    return facts
 
 
 def scalars(values: Mapping[str, Any]) -> dict[str, Scalar | None]:

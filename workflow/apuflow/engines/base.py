@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.work import Work
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import Workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError
 from apuflow.core.record import LaunchRecord, Provenance
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.objects import KernelObject
@@ -56,8 +57,13 @@ class Engine(ABC):
         """Of the options that differ from the release's defaults, those that can change its results."""
         return dict(changed)
 
-    def objection(self, options: Mapping[str, Scalar]) -> ConfigError | None:
+    def objection(self, options: Mapping[str, Scalar]) -> ApuflowError | None:
         """Why it cannot run a machine with these options, though gem5 could be started; None: it can."""
+        return None
+
+    def layer_objection(self, work: Work, compute_units: int) -> ApuflowError | None:
+        """Why it cannot run these layers on so many compute units; None: nothing is known against it."""
+        del work, compute_units
         return None
 
     @abstractmethod

@@ -13,12 +13,15 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from apuflow.configure.point import Point
 from apuflow.core import paths
-from apuflow.core.errors import AnalysisError
+from apuflow.core.errors import AnalysisError, NotModelled
 from apuflow.core.record import Status, read_run
 from apuflow.core.units import size_bytes
+
+T = TypeVar("T")
 
 SETUP_SECONDS = 0.6
 SECONDS_PER_INSTRUCTION = 3.0e-5
@@ -71,16 +74,64 @@ def from_preview(points: Sequence[Point]) -> list[float]:
     return [float(each) for each in seconds]
 
 
+RECORDS_READ = 50
+"""Records of earlier runs that an estimate looks at, evenly among those that are there."""
+
+
+def each_point(points: Sequence[Point], *, lower_bound: bool, root: Path = Path()) -> list[float | None]:
+    """Seconds of host time that each point is expected to take; None: not known.
+
+    From the preview's counts, times what completed runs among these points took over their own estimate.
+    Where the preview leaves out a part of the run or does not know a layer: the median of the completed
+    runs.
+
+    Args:
+        points: of one workload and engine; those with a completed run serve to correct the others.
+        lower_bound: the preview's counts leave out a part of the run.
+    """
+    walls = _walls(points, root)
+    if not lower_bound:
+        with contextlib.suppress(NotModelled):
+            counted = from_preview(points)
+            ratios = [walls[number] / counted[number] for number in walls]
+            factor = _median(ratios) if ratios else 1.0
+            return [factor * seconds for seconds in counted]
+    if not points:
+        return []
+    known = from_records(points[0].engine, points[0].workload, root)
+    return [known.seconds if known else None] * len(points)
+
+
+def _walls(points: Sequence[Point], root: Path) -> dict[int, float]:
+    """Seconds of completed runs, by place in ``points``."""
+    found: dict[int, float] = {}
+    records = [(place, root / paths.run_record(p.engine, p.workload, p.id)) for place, p in enumerate(points)]
+    for place, record in _some([(place, record) for place, record in records if record.exists()]):
+        with contextlib.suppress(AnalysisError):
+            run = read_run(record)
+            if run.status is Status.COMPLETED:
+                found[place] = run.wall_seconds
+    return found
+
+
+def _some(items: Sequence[T]) -> Sequence[T]:
+    return items[:: max(1, -(-len(items) // RECORDS_READ))]
+
+
+def _median(values: Sequence[float]) -> float:
+    from statistics import median  # a job that runs a point has no use for it
+
+    return median(values)
+
+
 def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | None:
     """Median of the completed runs of this workload that are already there; None without any."""
     seconds = []
-    for record in root.glob(paths.run_record(engine, workload, "*")):
+    for record in _some(sorted(root.glob(paths.run_record(engine, workload, "*")))):
         with contextlib.suppress(AnalysisError):
             run = read_run(record)
             if run.status is Status.COMPLETED:
                 seconds.append(run.wall_seconds)
     if not seconds:
         return None
-    from statistics import median  # a job that runs a point has no use for it
-
-    return Duration(median(seconds), f"median of {len(seconds)} completed runs here")
+    return Duration(_median(seconds), f"median of {len(seconds)} completed runs here")

@@ -13,14 +13,20 @@ from typing_extensions import override
 from apuflow.configure import CommandFile, Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
+from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.work import NetworkWork
 from apuflow.configure.workload import Runs
-from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload, Workload
+from apuflow.configure.workloads import (
+    CommandWorkload,
+    DnnmarkWorkload,
+    KernelsWorkload,
+    OperationWorkload,
+    Workload,
+)
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
-from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
 from apuflow.engines.simulated import launch_records, provenance, required_rows
@@ -52,6 +58,20 @@ class Gem5(SimulatingEngine):
 
     @override
     def runs(self, workload: Workload) -> Runs:
+        if isinstance(workload, OperationWorkload):
+            return Runs(
+                state="no",
+                reason=f"operation {workload.operation} is none of DNNMark's layers, and gem5 runs whole "
+                "programs: use gem5-kernels or preview",
+            )
+        if isinstance(workload, KernelsWorkload):
+            return Runs(state="no", reason="kernels without a host program: engine gem5-kernels starts them")
+        if isinstance(workload, SuiteOperations):
+            return Runs(
+                state="no",
+                reason="suites are single operations, and gem5 runs whole programs: use gem5-kernels or "
+                "preview",
+            )
         return Runs(state="yes", reason="no known obstacle")
 
     @override
@@ -65,21 +85,6 @@ class Gem5(SimulatingEngine):
             "image": requests.image_content(release, site, root),
             **_program(workload).content(release, site, root),
         }
-
-    @override
-    def objection(self, options: Mapping[str, Scalar]) -> ConfigError | None:
-        """ROCm is told the machine's number of compute units (hsaTopology.py), but not of every GPU."""
-        units, gfx = options["num-compute-units"], str(options["gfx-version"])
-        told = gpu(gfx).told_compute_units
-        if told in (None, units):
-            return None
-        return ConfigError(
-            f"gem5 tells ROCm that a {gfx} has {told} compute units, whatever num-compute-units says: MIOpen "
-            "would launch for another machine",
-            key="num-compute-units",
-            value=units,
-            remedy=f"{told}, or an APU (gfx902), or the gem5-kernels engine",
-        )
 
     @override
     def use(self, workload: Workload) -> Use:
@@ -147,8 +152,9 @@ class DnnmarkProgram(Program):
     def needs(self, tools: Toolset, point: Point) -> Needs:
         work = point.work
         assert isinstance(work, NetworkWork)
-        rows = network_rows(work.network, work.direction, point.compute_units, tools.release.miopen.formulas)
-        database = tools.database(point, [*rows, *project_rows(tools.root)]) if rows else None
+        units = runtime_units(point)
+        rows = network_rows(work.network, work.direction, units, tools.release.miopen.formulas)
+        database = tools.database(point.gfx, units, [*rows, *project_rows(tools.root)]) if rows else None
         return Needs(
             (*_tools(tools, point), tools.record("dnnmark")),
             database.objects if database else (),
@@ -187,13 +193,16 @@ class CommandProgram(Program):
     @override
     def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
         command = self.workload.command
-        return {
-            "command": {
-                "binary": requests.supplied_hash(root, command.binary),
-                "arguments": list(command.arguments),
-                "environment": dict(sorted(command.environment.items())),
-            }
+        content: dict[str, Any] = {
+            "binary": requests.supplied_hash(root, command.binary),
+            "arguments": list(command.arguments),
+            "environment": dict(sorted(command.environment.items())),
         }
+        if command.inputs:
+            content["inputs"] = {
+                Path(file).name: requests.supplied_hash(root, file) for file in command.inputs
+            }
+        return {"command": content}
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -204,7 +213,8 @@ class CommandProgram(Program):
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
         process = command_process(point, tools.release, self.workload.command, project=tools.root.resolve())
-        return Prepared(process, (), (process.guest.directory,), provenance(point, gem5, tools.image))
+        reads = (process.guest.directory, *process.links.values())
+        return Prepared(process, (), reads, provenance(point, gem5, tools.image))
 
 
 def _program(workload: Workload) -> Program:
@@ -214,7 +224,10 @@ def _program(workload: Workload) -> Program:
         case CommandWorkload():
             return CommandProgram(workload)
     raise ConfigError(
-        f"engine gem5 has no program for workloads of kind {workload.kind}", value=workload.name
+        f"engine gem5 runs whole programs, and has none for workloads of kind {workload.kind}",
+        key="engines",
+        value=workload.name,
+        remedy="use gem5-kernels or preview, which run its kernels alone",
     )
 
 
@@ -283,13 +296,16 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
         ConfigError: there is no such program.
     """
     binary = (project / command.binary).resolve()
-    if not binary.is_file():
-        raise ConfigError(
-            "no such program",
-            file=f"configs/workloads/{point.workload}.yaml",
-            key="binary",
-            value=str(binary),
-        )
+    inputs = {Path(file).name: (project / file).resolve() for file in command.inputs}
+    for key, what, path in (("binary", "program", binary), *(("inputs", "file", p) for p in inputs.values())):
+        if not path.is_file():
+            raise ConfigError(
+                f"no such {what}",
+                file=f"configs/workloads/{point.workload}.yaml",
+                key=key,
+                value=str(path),
+                remedy="put it there, or correct the path (from the project's directory, or absolute)",
+            )
     return Process(
         guest=Guest(
             directory=binary.parent,
@@ -306,15 +322,24 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             blocks=None if release.capabilities.per_kernel_statistics else 1,
             required=required_rows(),
         ),
+        links=inputs,
         home=HOME,
         rocm=True,
     )
 
 
+def runtime_units(point: Point) -> int:
+    """Compute units that ROCm, and so MIOpen, takes the machine to have (``configs/example/hsaTopology.py``).
+
+    What MIOpen launches and what its database is called follow them; of some GPUs gem5 tells a fixed number.
+    """
+    return gpu(point.gfx).told_compute_units or point.compute_units
+
+
 def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
     """The GPU kernels that a point launches, in order; none where they cannot be derived."""
     try:
-        return launch_records(point.launches())
+        return launch_records(point.launches(runtime_units(point)))
     except ApuflowError:
         return ()
 

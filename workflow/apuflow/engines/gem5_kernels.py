@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import KernelsWorkload, Workload
 from apuflow.core import paths
 from apuflow.core.engines import KERNELS_VERSION, EngineName
 from apuflow.core.errors import ConfigError
@@ -21,11 +23,12 @@ from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
-from apuflow.engines.simulated import launch_records, provenance, required_rows
-from apuflow.launcher import gemm
+from apuflow.engines.launched import launched
+from apuflow.engines.own_kernels import own_needs, own_prepared
+from apuflow.engines.simulated import launch_records, provenance
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.judge import LARGEST, KernelJudge
-from apuflow.launcher.plan import guest_run, kernel_source
+from apuflow.launcher.plan import guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import Compiler
@@ -34,8 +37,10 @@ from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.run.command import Guest, refuse_redirected
-from apuflow.run.outcome import Expectation
+from apuflow.rocblas import library_of, products_content
+from apuflow.rocblas.call import changed
+from apuflow.rocblas.objects import assembler, is_library_kernel, library_object
+from apuflow.run.command import refuse_redirected
 from apuflow.run.process import Process
 
 DATA = "data.bin"
@@ -71,11 +76,15 @@ def kernel_objects(
         row = kernel_source(launch)
         if row in objects:
             continue
-        ours = launch.gemm is not None
-        identity = sources_identity(gemm.PROGRAM.parent if ours else kernels, row.program)
-        named = Row(row.program, row.arguments, launch.layer)
+        if is_library_kernel(row.program):
+            named = Row(row.program, row.arguments, launch.layer)
+            objects[row] = library_object(named, gfx, assembler(compiler).identity)
+            continue
+        place = source_directory(row.program, kernels)
+        pinned = sources if place == kernels else None
+        identity = sources_identity(place, row.program) if pinned is None else pinned
         objects[row] = kernel_object(
-            named, gfx, compiler.identity, identity if ours or sources is None else sources
+            Row(row.program, row.arguments, launch.layer), gfx, compiler.identity, identity
         )
     return objects
 
@@ -118,34 +127,28 @@ def kernel_run(
     )
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()
-    count = len(run.launches)
     links = {names[row]: path for row, path in objects.items()}
     judge = KernelJudge(run, dict(links), data, defects)
     if data is not None:
         links[DATA] = data
-    process = Process(
-        guest=Guest(
-            directory=launcher.absolute().parent,
-            program=launcher.name,
-            arguments=(str(run.list_file),),
-            end_marker=run.end_marker,
-            error_texts=("apuflow-launcher: error:",),
-        ),
+    process = launched(
+        run.contents,
         options=options,
-        expectation=Expectation(
-            end_marker=run.end_marker,
-            error_texts=("apuflow-launcher: error:",),
-            blocks=None if release_dumps else count + 2,
-            kernels=count,
-            required=required_rows(),
-        ),
-        files={str(run.list_file): run.contents.text()},
+        launcher=launcher,
+        list_file=run.list_file,
         links=links,
         judge=judge,
+        release_dumps=release_dumps,
     )
     records = launch_records(launches)
     named = tuple(
-        record.model_copy(update={"stand_in": launch.note or None})
+        record.model_copy(
+            update={
+                "stand_in": launch.note or None,
+                "library": library_of(launch, gfx) or None,
+                "changed": changed(launch, gfx) or None,
+            }
+        )
         for record, launch in zip(records, run.launches, strict=True)
     )
     return KernelRun(process, named, (launcher, *links.values()))
@@ -162,13 +165,22 @@ class Gem5Kernels(SimulatingEngine):
     def content(
         self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
     ) -> dict[str, Any]:
-        return {
+        content = {
             "engine": self.name,
             "direction": workload.direction,
             "version": KERNELS_VERSION,
             "gem5": requests.gem5_content(release, gfx, site, root),
-            "miopen": release.miopen.source.commit,
         }
+        if isinstance(workload, KernelsWorkload):
+            return content
+        content |= {"miopen": release.miopen.source.commit}
+        return content | products_content(site.products, gfx)
+
+    @override
+    def runs(self, workload: Workload) -> Runs:
+        if isinstance(workload, KernelsWorkload):
+            return Runs(state="yes", reason="kernels of your own, started without ROCm")
+        return super().runs(workload)
 
     @override
     def use(self, workload: Workload) -> Use:
@@ -180,6 +192,8 @@ class Gem5Kernels(SimulatingEngine):
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
+        if isinstance(point.work, KernelsWork):
+            return own_needs(tools, point)
         launches = self._launches(point)
         sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
         objects = kernel_objects(
@@ -203,6 +217,8 @@ class Gem5Kernels(SimulatingEngine):
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
+        if isinstance(point.work, KernelsWork):
+            return own_prepared(tools, point, inputs, gem5, run_dir)
         refuse_redirected(run_dir)
         root = tools.root.resolve()
         data = root / inputs.data if inputs.data else None

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from apuflow.configure import option_rules
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.work import Work
 from apuflow.configure.workloads import Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
+from apuflow.core.errors import ApuflowError
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Engine
 from apuflow.prepare.doctor import Use
+from apuflow.rocblas import products_content
+
+
+@lru_cache(maxsize=65536)
+def _objection(work: Work, compute_units: int) -> ApuflowError | None:
+    from apuflow.preview.kernels.facts import facts_of
+    from apuflow.preview.kernels.registry import profile
+
+    try:
+        for launch in work.launches(compute_units):
+            profile(facts_of(launch))
+    except ApuflowError as error:
+        return error
+    return None
+
 
 UNREAD = frozenset({"mem-size"})
 """Options besides group ``system`` that the model does not read."""
@@ -36,6 +55,7 @@ class Preview(Engine):
             "direction": workload.direction,
             "version": PREVIEW_VERSION,
             "barrier_slots": release.capabilities.barrier_slots,
+            **products_content(site.products, gfx),
         }
 
     @override
@@ -46,6 +66,21 @@ class Preview(Engine):
             for name, value in changed.items()
             if known[name].group != "system" and name not in UNREAD
         }
+
+    @override
+    def objection(self, options: Mapping[str, Scalar]) -> ApuflowError | None:
+        from apuflow.preview import RELEASE
+        from apuflow.preview.machine import machine
+
+        try:
+            machine(options, option_rules.defaults(RELEASE))
+        except ApuflowError as error:
+            return error
+        return None
+
+    @override
+    def layer_objection(self, work: Work, compute_units: int) -> ApuflowError | None:
+        return _objection(work, compute_units)
 
     @override
     def use(self, workload: Workload) -> Use:

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.columns import MACHINE
+from analysis.tables.columns import MACHINE, UNMEASURED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write
-from apuflow.core.record import BatchRecord, PreviewProvenance, Status, host_facts, now
+from apuflow.core.host import host_facts
+from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
+from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
-from apuflow.miopen.rocm_4_0_1.gemm import NOTE
+from apuflow.rocblas.call import changed, library_of
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
 
@@ -38,25 +40,8 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
             remedy="add preview to its engines, or exclude fewer combinations",
         )
     first, started = points[0], now()
-    frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
-    axes = list(first.axes)
-    given = pd.DataFrame(
-        {
-            "point": [point.id for point in points],
-            "status": "completed",
-            **{axis: [point.axes[axis] for point in points] for axis in axes},
-            "release": [point.release for point in points],
-            "gfx": [point.gfx for point in points],
-            "stand_in": [_stand_in(point.launches()) for point in points],
-            **{
-                column: [point.options.get(option) for point in points]
-                for column, option in _machine_options(first).items()
-                if option not in axes
-            },
-        }
-    )
-    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
-    batch = batch.loc[:, ~batch.columns.duplicated()]
+    axes = axes_of(points)
+    batch = batch_frame(points)
     with atomic_write(counters) as part:
         batch.to_parquet(part, index=False, write_page_checksum=True)
     BatchRecord(
@@ -64,7 +49,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         direction=first.direction,
         status=Status.COMPLETED,
         evidence=f"preview {preview.VERSION}: closed form, {len(points)} points",
-        axes={axis: tuple(dict.fromkeys(point.axes[axis] for point in points)) for axis in axes},
+        axes={axis: _values(points, axis) for axis in axes},
         points=len(points),
         started=started,
         ended=now(),
@@ -73,9 +58,62 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
     ).write(Path(record))
 
 
+def _values(points: Sequence[Point], axis: str) -> tuple[Scalar, ...]:
+    """What an axis varies, each value once; operations of suites need not all have it."""
+    return tuple(dict.fromkeys(point.axes[axis] for point in points if axis in point.axes))
+
+
+def axes_of(points: Sequence[Point]) -> list[str]:
+    """Names of what varies; operations of suites need not all have the same."""
+    return list(dict.fromkeys(axis for point in points for axis in point.axes))
+
+
+def batch_frame(points: Sequence[Point]) -> pd.DataFrame:
+    """The timing model's counters of points of one workload, a row each, with axes and machine options.
+
+    Raises:
+        NotModelled: the model refuses a layer or an option.
+    """
+    first, axes = points[0], axes_of(points)
+    frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
+    given = pd.DataFrame(
+        {
+            "point": [point.id for point in points],
+            "status": "completed",
+            **{axis: [point.axes.get(axis) for point in points] for axis in axes},
+            "release": [point.release for point in points],
+            "gfx": [point.gfx for point in points],
+            "stand_in": [_stand_in(point.launches()) for point in points],
+            "library": [_library(point) for point in points],
+            "changed": [_changed(point) for point in points],
+            **{
+                column: [point.options.get(option) for point in points]
+                for column, option in _machine_options(first).items()
+                if option not in axes
+            },
+        }
+    )
+    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
+    reasons = batch.pop("unmeasured")
+    batch["flags"] = [f"{UNMEASURED}: {reason}" if reason else "" for reason in reasons]
+    return batch.loc[:, ~batch.columns.duplicated()]
+
+
 def _stand_in(launches: Sequence[Launch]) -> str | None:
-    """What the model times where rocBLAS would be called, as tables of engine gem5-kernels say it."""
-    return f"sgemm: {NOTE}" if any(launch.gemm for launch in launches) else None
+    """Kernels that stand in for others, as tables of engine gem5-kernels say it."""
+    return "; ".join(dict.fromkeys(f"{one.kernel}: {one.note}" for one in launches if one.note)) or None
+
+
+def _library(point: Point) -> str | None:
+    return (
+        "; ".join(dict.fromkeys(filter(None, (library_of(one, point.gfx) for one in point.launches()))))
+        or None
+    )
+
+
+def _changed(point: Point) -> str | None:
+    every = (change for one in point.launches() for change in changed(one, point.gfx).split("; "))
+    return "; ".join(dict.fromkeys(filter(None, every))) or None
 
 
 def _machine_options(point: Point) -> dict[str, str]:

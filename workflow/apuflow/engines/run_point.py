@@ -8,6 +8,7 @@ from apuflow.configure import Sweep
 from apuflow.configure.point import Point
 from apuflow.containers import Limits
 from apuflow.core import paths
+from apuflow.core.files import wait_for_files
 from apuflow.core.record import RunRecord
 from apuflow.core.units import size_bytes
 from apuflow.engines import simulating_engine
@@ -25,18 +26,24 @@ def run_point(
     given: Mapping[str, Sequence[str]],
     *,
     memory_mb: int | None,
+    wait: bool = True,
 ) -> RunRecord:
     """Stage ``simulate``: one point, to its proven end.
 
     Args:
-        given: the rule's named inputs; none where the record was there already.
+        given: the rule's named inputs; none where the record was there already. Files that another machine
+            made
+            just now are waited for.
         memory_mb: the run is ended above this; None: no limit.
+        wait: for another process that is running the point.
 
     Raises:
         RunFailed: the run proved nothing (strict sweeps), or was interrupted.
+        Busy: another process is running it, and ``wait`` is false.
         EngineError: gem5 or DNNMark are not what their records say.
     """
     engine = simulating_engine(point.engine)
+    wait_for_files(tools.root / file for files in given.values() for file in files)
     inputs = engine.inputs(tools, point, given)
     root = tools.root.resolve()
     run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
@@ -60,5 +67,6 @@ def run_point(
             on_failure=sweep.on_failure,
             provenance=prepared.provenance,
             launches=prepared.launches,
-        )
+        ),
+        wait=wait,
     )

@@ -43,6 +43,7 @@ def gem5_of(record: Gem5Record, release: Release) -> Gem5:
         script=Path(record.script),
         stdout_file=release.capabilities.stdout_file,
         stderr_file=release.capabilities.stderr_file,
+        traces=not record.binary.endswith(".fast"),
     )
 
 
@@ -94,13 +95,14 @@ def provenance(
         build, benchmark: the DNNMark build and which of its programs runs.
     """
     notes = []
-    if gem5.source.dirty:
+    if gem5.source.dirty and not gem5.patches:
         notes.append(f"gem5 sources have uncommitted changes (sha256 {gem5.source.changes_sha256})")
     if build is not None and build.source is not None and build.source.dirty:
         notes.append(f"DNNMark sources have uncommitted changes (sha256 {build.source.changes_sha256})")
     text = point.work.text
     return Provenance(
         gem5_commit=gem5.source.commit,
+        gem5_patches="; ".join(gem5.patches) or None,
         gem5_binary=gem5.binary,
         gem5_binary_sha256=gem5.sha256,
         image_digest=image.digest,

@@ -79,6 +79,11 @@ class Contents:
         """Bytes below ``modulus`` (1 to 256), a function of seed and index alone."""
         return cls("modulo", (seed, modulus))
 
+    @classmethod
+    def indices(cls, seed: int, modulus: int) -> Contents:
+        """32-bit whole numbers below ``modulus``, a function of seed and index alone."""
+        return cls("indices", (seed, modulus))
+
     def values(self, size: int, data: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """The bytes that a buffer of ``size`` bytes holds; ``data`` is the data file, for :meth:`file`."""
         import numpy as np
@@ -89,6 +94,8 @@ class Contents:
                 return (bits.astype(np.float32) * np.float32(2.0**-24)).view(np.uint8)
             case "modulo":
                 return (_mix(self.parameters[0], size) % np.uint32(self.parameters[1])).astype(np.uint8)
+            case "indices":
+                return (_mix(self.parameters[0], size // 4) % np.uint32(self.parameters[1])).view(np.uint8)
             case "file":
                 if data is None or self.parameters[0] + size > data.size:
                     raise ConfigError("the data file is too small for a buffer", value=size)

@@ -14,6 +14,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.launcher import gemm
 from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.miopen.launch import Arg, Launch, Row, expand
+from apuflow.operations import own
+from apuflow.rocblas.call import SCALE_SOURCE
 
 PAGE = 4096
 DIRECTORY = Path("all")
@@ -57,12 +59,22 @@ class GuestRun:
 
 
 def kernel_source(launch: Launch) -> Row:
-    """What has to be compiled for a launch: a program of MIOpen's, or ours where rocBLAS would be called."""
-    if launch.gemm is not None:
+    """What has to be compiled for a launch: a program of MIOpen's, a kernel of rocBLAS', or one of ours."""
+    if launch.kernel == gemm.KERNEL:
+        assert launch.gemm is not None
         return Row(gemm.PROGRAM.name, gemm.compile_arguments(launch.gemm))
     assert launch.program is not None
     assert launch.arguments is not None
     return Row(launch.program, launch.arguments)
+
+
+def source_directory(program: str, kernels: Path) -> Path:
+    """Where a program's source stands: among MIOpen's ``kernels``, or beside the code that launches it."""
+    if program == gemm.PROGRAM.name:
+        return gemm.PROGRAM.parent
+    if program == SCALE_SOURCE.name:
+        return SCALE_SOURCE.parent
+    return own.DIRECTORY if program in own.PROGRAMS else kernels
 
 
 def guest_run(
@@ -118,8 +130,8 @@ def _memory(launch: Launch) -> tuple[Arg, ...]:
 def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[Row, Path]) -> Dispatch:
     given = (
         gemm.arguments(launch)
-        if launch.gemm is not None
-        else tuple(Argument(arg.kind, arg.value) for arg in launch.args)
+        if launch.kernel == gemm.KERNEL
+        else tuple(Argument(arg.kind, arg.value, arg.offset) for arg in launch.args)
     )
     arguments = tuple(
         Argument("buffer", names[str(one.value)], one.offset) if one.kind == "buffer" else one
@@ -146,6 +158,8 @@ def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Co
             buffers[name] = size, Contents.touch()
         elif arg.name == "mask":
             buffers[name] = size, Contents.modulo(number, _window(launch))
+        elif arg.name == "index":
+            buffers[name] = size, Contents.indices(number, _rows(launch))
         elif not data_bytes:
             buffers[name] = size, Contents.uniform(number)
         else:
@@ -160,6 +174,11 @@ def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Co
             buffers[name] = size, Contents.file(offset)
             offset += -(-size // PAGE) * PAGE
     return buffers
+
+
+def _rows(launch: Launch) -> int:
+    """Rows of the table that an index points into."""
+    return next(int(arg.value) for arg in launch.args if arg.name == "rows")
 
 
 def _window(launch: Launch) -> int:

@@ -7,20 +7,15 @@ the full one forward.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from apuflow.core.errors import NotModelled
+from apuflow.launcher import reference_operations, reference_rows
 from apuflow.launcher import reference_windows as windows
+from apuflow.launcher.reference_call import Array, Call, Memory
 from apuflow.miopen.launch import Launch
-
-Array: TypeAlias = NDArray[Any]
-Memory: TypeAlias = MutableMapping[str, Array]
-"""Buffers by name: flat, 32-bit floats (8-bit integers for a pooling mask)."""
 
 
 def execute(launch: Launch, memory: Memory) -> None:
@@ -29,44 +24,11 @@ def execute(launch: Launch, memory: Memory) -> None:
     Raises:
         NotModelled: a kernel without a reference here.
     """
-    if launch.kernel not in _KERNELS:
+    kernel = _product if launch.gemm is not None else _KERNELS.get(launch.kernel)
+    kernel = kernel or _OTHERS.get(launch.kernel)
+    if kernel is None:
         raise NotModelled("no reference for this kernel", key="kernel", value=launch.kernel)
-    _KERNELS[launch.kernel](_Call(launch, memory))
-
-
-class _Call:
-    """A launch's arguments by name, and its buffers in order."""
-
-    def __init__(self, launch: Launch, memory: Memory) -> None:
-        self.launch, self.memory = launch, memory
-        self.buffers = [arg for arg in launch.args if arg.kind == "buffer"]
-        self.scalars: Mapping[str, float] = {
-            arg.name: arg.value for arg in launch.args if not isinstance(arg.value, str)
-        }
-        self.defines = dict(re.findall(r"-D(\w+)=(\S+)", launch.arguments or ""))
-
-    def __getitem__(self, name: str) -> int:
-        return int(self.scalars[name])
-
-    def number(self, name: str) -> float:
-        return float(self.scalars[name])
-
-    def define(self, name: str) -> int:
-        return int(self.defines[name])
-
-    def defined(self, prefix: str, names: str) -> list[int]:
-        return [self.define(prefix + name) for name in names.split()]
-
-    def read(self, index: int, shape: Sequence[int] | None = None) -> Array:
-        """A buffer in double precision (a mask as it is)."""
-        arg = self.buffers[index]
-        flat = self.memory[str(arg.value)][: arg.elements]
-        values = flat if flat.dtype == np.uint8 else flat.astype(np.float64)
-        return values if shape is None else values.reshape(shape)
-
-    def write(self, index: int, values: Array, start: int = 0) -> None:
-        flat = np.asarray(values, np.float32).ravel()
-        self.memory[str(self.buffers[index].value)][start : start + flat.size] = flat
+    kernel(Call(launch, memory))
 
 
 # elementwise, softmax -------------------------------------------------------------------------------------
@@ -85,48 +47,63 @@ _BACKWARD: Mapping[int, Callable[[Array, Array, Array], Array]] = {
 TANH = 2
 
 
-def _activation_forward(call: _Call) -> None:
-    operation, x = call.define("MIOPEN_NRN_OP_ID"), call.read(0)
-    if operation == TANH:
-        call.write(1, call.number("beta") * np.tanh(call.number("alpha") * x))
-    else:
-        call.write(1, _FORWARD[operation](x))
-
-
-def _activation_backward(call: _Call) -> None:
+def forward_of(call: Call, x: Array) -> Array:
+    """The activation that the launch was compiled for."""
     operation = call.define("MIOPEN_NRN_OP_ID")
-    dy, x, y = call.read(1), call.read(2), call.read(3)
+    if operation == TANH:
+        values: Array = call.number("beta") * np.tanh(call.number("alpha") * x)
+        return values
+    return _FORWARD[operation](x)
+
+
+def backward_of(call: Call, dy: Array, x: Array, y: Array) -> Array:
+    """Its derivative, times ``dy``."""
+    operation = call.define("MIOPEN_NRN_OP_ID")
     if operation == TANH:
         alpha, beta = call.number("alpha"), call.number("beta")
         ratio = alpha / beta if abs(beta) > 1e-6 else alpha
-        call.write(0, dy * ratio * (beta - y) * (beta + y))
+        values: Array = dy * ratio * (beta - y) * (beta + y)
+        return values
+    return _BACKWARD[operation](dy, x, y)
+
+
+def _activation_forward(call: Call) -> None:
+    if "x_offset" in call.scalars:
+        reference_rows.activation(call, forward_of)
     else:
-        call.write(0, _BACKWARD[operation](dy, x, y))
+        call.write(1, forward_of(call, call.read(0)))
 
 
-def _softmax_shape(call: _Call) -> tuple[int, int, int]:
+def _activation_backward(call: Call) -> None:
+    if "x_offset" in call.scalars:
+        reference_rows.activation_back(call, backward_of)
+    else:
+        call.write(0, backward_of(call, *(call.read(index) for index in (1, 2, 3))))
+
+
+def _softmax_shape(call: Call) -> tuple[int, int, int]:
     spatial = call["spatial_dim"]
     return call["grid_size"] // spatial, call["vector_size"], spatial
 
 
-def _softmax_forward(call: _Call) -> None:
+def _softmax_forward(call: Call) -> None:
     x = call.read(0, _softmax_shape(call))
     exponents = np.exp(x - x.max(1, keepdims=True))
     call.write(1, exponents / exponents.sum(1, keepdims=True))
 
 
-def _softmax_backward(call: _Call) -> None:
+def _softmax_backward(call: Call) -> None:
     y, dy = (call.read(index, _softmax_shape(call)) for index in (0, 1))
     call.write(2, y * (dy - (dy * y).sum(1, keepdims=True)))
 
 
 # batch normalisation: per activation the batch is one axis, spatial (n, h*w) are two ----------------------
-def _bn_shape(call: _Call, spatial: bool) -> tuple[tuple[int, int, int], tuple[int, ...]]:
+def _bn_shape(call: Call, spatial: bool) -> tuple[tuple[int, int, int], tuple[int, ...]]:
     n, c, plane = call.defined("MIO_BN_", "N C HW")
     return (n, c, plane), ((0, 2) if spatial else (0,))
 
 
-def _bn_forward(call: _Call, spatial: bool) -> None:
+def _bn_forward(call: Call, spatial: bool) -> None:
     """y, running mean and variance, saved mean and inverse deviation."""
     shape, axes = _bn_shape(call, spatial)
     x = call.read(0, shape)
@@ -143,7 +120,7 @@ def _bn_forward(call: _Call, spatial: bool) -> None:
     call.write(7, inverse)
 
 
-def _bn_backward(call: _Call, spatial: bool) -> None:
+def _bn_backward(call: Call, spatial: bool) -> None:
     """dx, scale's and bias's gradients, from the saved mean and inverse deviation."""
     shape, axes = _bn_shape(call, spatial)
     x, dy = call.read(0, shape), call.read(1, shape)
@@ -158,16 +135,18 @@ def _bn_backward(call: _Call, spatial: bool) -> None:
 
 
 # matrix products and what surrounds them ------------------------------------------------------------------
-def _sgemm(call: _Call) -> None:
+def _columns(flat: Array, start: int, rows: int, cols: int, ld: int) -> Array:
+    """A column-major matrix as a view."""
+    step = flat.itemsize
+    return np.lib.stride_tricks.as_strided(flat[start:], (rows, cols), (step, step * ld))
+
+
+def _product(call: Call) -> None:
+    """A matrix product, whichever kernel computes it: the stand-in takes A, B, C, rocBLAS' D, C, A, B."""
     gemm = call.launch.gemm
     assert gemm is not None
-    a, b, c = (call.memory[str(arg.value)] for arg in call.buffers)
-
-    def columns(flat: Array, start: int, rows: int, cols: int, ld: int) -> Array:
-        """A column-major matrix as a view."""
-        step = flat.itemsize
-        return np.lib.stride_tricks.as_strided(flat[start:], (rows, cols), (step, step * ld))
-
+    buffers = call.buffers if len(call.buffers) == 3 else [*call.buffers[2:4], call.buffers[0]]
+    a, b, c = (call.memory[str(arg.value)] for arg in buffers)
     for product in range(gemm.batch):
         at_a, at_b, at_c = (
             offset + product * stride
@@ -177,25 +156,35 @@ def _sgemm(call: _Call) -> None:
                 (gemm.offset_c, gemm.stride_c),
             )
         )
-        left = columns(a, at_a, *((gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)), gemm.lda)
-        right = columns(b, at_b, *((gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)), gemm.ldb)
+        left = _columns(a, at_a, *((gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)), gemm.lda)
+        right = _columns(b, at_b, *((gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)), gemm.ldb)
         left = (left.T if gemm.transpose_a else left).astype(np.float64)
         right = (right.T if gemm.transpose_b else right).astype(np.float64)
-        target = columns(c, at_c, gemm.m, gemm.n, gemm.ldc)
+        target = _columns(c, at_c, gemm.m, gemm.n, gemm.ldc)
         before = gemm.beta * target.astype(np.float64) if gemm.beta else 0.0
         target[...] = (gemm.alpha * left @ right + before).astype(np.float32)
 
 
-def _set_tensor(call: _Call) -> None:
+def _scale(call: Call) -> None:
+    """rocBLAS' own step before a split sum: C times beta, or zero."""
+    arg, beta = call.buffers[0], call.number("beta")
+    flat = call.memory[str(arg.value)]
+    for product in range(call["batch"]):
+        start = arg.offset // flat.itemsize + product * call["stride_d2"]
+        target = _columns(flat, start, call["m"], call["n"], call["stride_d1"])
+        target[...] = target * np.float32(beta) if beta else 0.0
+
+
+def _set_tensor(call: Call) -> None:
     call.write(0, np.full(call["elements"], call.number("value")))
 
 
-def _window(call: _Call) -> windows.Window:
-    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w")
+def _window(call: Call) -> windows.Window:
+    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "dilation_w")
     return windows.Window(*(call[name] for name in names))
 
 
-def _im2col(call: _Call) -> None:
+def _im2col(call: Call) -> None:
     h, w, start = call["image_h"], call["image_w"], call["image_offset"]
     size = call["image_elements"]
     image = call.read(0)[start : start + size].reshape(1, -1, h, w)
@@ -203,7 +192,7 @@ def _im2col(call: _Call) -> None:
     call.write(1, patches)
 
 
-def _col2im(call: _Call) -> None:
+def _col2im(call: Call) -> None:
     h, w, window = call["image_h"], call["image_w"], _window(call)
     out = (call["column_h"], call["column_w"])
     columns = call.read(0).reshape(1, -1, window.kernel_h, window.kernel_w, *out)
@@ -211,7 +200,7 @@ def _col2im(call: _Call) -> None:
     call.write(1, image, call["image_offset"])
 
 
-def _transpose(call: _Call) -> None:
+def _transpose(call: Call) -> None:
     """1x1 convolution of stride 2: gather or spread every stride-th pixel, exchange batch and channels."""
     n, c = call.define("N"), call.define("C")
     start_in, start_out = call.define("IN_OFF"), call.define("OUT_OFF")
@@ -238,7 +227,7 @@ def _transpose(call: _Call) -> None:
 
 
 # windows --------------------------------------------------------------------------------------------------
-def _pool_shapes(call: _Call) -> tuple[tuple[int, int, int], tuple[int, int, int], windows.Window]:
+def _pool_shapes(call: Call) -> tuple[tuple[int, int, int], tuple[int, int, int], windows.Window]:
     """(planes, h, w) below and above, and the window."""
     prefix = "MLO_POOLING_"
     kernel_h, kernel_w, stride_h, stride_w = call.defined(prefix, "KERNEL_SZ1 KERNEL_SZ0 STRIDE1 STRIDE0")
@@ -249,25 +238,25 @@ def _pool_shapes(call: _Call) -> tuple[tuple[int, int, int], tuple[int, int, int
     return (planes, *bottom), (planes, *top), window
 
 
-def _pool_forward(call: _Call) -> None:
+def _pool_forward(call: Call) -> None:
     bottom, top, window = _pool_shapes(call)
     pool = windows.pool_maximum if call.define("MLO_POOLING_OP_ID") == 1 else windows.pool_average
     call.write(1, pool(call.read(0, bottom), window, top[1:]))
 
 
-def _pool_maximum_backward(call: _Call) -> None:
+def _pool_maximum_backward(call: Call) -> None:
     bottom, top, window = _pool_shapes(call)
     call.write(
         1, windows.pool_maximum_backward(call.read(0, top), call.read(2).reshape(top), window, bottom[1:])
     )
 
 
-def _pool_average_backward(call: _Call) -> None:
+def _pool_average_backward(call: Call) -> None:
     bottom, top, window = _pool_shapes(call)
     call.write(1, windows.pool_average_backward(call.read(0, top), window, bottom[1:]))
 
 
-def _lrn(call: _Call, cross: bool, forward: bool) -> None:
+def _lrn(call: Call, cross: bool, forward: bool) -> None:
     prefix = "MLO_LRN_"
     n, c, h, w, area = call.defined(prefix, "BATCH_SZ N_INPUTS BOT_HEIGHT BOT_WIDTH KERNEL_SZ")
     shape, span = (n, c, h, w), (area - call.define(prefix + "PRE_PAD") - 1, call.define(prefix + "PRE_PAD"))
@@ -283,9 +272,11 @@ def _lrn(call: _Call, cross: bool, forward: bool) -> None:
     call.write(4, windows.lrn_backward(y, x, dy, scale, span, cross, ratio, call.number("beta")))
 
 
-_KERNELS: Mapping[str, Callable[[_Call], None]] = {
+_KERNELS: Mapping[str, Callable[[Call], None]] = {
     "MIOpenActiveFwdLite": _activation_forward,
     "MIOpenActiveBwdLite": _activation_backward,
+    "MIOpenActiveFwd2DLite": _activation_forward,
+    "MIOpenActiveBwd2DLite": _activation_backward,
     "SoftmaxForward": _softmax_forward,
     "SoftmaxBackward": _softmax_backward,
     "MIOpenBatchNormFwdTrainPerActivation": lambda call: _bn_forward(call, False),
@@ -302,10 +293,13 @@ _KERNELS: Mapping[str, Callable[[_Call], None]] = {
     "Im2d2Col": _im2col,
     "Col2Im2d": _col2im,
     "SubTensorOpWithScalar1d": _set_tensor,
-    "sgemm": _sgemm,
+    "Cijk_S": _scale,
     "transpose_NCHW2CNHW": _transpose,
     "transpose_NCHW2CNHW_opt": _transpose,
     "transpose_CNHW2NCHW": _transpose,
     "transpose_CNHW2NCHW_opt": _transpose,
 }
 """Variant 2 of spatial batch normalisation passes intermediate sums through y and has no reference."""
+
+_OTHERS: Mapping[str, Callable[[Call], None]] = {**reference_operations.KERNELS, **reference_rows.KERNELS}
+"""Kernels of operations beyond DNNMark's primitives."""

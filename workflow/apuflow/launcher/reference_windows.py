@@ -12,7 +12,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Window(NamedTuple):
-    """Kernel size, stride and padding."""
+    """Kernel size, stride, padding, and pixels from one tap of the kernel to the next."""
 
     kernel_h: int
     kernel_w: int
@@ -20,20 +20,33 @@ class Window(NamedTuple):
     stride_w: int
     pad_h: int
     pad_w: int
+    dilation_h: int = 1
+    dilation_w: int = 1
+
+    @property
+    def span_h(self) -> int:
+        """Rows from the first tap to the last, both included."""
+        return (self.kernel_h - 1) * self.dilation_h + 1
+
+    @property
+    def span_w(self) -> int:
+        """The same across."""
+        return (self.kernel_w - 1) * self.dilation_w + 1
 
 
 def patches(planes: Array, window: Window, out: Sequence[int], fill: float = 0.0) -> Array:
     """(..., kernel_h, kernel_w, out_h, out_w): what every output sees of planes (..., h, w)."""
     h, w = planes.shape[-2:]
-    need_h = (out[0] - 1) * window.stride_h + window.kernel_h
-    need_w = (out[1] - 1) * window.stride_w + window.kernel_w
+    need_h = (out[0] - 1) * window.stride_h + window.span_h
+    need_w = (out[1] - 1) * window.stride_w + window.span_w
     padded = np.full((*planes.shape[:-2], max(need_h, h + window.pad_h), max(need_w, w + window.pad_w)), fill)
     padded[..., window.pad_h : window.pad_h + h, window.pad_w : window.pad_w + w] = planes
     windows = np.empty((*planes.shape[:-2], window.kernel_h, window.kernel_w, *out))
     for y in range(window.kernel_h):
         for x in range(window.kernel_w):
-            rows = slice(y, y + (out[0] - 1) * window.stride_h + 1, window.stride_h)
-            cols = slice(x, x + (out[1] - 1) * window.stride_w + 1, window.stride_w)
+            top, left = y * window.dilation_h, x * window.dilation_w
+            rows = slice(top, top + (out[0] - 1) * window.stride_h + 1, window.stride_h)
+            cols = slice(left, left + (out[1] - 1) * window.stride_w + 1, window.stride_w)
             windows[..., y, x, :, :] = padded[..., rows, cols]
     return windows
 
@@ -41,14 +54,15 @@ def patches(planes: Array, window: Window, out: Sequence[int], fill: float = 0.0
 def scatter(columns: Array, window: Window, size: Sequence[int]) -> Array:
     """The adjoint of :func:`patches`: planes (..., h, w) in which every output's share is added up."""
     out_h, out_w = columns.shape[-2:]
-    need_h = (out_h - 1) * window.stride_h + window.kernel_h
-    need_w = (out_w - 1) * window.stride_w + window.kernel_w
+    need_h = (out_h - 1) * window.stride_h + window.span_h
+    need_w = (out_w - 1) * window.stride_w + window.span_w
     shape = (max(need_h, size[0] + window.pad_h), max(need_w, size[1] + window.pad_w))
     padded = np.zeros((*columns.shape[:-4], *shape))
     for y in range(window.kernel_h):
         for x in range(window.kernel_w):
-            rows = slice(y, y + (out_h - 1) * window.stride_h + 1, window.stride_h)
-            cols = slice(x, x + (out_w - 1) * window.stride_w + 1, window.stride_w)
+            top, left = y * window.dilation_h, x * window.dilation_w
+            rows = slice(top, top + (out_h - 1) * window.stride_h + 1, window.stride_h)
+            cols = slice(left, left + (out_w - 1) * window.stride_w + 1, window.stride_w)
             padded[..., rows, cols] += columns[..., y, x, :, :]
     return padded[..., window.pad_h : window.pad_h + size[0], window.pad_w : window.pad_w + size[1]]
 

@@ -46,16 +46,19 @@ class Compiler:
         command: program and leading arguments.
         flags: arguments behind the kernel's own.
         identity: what distinguishes its output: version and flags; part of an object's name.
+        gpu_option: names the GPU, which follows at once.
     """
 
     name: str
     command: tuple[str, ...]
     flags: tuple[str, ...]
     identity: str
+    gpu_option: str = "-mcpu="
 
     def command_line(self, arguments: Sequence[str], gfx: str, source: Path, out: Path) -> list[str]:
         """The argument vector for one kernel."""
-        return [*self.command, *arguments, f"-mcpu={gfx}", *self.flags, str(source), "-o", str(out)]
+        gpu = f"{self.gpu_option}{gfx}"
+        return [*self.command, *arguments, gpu, *self.flags, str(source), "-o", str(out)]
 
 
 def host_compiler(

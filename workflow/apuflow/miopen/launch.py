@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from apuflow.dnnmark import Layer
 
 Extent: TypeAlias = tuple[int, int, int]
-ArgKind: TypeAlias = Literal["buffer", "int", "uint", "float", "long", "double"]
+ArgKind: TypeAlias = Literal["buffer", "char", "int", "uint", "float", "long", "double"]
 Role: TypeAlias = Literal["", "in", "out", "inout"]
 
 
@@ -18,12 +18,13 @@ class Arg(NamedTuple):
     """One kernel argument, in the order of the kernel's signature.
 
     Attributes:
-        kind: "buffer" (8 bytes: a device address), "int", "uint", "float" (4), "long", "double" (8).
+        kind: "buffer" (8 bytes: an address), "char" (1), "int", "uint", "float" (4), "long", "double" (8).
         value: the number; for a buffer the name of the memory, the same in every launch that shares it.
         elements: a buffer's length in elements of ``element_bytes``.
         role: whether the kernel reads or writes the buffer.
         name: the parameter's meaning.
-        step: what ``value`` grows by from one pass of a loop to the next.
+        step: what ``value`` grows by from one pass of a loop to the next; of a buffer: its ``offset``.
+        offset: bytes from the start of a buffer to the address that the kernel gets.
     """
 
     kind: ArgKind
@@ -33,6 +34,7 @@ class Arg(NamedTuple):
     name: str = ""
     step: int = 0
     element_bytes: int = 4
+    offset: int = 0
 
 
 class Gemm(NamedTuple):
@@ -156,12 +158,7 @@ def _passes(body: Sequence[Launch]) -> Iterator[Launch]:
 
 
 def _pass(launch: Launch, number: int) -> Launch:
-    args = tuple(
-        arg._replace(value=arg.value + number * arg.step, step=0)
-        if arg.step and not isinstance(arg.value, str)
-        else arg
-        for arg in launch.args
-    )
+    args = tuple(_later(arg, number) if arg.step else arg for arg in launch.args)
     gemm = launch.gemm
     if gemm is not None:
         gemm = gemm._replace(
@@ -173,3 +170,10 @@ def _pass(launch: Launch, number: int) -> Launch:
             step_c=0,
         )
     return replace(launch, args=args, gemm=gemm, count=1, loop=0)
+
+
+def _later(arg: Arg, number: int) -> Arg:
+    grown = number * arg.step
+    if isinstance(arg.value, str):
+        return arg._replace(offset=arg.offset + grown, step=0)
+    return arg._replace(value=arg.value + grown, step=0)

@@ -146,6 +146,20 @@ def compile_object(
         ConfigError: no such source, or arguments that cannot be split.
     """
     source = kernel_source(kernels, row.program).resolve()
+    return compile_source(source, row, gfx, compiler, out, run=run, expect=expect)
+
+
+def compile_source(
+    source: Path,
+    row: Row,
+    gfx: str,
+    compiler: Compiler,
+    out: Path,
+    *,
+    run: Runner = run_on_host,
+    expect: Collection[str] = (),
+) -> CodeObject:
+    """As compile_object, from a source wherever it is; ``row`` has its arguments and names it in errors."""
     arguments = split_arguments(row.arguments)
     log = out.with_suffix(".log")
     try:

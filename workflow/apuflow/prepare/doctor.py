@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -11,11 +12,16 @@ from pathlib import Path
 
 from apuflow.configure import Release, Site
 from apuflow.containers import container_engine
+from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
+from apuflow.prepare.patches import gem5_patches, read_patches
+from apuflow.prepare.recipes import cost, read_done, read_recipe
+from apuflow.prepare.requests import request
 from apuflow.prepare.sources import use_checkout
+from apuflow.rocblas.tables import ROCBLAS_URL, TENSILE_URL
 
 GB = 1 << 30
 IMAGE_BYTES = 25 * GB
@@ -73,10 +79,12 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     checks = [
         _try("Python packages", tuple(Use), lambda: "installed"),
         _container(site),
-        *_gem5(site, release, network),
+        *_gem5(site, release, project, network),
         *_dnnmark(site, release, network),
         _kernel_compiler(),
+        *_library(site, network),
         _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
+        *_image(site, release, project),
         *_resources(site, project),
     ]
     return [
@@ -137,13 +145,15 @@ def _container(site: Site) -> Check:
     return _try("container engine", _SIMULATING, check)
 
 
-def _gem5(site: Site, release: Release, network: bool) -> Iterator[Check]:
+def _gem5(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
     if site.gem5.binary is not None:
         yield _try("gem5 (yours)", _SIMULATING, lambda: _own_gem5(site))
         return
     yield from _source(
         "gem5 sources", _SIMULATING, site.gem5.source, site.mirrors.gem5 or release.gem5.url, network
     )
+    if patches := gem5_patches(release, site):
+        yield _try("gem5 patches", _SIMULATING, lambda: ", ".join(map(str, read_patches(patches, project))))
     if site.container == "host":
         yield _program(
             "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
@@ -179,6 +189,15 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
             yield Check("hipcc", State.OK, str(hipcc), (Use.DNNMARK,))
         else:
             yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", (Use.DNNMARK,), fix)
+
+
+def _library(site: Site, network: bool) -> Iterator[Check]:
+    """What rocBLAS' own kernels are written from, where the site runs them."""
+    if site.products == "rocblas":
+        rocblas = site.mirrors.rocblas or ROCBLAS_URL
+        tensile = site.mirrors.tensile or TENSILE_URL
+        yield from _source("rocBLAS sources", (Use.KERNELS,), site.rocblas_source, rocblas, network)
+        yield from _source("Tensile sources", (Use.KERNELS,), site.tensile_source, tensile, network)
 
 
 def _source(
@@ -235,10 +254,39 @@ def _c_compiler() -> str:
     return path
 
 
+def _image(site: Site, release: Release, project: Path) -> Iterator[Check]:
+    """Of an image that is built from a recipe: what is left to build, and what makes its base."""
+    mode, image = site.image.mode or release.image.mode, site.image
+    if site.container == "host" or mode != "sources" or image.recipe is None:
+        return
+    note = project / paths.image_stages(request("image", release, site, project))
+    directory = project / image.recipe
+    yield _try(
+        "image recipe",
+        _SIMULATING,
+        lambda: f"{image.recipe}: {cost(read_recipe(directory), read_done(note))}",
+    )
+    if image.base is not None and not set(image.base) & set(":/"):
+        yield _program(
+            "debootstrap",
+            _SIMULATING,
+            "apt install debootstrap, or name an image as image.base (debian:suite)",
+        )
+
+
+def _image_bytes(site: Site, project: Path) -> int:
+    """Disk that the image takes when it is made."""
+    if site.container == "host" or site.image.mode == "local":
+        return 0
+    if site.image.recipe is not None:
+        with contextlib.suppress(ApuflowError):
+            return read_recipe(project / site.image.recipe).disk_bytes or IMAGE_BYTES
+    return IMAGE_BYTES
+
+
 def _resources(site: Site, project: Path) -> Iterator[Check]:
     builds = 0 if site.gem5.binary is not None else BUILD_BYTES
-    images = 0 if site.container == "host" or site.image.mode == "local" else IMAGE_BYTES
-    wanted = RUN_BYTES + builds + images
+    wanted = RUN_BYTES + builds + _image_bytes(site, project)
     free = shutil.disk_usage(project).free
     state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING
     detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB needed for builds, images and runs"

@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from apuflow.configure.gem5_build import Build
 from apuflow.containers import ContainerEngine, Limits
 from apuflow.core.errors import EngineError
 from apuflow.core.files import sha256_file
@@ -24,6 +25,7 @@ class Gem5Record(ToolRecord):
         source: checkout that binary and script are from.
         target: build target (GCN3_X86, VEGA_X86); None for a binary that the site supplies.
         arguments: what scons was given besides the target.
+        patches: on the sources, each as the configuration names it, with the start of its hash.
     """
 
     binary: str
@@ -32,6 +34,7 @@ class Gem5Record(ToolRecord):
     source: SourceRecord
     target: str | None
     arguments: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
 
 
 def build_gem5(
@@ -43,21 +46,30 @@ def build_gem5(
     image: str | None,
     project: Path,
     log: Path,
+    build: Build | None = None,
+    linker_flags: str = "LINKFLAGS_EXTRA",
     arguments: tuple[str, ...] = (),
+    patches: tuple[str, ...] = (),
     limits: Limits | None = None,
 ) -> Gem5Record:
-    """``scons build/<target>/gem5.opt`` in the source tree.
+    """``scons build/<target>/gem5.opt`` in the source tree, or another build of it in a tree of its own.
 
     About 90 minutes on two cores; needs 2 GB per job.
 
     Args:
+        build: how it is compiled; None: as upstream does.
+        linker_flags: this release's variable for flags of the linker.
         arguments: more for scons, such as ``--linker=gold``.
+        patches: what the sources were patched with, for the record.
 
     Raises:
         EngineError: the build failed (the message ends with its last lines) or left no program.
     """
     directory = Path(source.path)
-    goal = f"build/{target}/gem5.opt"
+    chosen = build or Build()
+    tree = f"{chosen.tree}/" if chosen.tree else ""
+    goal = f"{tree}build/{target}/gem5.{chosen.variant}"
+    arguments = (*chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")), *arguments)
     # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.
     command = ("scons", goal, f"-j{jobs}", "--ignore-style", *arguments)
     run_step(
@@ -70,7 +82,7 @@ def build_gem5(
         log=log,
         limits=limits,
     )
-    return _record(directory / goal, source, target, arguments)
+    return _record(directory / goal, source, target, arguments, patches)
 
 
 def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
@@ -83,7 +95,11 @@ def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
 
 
 def _record(
-    binary: Path, source: SourceRecord, target: str | None, arguments: tuple[str, ...] = ()
+    binary: Path,
+    source: SourceRecord,
+    target: str | None,
+    arguments: tuple[str, ...] = (),
+    patches: tuple[str, ...] = (),
 ) -> Gem5Record:
     binary = binary.resolve()
     if not (binary.is_file() and os.access(binary, os.X_OK)):
@@ -102,6 +118,7 @@ def _record(
         source=source,
         target=target,
         arguments=arguments,
+        patches=patches,
     )
 
 

@@ -1,4 +1,4 @@
-"""Container images: build gem5's own, pull, build this project's Debian one, or use one that is there."""
+"""Container images: build gem5's own, pull, build Debian's or one from a recipe, or use one that is there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from apuflow.prepare.records import ToolRecord
 
 if TYPE_CHECKING:
     from apuflow.containers import DockerEngine
+    from apuflow.prepare.image_stages import SourcesBuild
 
-Mode = Literal["build", "pull", "debian", "local"]
+Mode = Literal["build", "pull", "debian", "sources", "local"]
 _NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$")
 
 
@@ -41,6 +42,7 @@ def resolve_image(
     *,
     name: str,
     context: Path | None = None,
+    sources: SourcesBuild | None = None,
     digest: str | None = None,
     directory: Path | None = None,
     log: Path,
@@ -48,8 +50,9 @@ def resolve_image(
     """Make sure that the engine has an image, and record exactly which.
 
     Args:
-        name: registry name (pull), the tag to give (build, debian), or what is there (local).
+        name: registry name (pull), the tag to give (build, debian, sources), or what is there (local).
         context: directory with the Dockerfile (build, debian).
+        sources: recipe and what it is built with (sources).
         digest: pin: another content is refused.
         directory: where Apptainer puts ``.sif`` files.
         log: the engine's output is appended here.
@@ -66,7 +69,7 @@ def resolve_image(
     if isinstance(engine, ApptainerEngine):
         record = _apptainer(engine, mode, name, digest, directory or Path("images"), log)
     elif isinstance(engine, DockerEngine):
-        record = _docker(engine, mode, name, context, digest, log)
+        record = _docker(engine, mode, name, context, sources, digest, log)
     else:
         raise ConfigError("this container engine runs no images", key="engine", value=engine.name)
     if digest is not None and record.digest != digest:
@@ -80,7 +83,13 @@ def resolve_image(
 
 
 def _docker(
-    engine: DockerEngine, mode: Mode, name: str, context: Path | None, digest: str | None, log: Path
+    engine: DockerEngine,
+    mode: Mode,
+    name: str,
+    context: Path | None,
+    sources: SourcesBuild | None,
+    digest: str | None,
+    log: Path,
 ) -> ImageRecord:
     from apuflow.containers.docker_connection import engine_errors
 
@@ -93,6 +102,11 @@ def _docker(
         repository, tag = _split(name)
         with engine_errors(f"pull {name}"):
             _write(log, api.pull(repository, tag=digest or tag, stream=True, decode=True), f"pull {name}")
+    elif mode == "sources":
+        from apuflow.prepare.image_stages import build_stages
+
+        assert sources is not None
+        build_stages(engine, sources, name, log)
     elif mode in ("build", "debian"):
         if context is None or not (context / "Dockerfile").is_file():
             raise EngineError(
@@ -142,7 +156,7 @@ def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
 def _apptainer(
     engine: ApptainerEngine, mode: Mode, name: str, digest: str | None, directory: Path, log: Path
 ) -> ImageRecord:
-    if mode in ("build", "debian"):
+    if mode in ("build", "debian", "sources"):
         raise ConfigError(
             "Apptainer cannot build a Dockerfile",
             key="image.mode",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from apuflow.configure.gem5_build import Build
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.workloads import Workload
@@ -17,6 +18,9 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
 from apuflow.core.git import changes_of, commit_of
+from apuflow.prepare.patches import gem5_patches
+from apuflow.prepare.recipes import directory_sha256
+from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT
 
 
 @functools.cache
@@ -43,7 +47,10 @@ def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str
     if site.gem5.binary is not None:
         return {"binary": supplied_hash(root, site.gem5.binary)}
     target = release.build_target(gfx)
-    built = {"target": target} | ({"scons": list(site.gem5.scons)} if site.gem5.scons else {})
+    built: dict[str, Any] = {"target": target} | _patched(release, site, root)
+    if site.gem5.scons:
+        built["scons"] = list(site.gem5.scons)
+    built |= _build(release, site)
     if site.gem5.source is not None:
         return {"source": supplied_commit(root, site.gem5.source), **built}
     return {"commit": release.gem5.commit, **built}
@@ -56,8 +63,8 @@ def request(tool: str, release: Release, site: Site, root: Path) -> str:
     one is never taken for it.
 
     Args:
-        tool: ``source-gem5``, ``source-resources``, ``source-miopen``, ``image``, ``dnnmark``, ``gem5`` (the
-            site's own) or ``gem5-<build target>``.
+        tool: ``source-`` and gem5, resources, miopen, rocblas or tensile; ``image``, ``dnnmark``, ``gem5``
+            (the site's own) or ``gem5-<build target>``.
     """
     text = json.dumps([tool, _requested(tool, release, site, root)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -72,7 +79,11 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
         return resources
     if tool == "source-miopen":
         return {"commit": release.miopen.source.commit}
-    image = _requested_image(release, site) | {"engine": site.container}
+    if tool == "source-rocblas":
+        return {"source": site.rocblas_source, "commit": ROCBLAS_COMMIT}
+    if tool == "source-tensile":
+        return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
+    image = _requested_image(release, site) | {"engine": site.container} | _recipe(site, root)
     if image["mode"] == "build":
         image["gem5"] = gem5
     if tool == "image":
@@ -83,7 +94,37 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
     if tool == "dnnmark":
         build = site.dnnmark.build
         return {"build": build} if build is not None else {"resources": resources, "image": image}
-    return {"gem5": gem5, "image": image, "scons": list(site.gem5.scons)}
+    built = {"gem5": gem5, "image": image, "scons": list(site.gem5.scons)}
+    return built | _patched(release, site, root) | _build(release, site)
+
+
+def gem5_build(release: Release, site: Site) -> Build:
+    """How gem5 is compiled: the site's word, else the release's."""
+    return site.gem5.build or release.gem5.build
+
+
+def _build(release: Release, site: Site) -> dict[str, Any]:
+    """How gem5 is compiled; nothing where it is as upstream does."""
+    build = gem5_build(release, site)
+    return {} if build.default else {"build": build.model_dump(mode="json", exclude_defaults=True)}
+
+
+def _recipe(site: Site, root: Path) -> dict[str, Any]:
+    """What an image is built from; mirrors hold the same, so they do not count."""
+    image = site.image
+    if image.recipe is None:
+        return {}
+    return {
+        "recipe": supplied_directory(root, image.recipe),
+        "base": image.base,
+        "arguments": dict(sorted(image.arguments.items())),
+    }
+
+
+def _patched(release: Release, site: Site, root: Path) -> dict[str, list[str]]:
+    """The patches on gem5's sources by their hashes; nothing where there are none."""
+    places = gem5_patches(release, site)
+    return {"patches": [supplied_hash(root, place) for place in places]} if places else {}
 
 
 def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
@@ -130,15 +171,20 @@ def dnnmark_content(release: Release, site: Site, root: Path) -> Any:
     return release.resources.commit
 
 
-def supplied(site: Site, workloads: Iterable[Workload], root: Path) -> dict[str, str]:
+def supplied(
+    site: Site, workloads: Iterable[Workload], root: Path, releases: Iterable[Release] = ()
+) -> dict[str, str]:
     """What the user has supplied: place as configured to hash or commit, for machines that lack it."""
     files = [file for workload in workloads for file in workload.supplied]
+    files += [place for release in releases for place in gem5_patches(release, site)]
     if site.dnnmark.build is not None:
         files.append(f"{site.dnnmark.build}/libdnnmark.so")
     if site.gem5.binary is not None:
         files.append(site.gem5.binary)
     checkouts = [place for place in (site.gem5.source, site.dnnmark.source) if place is not None]
     supplied_by_place = {place: supplied_hash(root, place) for place in files}
+    if site.image.recipe is not None:
+        supplied_by_place[site.image.recipe] = supplied_directory(root, site.image.recipe)
     with contextlib.suppress(ConfigError):
         supplied_by_place |= {place: supplied_commit(root, place) for place in checkouts}
     return dict(sorted(supplied_by_place.items()))
@@ -151,6 +197,13 @@ def supplied_hash(root: Path, place: str) -> str:
     if not file.is_file():
         return _recorded(root).get(place, place)
     return remembered_sha256(file, root / paths.hash_note(place))
+
+
+@functools.cache
+def supplied_directory(root: Path, place: str) -> str:
+    """SHA-256 of what a directory holds that the user supplied, as ``supplied_hash`` for a file."""
+    directory = root / place
+    return directory_sha256(directory) if directory.is_dir() else _recorded(root).get(place, place)
 
 
 def supplied_commit(root: Path, place: str) -> str:

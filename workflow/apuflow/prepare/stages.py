@@ -7,14 +7,21 @@ from pathlib import Path
 
 from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
 from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.kernels.sources import compile_own, is_own
+from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare.dnnmark import build_dnnmark, existing_dnnmark
 from apuflow.prepare.gem5 import build_gem5, existing_gem5
 from apuflow.prepare.images import resolve_image
+from apuflow.prepare.patches import gem5_patches, patched_source, read_patches
 from apuflow.prepare.records import read_record, write_record
+from apuflow.prepare.requests import gem5_build
 from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
-from apuflow.prepare.tools import ObjectOrder, Toolset, kernel_directory
+from apuflow.prepare.tools import ObjectOrder, Toolset
+from apuflow.rocblas import objects as gemm_objects
+from apuflow.rocblas.tables import ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
 
 
 def container(tools: Toolset) -> ContainerEngine:
@@ -24,10 +31,14 @@ def container(tools: Toolset) -> ContainerEngine:
     return engine
 
 
-def image(tools: Toolset, out: Path, log: Path) -> None:
-    """Stage ``image``: make sure that it is there and record exactly which."""
+def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None:
+    """Stage ``image``: make sure that it is there and record exactly which.
+
+    Args:
+        jobs: processors for a build from a recipe; None: all.
+    """
     release, site, mode = tools.release, tools.site, tools.image_mode
-    context = None
+    context = sources = None
     name = site.image.name or release.image.pull
     if mode == "debian":
         context = tools.root / release.image.debian
@@ -36,11 +47,15 @@ def image(tools: Toolset, out: Path, log: Path) -> None:
         source = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
         context = Path(source.path) / release.image.build
         name = site.image.name or f"apuflow/gcn-gpu:{release.name}"
+    elif mode == "sources":
+        sources = tools.image_build(jobs)
+        name = site.image.name or f"apuflow/{sources.recipe.directory.resolve().name.lower()}"
     record = resolve_image(
         container(tools),
         mode,
         name=name,
         context=context,
+        sources=sources,
         digest=site.image.digest,
         directory=tools.root / paths.image_dir(),
         log=log,
@@ -49,8 +64,11 @@ def image(tools: Toolset, out: Path, log: Path) -> None:
 
 
 def source(tools: Toolset, repository: str, out: Path) -> None:
-    """Stage ``source``: gem5, gem5-resources or MIOpen at the release's commit, or the site's checkout."""
+    """Stage ``source``: a repository at its pinned commit, or the site's checkout of it."""
     site, release = tools.site, tools.release
+    if repository in _LIBRARIES:
+        write_record(out, _library_source(tools, repository))
+        return
     given, allow_dirty, pinned, mirror = {
         "gem5": (site.gem5.source, site.gem5.allow_dirty, release.gem5, site.mirrors.gem5),
         "resources": (
@@ -69,6 +87,20 @@ def source(tools: Toolset, repository: str, out: Path) -> None:
     write_record(out, record)
 
 
+_LIBRARIES = {"rocblas": (ROCBLAS_URL, ROCBLAS_COMMIT), "tensile": (TENSILE_URL, TENSILE_COMMIT)}
+
+
+def _library_source(tools: Toolset, repository: str) -> SourceRecord:
+    """rocBLAS or Tensile: also a checkout of the site's own must be at the commit whose tables are here."""
+    site, (url, commit) = tools.site, _LIBRARIES[repository]
+    given = site.rocblas_source if repository == "rocblas" else site.tensile_source
+    if given is not None:
+        return use_checkout(tools.root / given, commit=commit)
+    place = (tools.root / paths.source_dir(repository, commit)).resolve()
+    mirror = site.mirrors.rocblas if repository == "rocblas" else site.mirrors.tensile
+    return fetch_source(url, commit, place, mirror=mirror)
+
+
 def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) -> None:
     """Stage ``gem5``: build it, or record the site's own (``target`` None)."""
     checkout = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
@@ -76,10 +108,24 @@ def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) ->
         assert tools.site.gem5.binary is not None
         record = existing_gem5(tools.root / tools.site.gem5.binary, checkout)
     else:
+        patches = read_patches(gem5_patches(tools.release, tools.site), tools.root)
+        if patches:
+            checkout = patched_source(checkout, patches, tools.root / paths.SOURCES)
+        build = gem5_build(tools.release, tools.site)
+        if build.pgo is not None and tools.site.container != "host":
+            raise ConfigError(
+                "gem5 writes its profile where it was built, which a container does not let it",
+                key="gem5.build.pgo",
+                value=build.pgo,
+                remedy="container: host in configs/site.yaml, or build without pgo",
+            )
         record = build_gem5(
             checkout,
             target,
+            build=build,
+            linker_flags=tools.release.capabilities.linker_flags,
             arguments=tools.site.gem5.scons,
+            patches=tuple(map(str, patches)),
             jobs=jobs,
             container=container(tools),
             image=tools.image.reference,
@@ -107,11 +153,31 @@ def dnnmark(tools: Toolset, out: Path, log: Path, jobs: int) -> None:
 
 def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
     """Stage ``kernel_object``: one object, on this machine or with the image's clang-ocl."""
+    if is_own(order.program):
+        compile_own(order.row, order.gfx, out, root)
+        return
     tools = Toolset(order.release, root)
     compiler = tools.compiler(for_launcher=order.for_launcher)
-    kernels = kernel_directory(order.program, tools.kernels)
+    kernels = source_directory(order.program, tools.kernels)
     run = _in_image(tools, kernels) if compiler.command[0] == CLANG_OCL else run_on_host
     compile_object(order.row, order.gfx, compiler, kernels, out, run=run)
+
+
+def write_gemm(order: ObjectOrder, out: Path, log: Path, root: Path = Path()) -> None:
+    """Stage ``gemm_assembly``: a kernel of rocBLAS', by Tensile."""
+    tools = Toolset(order.release, root)
+    tensile, rocblas = (
+        Path(read_record(root / tools.record(f"source-{name}"), SourceRecord).path)
+        for name in ("tensile", "rocblas")
+    )
+    gemm_objects.write(order.program, tensile, rocblas, out, log)
+
+
+def assemble_gemm(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
+    """Stage ``gemm_object``: a kernel of rocBLAS', assembled on this machine with gem5's changes."""
+    assembler = gemm_objects.assembler(Toolset(order.release, root).compiler(for_launcher=True))
+    assembly = root / gemm_objects.assembly_path(order.program)
+    gemm_objects.assemble(order.row, order.gfx, assembler, assembly, out)
 
 
 def _in_image(tools: Toolset, kernels: Path) -> Runner:

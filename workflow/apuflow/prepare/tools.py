@@ -8,18 +8,18 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from apuflow.configure import Release, Site, load_release, load_site, load_workload
-from apuflow.configure.point import Point
 from apuflow.configure.site import ImageMode
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.launcher.gemm import PROGRAM as GEMM
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
+from apuflow.prepare.image_stages import SourcesBuild
 from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 
 
@@ -80,6 +80,55 @@ class Toolset:
         """Where the image comes from: the site's choice, else the release's."""
         return self.site.image.mode or self.release.image.mode
 
+    def image_build(self, cores: int | None = None) -> SourcesBuild:
+        """What an image of mode sources is built from.
+
+        Args:
+            cores: processors that a stage may use; None: all.
+
+        Raises:
+            ConfigError: the site names no recipe, or it cannot be read.
+        """
+        image, mirrors = self.site.image, self.site.mirrors
+        if image.recipe is None:
+            raise ConfigError(
+                "image mode sources needs a recipe",
+                file="configs/site.yaml",
+                key="image.recipe",
+                remedy="image: {mode: sources, recipe: DIRECTORY}",
+            )
+        sources = mirrors.image_sources
+        if sources is not None and (self.root / sources).is_dir():
+            sources = str(self.root / sources)
+        return SourcesBuild(
+            read_recipe(self.root / image.recipe),
+            self.root / paths.image_stages(self.request("image")),
+            base=image.base,
+            arguments=image.arguments,
+            sources=sources,
+            debian=mirrors.debian,
+            cores=cores,
+        )
+
+    @property
+    def image_threads(self) -> int:
+        """All cores for an image that is built from a recipe; the engine itself builds or pulls others."""
+        return 64 if self.image_mode == "sources" else 1
+
+    @property
+    def image_minutes(self) -> int:
+        """Wall limit of making the image."""
+        return 1440 if self.image_mode == "sources" else 240
+
+    def image_cost(self) -> str | None:
+        """What is left to build of an image from a recipe, for people; None: nothing, or another mode."""
+        if self.site.container == "host" or self.image_mode != "sources":
+            return None
+        if (self.root / self.record("image")).exists():
+            return None
+        build = self.image_build()
+        return f"container image from {self.site.image.recipe}: {cost(build.recipe, read_done(build.note))}"
+
     # sources ---------------------------------------------------------------------------------------------
     def gem5_tool(self, gfx: str) -> str:
         """Name of the gem5 that runs a GPU architecture: the site's own, or that of a build target."""
@@ -106,33 +155,36 @@ class Toolset:
         """Record that has to be there before kernels are compiled."""
         return [] if self.site.miopen_source is not None else [self.record("source-miopen")]
 
+    def gemm_sources(self) -> list[str]:
+        """Records that have to be there before rocBLAS' kernels are written."""
+        return [self.record("source-tensile"), self.record("source-rocblas")]
+
     # compilers -------------------------------------------------------------------------------------------
     def compiler(self, *, for_launcher: bool) -> Compiler:
         """What compiles kernels: clang here for the launcher; for MIOpen itself, clang-ocl of its image."""
         if for_launcher:
             return _host_compiler(4)
         image = self.image
-        if image.engine == "host" or image.mode == "debian" or image.digest is None:
+        if image.engine == "host" or image.mode in ("debian", "sources") or image.digest is None:
             return _host_compiler(3)
         return image_compiler(image.digest)
 
     # inputs ----------------------------------------------------------------------------------------------
-    def database(self, point: Point, rows: Sequence[Row]) -> DatabasePlan:
-        """The kernel database of a point whose program asks MIOpen for these rows."""
+    def database(self, gfx: str, compute_units: int, rows: Sequence[Row]) -> DatabasePlan:
+        """The kernel database for a program that asks MIOpen for these rows.
+
+        Args:
+            compute_units: as many as ROCm is told that there are.
+        """
         commit = self.release.miopen.source.commit
         return plan_database(
             rows,
-            point.gfx,
-            point.compute_units,
+            gfx,
+            compute_units,
             release=self.release.name,
             compiler=self.compiler(for_launcher=False).identity,
             sources=directory_identity(self.kernels) if self.site.miopen_source else commit,
         )
-
-
-def kernel_directory(program: str, kernels: Path) -> Path:
-    """Where a program's source stands: among MIOpen's kernels, or ours for the GEMM."""
-    return GEMM.parent if program == GEMM.name else kernels
 
 
 def data_file(needed: int) -> str:

@@ -15,6 +15,7 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
+from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import GpuModel, machine
@@ -175,7 +176,8 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
             point's own release has no option for.
 
     Returns:
-        one row per point: point, counters, bound (of the launches that take the most time), launches.
+        one row per point: point, counters, bound (of the launches that take the most time), launches, the
+        interval of ``gpu_cycles``, and ``unmeasured`` (``preview.coverage``).
 
     Raises:
         NotModelled: by name, what the model does not have.
@@ -198,9 +200,39 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
     frame = pd.DataFrame(out)
     frame["kernels_launched"] = np.bincount(batch.owner, weights=batch.times, minlength=size)
     frame["bound"] = _main_bound(batch, modelled, size)
+    _add_coverage(frame, batch, modelled)
     idle = frame["kernels_launched"] == 0
     frame["bound"] = frame["bound"].where(~idle, "no kernel")
     return frame
+
+
+SHOWN_REASONS = 3
+"""Ways in which a point lies outside what was measured that its row lists."""
+
+
+def _add_coverage(frame: pd.DataFrame, batch: Batch, modelled: pd.DataFrame) -> None:
+    """Add ``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
+    covered = coverage([launch.kernel for launch in batch.launches], batch.machines, modelled)
+    cycles = modelled["gpu_cycles"].to_numpy(dtype=float)
+    for name, factor in (("gpu_cycles_low", covered.low), ("gpu_cycles_high", covered.high)):
+        total = np.zeros(len(frame))
+        if len(batch.pair):
+            np.add.at(total, batch.owner, (cycles * factor)[batch.pair] * batch.times)
+        frame[name] = total
+    reasons: list[dict[str, Away]] = [{} for _ in batch.points]
+    for owner, pair in zip(batch.owner, batch.pair, strict=True):
+        for away in covered.outside[pair]:
+            known = reasons[owner].get(away.what)
+            if known is None or known.decades < away.decades:
+                reasons[owner][away.what] = away
+    frame["unmeasured"] = [_listed(list(found.values())) for found in reasons]
+
+
+def _listed(reasons: list[Away]) -> str:
+    """The farthest first."""
+    reasons.sort(key=lambda away: -away.decades)
+    more = f", and {len(reasons) - SHOWN_REASONS} more" if len(reasons) > SHOWN_REASONS else ""
+    return ", ".join(map(str, reasons[:SHOWN_REASONS])) + more
 
 
 def _main_bound(batch: Batch, modelled: pd.DataFrame, size: int) -> list[str]:

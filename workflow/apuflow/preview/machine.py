@@ -273,6 +273,11 @@ _TYPES = {
 }
 
 
+def memory_name(channel: Dram) -> str:
+    """The gem5 memory type with this timing."""
+    return next(name for name, timing in _TYPES.items() if timing == channel)
+
+
 def dram(name: str) -> Dram:
     """Timing of a gem5 memory type.
 

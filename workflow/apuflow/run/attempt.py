@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,15 +14,20 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, now, read_run
-from apuflow.run import publish
+from apuflow.core.scheduler import Placement
+from apuflow.run import kernel_trace, publish
 from apuflow.run.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
 from apuflow.run.guest_errors import last_words
+from apuflow.run.kernel_trace import read_trace
+from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
 from apuflow.run.process import Ended, Process, RunFailed, Simulation
-from apuflow.run.progress import Progress, guest_ticks, tail
+from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
+_STOPPED = ("interrupt", "abandoned")
+_LOOK_SECONDS = 1.0
 _GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
 
 
@@ -39,7 +44,11 @@ class Attempt:
         return self.directory / process.name if process.name else self.directory
 
 
-def simulate(simulation: Simulation) -> RunRecord:
+class Busy(EngineError):
+    """Another process is running this very point."""
+
+
+def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
     """Run all processes of one point; write ``run.json`` (strict: only for a proven run) and return it.
 
     Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
@@ -47,15 +56,19 @@ def simulate(simulation: Simulation) -> RunRecord:
     A completed record that is already there is returned as it is; a run that was proven before, but whose
     record was not published (or was removed), is published now.
 
+    Args:
+        wait: for another process that is running this point; what it has proven is returned then.
+
     Raises:
         RunFailed: the run is not proven; always for an interrupted one, else only when ``on_failure`` is
         strict.
-        EngineError: it could not be started, or another process is running this very point.
+        Busy: another process is running it, and ``wait`` is false.
+        EngineError: it could not be started.
     """
     run_dir = simulation.run_dir
     with _written_somewhere(run_dir):
         run_dir.mkdir(parents=True, exist_ok=True)
-    with _written_somewhere(run_dir), _alone(run_dir):
+    with _written_somewhere(run_dir), _alone(run_dir, wait=wait):
         published = run_dir / "run.json"
         if published.exists():
             with contextlib.suppress(Exception):
@@ -65,12 +78,14 @@ def simulate(simulation: Simulation) -> RunRecord:
         if (finished := publish.recovered(run_dir)) is not None:
             return finished
         simulation.container.remove_leftovers(simulation.project)
+        _note_lost(run_dir)
         attempt = _new_attempt(run_dir)
         started = time.monotonic()
         try:
             ended = _run_all(simulation, attempt)
         finally:
             (run_dir / "progress.json").unlink(missing_ok=True)
+        _pack_texts(simulation, ended)
         record = publish.record(
             simulation, attempt.number, attempt.started, ended, time.monotonic() - started
         )
@@ -81,9 +96,16 @@ def simulate(simulation: Simulation) -> RunRecord:
             (ended[-1].directory / "m5out" / STATISTICS).unlink(missing_ok=True)
         record.write(attempt.directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
-            raise RunFailed(record, attempt.directory)
+            raise RunFailed(record, attempt.directory, stopped=ended[-1].exit.stopped in _STOPPED)
         record.write(published)
         return record
+
+
+def _pack_texts(simulation: Simulation, ended: Sequence[Ended]) -> None:
+    for process in ended:
+        outdir = process.directory / "m5out"
+        names = (simulation.gem5.stdout_file, simulation.gem5.stderr_file)
+        pack([*(outdir / name for name in names), process.directory / "log"])
 
 
 def _run_all(simulation: Simulation, attempt: Attempt) -> list[Ended]:
@@ -126,6 +148,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         exit_.stopped,
         simulation.limits.memory_bytes,
         simulation.limits.wall_seconds,
+        Placement.here().stopped_by() if exit_.stopped == "interrupt" else None,
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
     outcome = _disk_full(directory, classify(facts, simout, simerr, outdir / STATISTICS, process.expectation))
@@ -134,7 +157,10 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         results = process.judge.results(directory)
     elif process.judge is not None and outcome.status in _GEM5_FAILED:
         outcome = replace(outcome, evidence=process.judge.explained(outcome.evidence))
-    return Ended(process, directory, command, exit_, outcome, publish.gem5_version(simout), results)
+    dispatches = read_trace(outdir / kernel_trace.FILE)
+    return Ended(
+        process, directory, command, exit_, outcome, publish.gem5_version(simout), results, dispatches
+    )
 
 
 def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:
@@ -145,10 +171,11 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
     variables = process.guest.environment
     if process.rocm:
         variables = rocm_environment(directory / process.home, variables)
-    for name, text in {**process.files, environment.name: environment_file(variables)}.items():
+    texts = {**process.files, environment.name: environment_file(variables)}
+    for name, content in {**process.data, **{name: text.encode() for name, text in texts.items()}}.items():
         target = _inside(directory, name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(content)
     for name, source in process.copies.items():
         target = _inside(directory, name)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -179,6 +206,7 @@ class _Reporter:
     ) -> None:
         self.path = simulation.run_dir / "progress.json"
         self.texts = texts
+        placement = Placement.here()
         self.base = Progress(
             point=simulation.point.point,
             attempt=attempt.number,
@@ -187,6 +215,8 @@ class _Reporter:
             seconds=0.0,
             process=process.name,
             log=str(texts[0]),
+            job=placement.job,
+            node=placement.node,
         )
 
     def __call__(self, sample: Sample) -> None:
@@ -216,18 +246,43 @@ def _written_somewhere(run_dir: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _alone(run_dir: Path) -> Iterator[None]:
-    """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do."""
+def _alone(run_dir: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do.
+
+    Another holder is waited for without holding a place in the kernel's queue: a network file system may
+    forget it.
+    """
     with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(file_lock(run_dir / ".lock", wait=False))
-        except BlockingIOError:
-            raise EngineError(
-                "another process is running this point",
-                file=run_dir,
-                remedy="wait for it (`apuflow status`), or end it; two workflows must not share a directory",
-            ) from None
+        told = False
+        while True:
+            try:
+                stack.enter_context(file_lock(run_dir / ".lock", wait=False))
+            except BlockingIOError:
+                if not wait:
+                    raise Busy(
+                        "another process is running this point",
+                        file=run_dir,
+                        remedy="wait for it (`apuflow status` shows where it runs), or end it",
+                    ) from None
+                if not told:
+                    print(f"{run_dir}: another process is running this point; waiting for it to end")
+                    told = True
+                time.sleep(_LOOK_SECONDS)
+            else:
+                break
         yield
+
+
+def _note_lost(run_dir: Path) -> None:
+    """Write down why the try before left nothing, as far as its scheduler says."""
+    progress = read_progress(run_dir / "progress.json")
+    if progress is None:
+        return
+    directory = run_dir / "attempts" / str(progress.attempt)
+    if directory.is_dir() and not (directory / "failure.json").exists():
+        why = why_lost(progress) or "its process ended without a word: killed, or its machine lost its power"
+        print(f"try {progress.attempt} was lost: {why}")
+        write_text(directory / LOST, why + "\n")
 
 
 def _new_attempt(run_dir: Path) -> Attempt:

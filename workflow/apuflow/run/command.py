@@ -9,6 +9,7 @@ from pathlib import Path
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.run import kernel_trace
 
 STATISTICS = "stats.txt"
 GUEST_PATHS = ("/tmp", "/proc", "/sys")
@@ -29,12 +30,14 @@ class Gem5:
         script: ``configs/example/apu_se.py`` of the same sources.
         stdout_file, stderr_file: what ``-r`` and ``-e`` call their files (``simout``; from v23.1
         ``simout.txt``).
+        traces: whether it can write a trace (gem5.fast is built without).
     """
 
     binary: Path
     script: Path
     stdout_file: str = "simout"
     stderr_file: str = "simerr"
+    traces: bool = True
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ def gem5_command(
                 remedy="use paths without white space, relative to the run directory",
             )
     words = [str(gem5.binary), "-r", "-e", "-d", str(outdir), f"--stats-file={STATISTICS}", "--dot-config="]
+    if gem5.traces:
+        words += [f"--debug-flags={','.join(kernel_trace.FLAGS)}", f"--debug-file={kernel_trace.FILE}"]
     words.append(str(gem5.script))
     for name, value in options.items():
         if name.startswith("-") or "=" in name or name.split() != [name]:

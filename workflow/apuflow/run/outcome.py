@@ -48,6 +48,7 @@ class ExitFacts:
         oom_killed: the host or container ran out of memory.
         stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
         memory_bytes, wall_seconds: the limits, for the evidence.
+        stopper: who told us to stop, where a scheduler says so.
     """
 
     code: int
@@ -55,6 +56,7 @@ class ExitFacts:
     stopped: str | None = None
     memory_bytes: int | None = None
     wall_seconds: float | None = None
+    stopper: str | None = None
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,8 @@ def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
         "abandoned": "stopped because the workflow that started it is gone",
         "engine": "the container engine went away while it ran",
     }
+    if exit_facts.stopped == "interrupt" and exit_facts.stopper is not None:
+        return Status.INTERRUPTED, exit_facts.stopper
     if exit_facts.stopped is not None:
         return Status.INTERRUPTED, reasons.get(exit_facts.stopped, exit_facts.stopped)
     return None

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from apuflow.containers import ContainerEngine, Exit, Limits, Mount
 from apuflow.core.errors import EngineError
-from apuflow.core.record import LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord
+from apuflow.core.record import DispatchRecord, LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord
 from apuflow.core.scalar import Scalar
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation, Outcome
@@ -53,6 +53,7 @@ class Process:
         expectation: what proves that it finished.
         name: tells the processes of one run apart; "" for the only one. Becomes a file name.
         files: texts to write into the working directory before the start, by relative path.
+        data: the same, as bytes.
         copies: files to copy there; the guest may write to them (MIOpen opens its database for writing).
         links: files to show there without copying (the mmap file).
         home: HOME of the guest, relative to the working directory.
@@ -66,6 +67,7 @@ class Process:
     expectation: Expectation = field(default_factory=Expectation)
     name: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, bytes] = field(default_factory=dict)
     copies: Mapping[str, Path] = field(default_factory=dict)
     links: Mapping[str, Path] = field(default_factory=dict)
     home: str = "home"
@@ -84,6 +86,7 @@ class Ended:
     outcome: Outcome
     gem5_version: str | None
     results: Results | None = None
+    dispatches: tuple[DispatchRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,12 @@ class Simulation:
 
 
 class RunFailed(EngineError):
-    """A run that did not prove that it finished; ``record`` says how it ended."""
+    """A run that did not prove that it finished; ``record`` says how it ended.
 
-    def __init__(self, record: RunRecord, directory: Path) -> None:
+    ``stopped``: its process was told to stop, so that no other run shall be begun in it.
+    """
+
+    def __init__(self, record: RunRecord, directory: Path, *, stopped: bool = False) -> None:
         super().__init__(
             f"{record.engine} run of {record.workload} at {record.point} failed: {record.status}\n"
             f"  evidence: {record.evidence}",
@@ -127,3 +133,4 @@ class RunFailed(EngineError):
             or "see m5out/, log and command.sh there; `on_failure: record` shows failed points in tables",
         )
         self.record = record
+        self.stopped = stopped

@@ -10,11 +10,15 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from apuflow.core.files import write_text
+from apuflow.core.scheduler import Placement, end_of
 
 _GLOG = re.compile(rb"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ", re.M)
 _GUEST_EPOCH = 1_000_000_000
 """gem5's guests start at this second of the Unix clock (src/sim/syscall_emul.hh, seconds_since_epoch)."""
 _TAIL = 1 << 16
+
+LOST = "lost.txt"
+"""In the directory of a try that left no outcome: why, as far as anybody knows."""
 
 
 class Progress(BaseModel):
@@ -26,9 +30,10 @@ class Progress(BaseModel):
         ticks: simulated ticks reached at the guest's last log line (a lower bound), or None.
         memory_bytes: memory in use.
         line: the last thing that the guest said.
+        job, node: where a scheduler has placed it; "" without one.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     point: str
     attempt: int
@@ -40,6 +45,8 @@ class Progress(BaseModel):
     memory_bytes: int | None = None
     line: str = ""
     log: str = ""
+    job: str = ""
+    node: str = ""
 
     @property
     def ticks_per_second(self) -> float | None:
@@ -57,6 +64,14 @@ def read_progress(path: Path) -> Progress | None:
         return Progress.model_validate(json.loads(path.read_bytes()))
     except (OSError, ValueError, ValidationError):
         return None
+
+
+def why_lost(progress: Progress) -> str | None:
+    """What the scheduler says of a run that is gone without an outcome; None where none says anything."""
+    here = Placement.here()
+    if progress.job and progress.job == here.job:
+        return f"Slurm had taken job {progress.job} back (preemption, requeue or a node that failed)"
+    return end_of(progress.job, progress.memory_bytes)
 
 
 def guest_ticks(text: bytes) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.metadata
 import re
 import shutil
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ from pathlib import Path
 import zstandard
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from apuflow import __version__
 from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
-from apuflow.core.record import Results, RunRecord, host_facts, now, scalars
+from apuflow.core.host import host_facts
+from apuflow.core.record import Results, RunRecord, now, scalars
 from apuflow.run.command import STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
 from apuflow.run.proof import text_sha256
@@ -39,7 +40,7 @@ def record(
     shas = [process.outcome.statistics.sha256 for process in ended]
     provenance = simulation.provenance.model_copy(
         update={
-            "apuflow_version": importlib.metadata.version("apuflow"),
+            "apuflow_version": __version__,
             "gem5_version": last.gem5_version,
             "container_engine": simulation.container.name,
             "image": simulation.image,
@@ -73,6 +74,7 @@ def record(
         ticks=sum(tick or 0 for tick in ticks) if any(ticks) else None,
         provenance=provenance,
         launches=list(simulation.launches),
+        dispatches=[dispatch for process in ended for dispatch in process.dispatches],
         results=_worst([process.results for process in ended if process.results is not None]),
     )
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from apuflow.core import paths
 from apuflow.core.engines import SIMULATING
 from apuflow.core.errors import AnalysisError
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, read_run
-from apuflow.run.progress import Progress, read_progress
+from apuflow.core.scheduler import living_jobs
+from apuflow.run.progress import Progress, read_progress, why_lost
+
+Jobs: TypeAlias = Callable[[], frozenset[str] | None]
+"""Asks which jobs of a scheduler wait or run."""
 
 
 class RunState(StrEnum):
@@ -35,6 +42,7 @@ class Run:
         ticks: simulated ticks (of a running one: at least).
         ticks_per_second: of host time; the host rate.
         log: where to read on.
+        place: where it runs, if not on this machine: the scheduler's job and node, or the host.
     """
 
     engine: str
@@ -49,14 +57,20 @@ class Run:
     memory_bytes: int | None
     detail: str
     log: Path
+    place: str = ""
+
+
+SILENT_SECONDS = 600.0
+"""A run says every few seconds how far it is: one on another machine that has not for so long is lost."""
 
 
 def runs(project: Path) -> Iterator[Run]:
     """Every run below ``runs/``, sorted by engine, workload and point."""
+    jobs = cache(living_jobs)
     for engine in SIMULATING:
         for directory in sorted(project.glob(paths.run_dir(engine, "*", "*"))):
             if directory.is_dir():
-                run = _run(engine, directory)
+                run = _run(engine, directory, jobs)
                 if run is not None:
                     yield run
 
@@ -66,9 +80,9 @@ def all_well(selected: Iterable[Run]) -> bool:
     return all(run.state in (RunState.COMPLETED, RunState.RUNNING) for run in selected)
 
 
-def _run(engine: str, directory: Path) -> Run | None:
+def _run(engine: str, directory: Path, jobs: Jobs) -> Run | None:
     progress = read_progress(directory / "progress.json")
-    if progress is not None and _lives(progress):
+    if progress is not None and _lives(progress, directory, jobs):
         return _live(engine, directory, progress, RunState.RUNNING)
     published = directory / "run.json"
     if published.exists():
@@ -79,9 +93,31 @@ def _run(engine: str, directory: Path) -> Run | None:
     return _recorded(engine, directory, failures[-1]) if failures else None
 
 
-def _lives(progress: Progress) -> bool:
+def _lives(progress: Progress, directory: Path, jobs: Jobs) -> bool:
+    """Whether its process runs: certain on this machine, of others their scheduler or their silence tells."""
     owner = Owner.parse(progress.owner)
-    return owner is not None and not owner.is_dead()
+    if owner is None or owner.is_dead():
+        return False
+    if owner.is_here():
+        return True
+    living = jobs() if progress.job else None
+    if living is not None:
+        return progress.job in living
+    try:
+        return time.time() - (directory / "progress.json").stat().st_mtime < SILENT_SECONDS
+    except OSError:
+        return True  # it has ended just now
+
+
+def _place(progress: Progress) -> str:
+    owner = Owner.parse(progress.owner)
+    host = progress.node or ("" if owner is None or owner.is_here() else owner.host)
+    return " on ".join(filter(None, (f"job {progress.job}" if progress.job else "", host)))
+
+
+def _lost_detail(progress: Progress) -> str:
+    """Why a run is lost, where its scheduler knows; else the last thing that it said."""
+    return why_lost(progress) or progress.line
 
 
 def _live(engine: str, directory: Path, progress: Progress, state: RunState) -> Run:
@@ -96,8 +132,9 @@ def _live(engine: str, directory: Path, progress: Progress, state: RunState) -> 
         ticks=progress.ticks,
         ticks_per_second=progress.ticks_per_second,
         memory_bytes=progress.memory_bytes,
-        detail=progress.line,
+        detail=progress.line if state is RunState.RUNNING else _lost_detail(progress),
         log=Path(progress.log),
+        place=_place(progress),
     )
 
 

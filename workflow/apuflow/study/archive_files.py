@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from apuflow import __version__
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, load_site, load_workload
 from apuflow.configure.combinations import releases
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.git import changes_of, commit_of
+from apuflow.core.project import files_below, files_of
 from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
+
+CODE = ("analysis", "workflow")
+"""What a project made by ``apuflow init`` takes from the installed package; a checkout has it itself."""
 
 PROJECT = (
     "Snakefile",
     "Makefile",
     "README.md",
     "LICENSE",
+    "hatch_build.py",
     "pyproject.toml",
     "requirements.lock",
     "requirements-dev.lock",
-    "analysis",
+    "requirements-slurm.lock",
     "configs",
+    "data",
     "docs",
     "profiles",
-    "workflow",
+    *CODE,
 )
 """The project's own files that evaluation needs: workflow, configuration, what it is installed from."""
 
 LARGEST = 64 << 20
 """Bytes above which a file of a run is left out unless its record names it."""
 
-_NOT_OURS = {"__pycache__", paths.SNAKEMAKE, "node_modules"}
 _NOT_OF_A_RUN = {"home", "fs", ".lock", "progress.json"}
 
 README = """\
@@ -90,19 +95,24 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     for record in records:
         files |= {path.relative_to(root).as_posix(): path for path in _run_files((root / record).parent)}
     for name in PROJECT:
-        files |= {path.relative_to(root).as_posix(): path for path in _own_files(root / name)}
-    for release in {name for workload in workloads for name in releases(sweep, workload, root)}:
-        image = Toolset(release, root).record("image")
+        own = (root / "workflow/apuflow" if name in CODE else root / name).exists()
+        files |= files_below(name, root / name) if own else files_of(name)
+    toolsets = [
+        Toolset(release, root)
+        for release in {name for workload in workloads for name in releases(sweep, workload, root)}
+    ]
+    for tools in toolsets:
+        release, image = tools.release.name, tools.record("image")
         if (root / image).is_file():
             files[image] = root / image
         for tool in sorted((root / image).parent.glob("*.json")):
             files[f"provenance/{release}/{tool.name}"] = tool
     loaded = [load_workload(workload, root) for workload in workloads]
-    given = supplied(load_site(root), loaded, root)
+    given = supplied(load_site(root), loaded, root, [tools.release for tools in toolsets])
     if given:
         files[paths.supplied_record()] = (json.dumps(given, indent=1) + "\n").encode()
     results = f"{paths.RESULTS}/{under}" if under else " ".join([*wanted, f"{paths.RESULTS}/figures"])
-    text = README.format(name=sweep.name, version=_version(), results=results, report=report)
+    text = README.format(name=sweep.name, version=__version__, results=results, report=report)
     files["ARCHIVE.md"] = text.encode()
     return files
 
@@ -115,7 +125,7 @@ def about(campaign: Campaign, sweep: Sweep) -> Mapping[str, Any]:
     except EngineError:
         commit, changed = "", False
     return {
-        "apuflow": _version(),
+        "apuflow": __version__,
         "commit": commit,
         "changed": changed,
         "sweep": sweep.name,
@@ -124,23 +134,6 @@ def about(campaign: Campaign, sweep: Sweep) -> Mapping[str, Any]:
         "workloads": workloads,
         "points": sum(len(campaign.points(sweep.name, workload)) for workload in workloads),
     }
-
-
-def _version() -> str:
-    try:
-        return metadata.version("apuflow")
-    except metadata.PackageNotFoundError:
-        return "of these sources"
-
-
-def _own_files(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        yield place
-        return
-    for path in sorted(place.rglob("*")):
-        parts = set(path.relative_to(place).parts)
-        if path.is_file() and not path.is_symlink() and not parts & _NOT_OURS and path.suffix != ".pyc":
-            yield path
 
 
 def _run_files(directory: Path) -> Iterator[Path]:

@@ -30,7 +30,10 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         axes (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
     """
     points = [
-        point for workload in campaign.workloads(sweep) for point in campaign.points(sweep.name, workload)
+        point
+        for workload in campaign.workloads(sweep)
+        if workload != paths.OPERATIONS  # suites have figures of their own
+        for point in campaign.points(sweep.name, workload)
     ]
     rows: list[dict[str, Any]] = []
     axes: dict[str, None] = {}

@@ -7,15 +7,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
-from apuflow.configure import load_sweep, load_workload
+from apuflow.configure import Sweep, load_site, load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
+from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
+from apuflow.prepare.tools import Toolset
 
 ESTIMATED_POINTS = 2000
 """Points per workload and engine whose cost the preview estimates; larger sweeps are sampled evenly."""
@@ -41,6 +44,7 @@ class PlannedWorkload:
         total_seconds: host time of all points that have no completed run.
         basis: where the estimate comes from.
         at_least: the estimate leaves the simulated CPUs out.
+        batches: points of each job, where several share one on a cluster; all others have a job of their own.
     """
 
     workload: str
@@ -51,6 +55,9 @@ class PlannedWorkload:
     basis: str
     at_least: bool
     warnings: tuple[str, ...]
+    batches: tuple[int, ...] = ()
+    unmeasured: int | None = None
+    """How many points lie outside what the preview was measured on; None: not the preview's."""
 
     @property
     def done(self) -> int:
@@ -70,13 +77,14 @@ class PlannedWorkload:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep will do, and what of it is done."""
+    """What a sweep will do, and what of it is done; ``preparations``: long work before the first point."""
 
     sweep: str
     description: str
     machine: str
     release: str
     workloads: tuple[PlannedWorkload, ...]
+    preparations: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -106,7 +114,17 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             planned.append(
                 _workload(name, workload_name, engine, [p for p in expanded if p.engine == engine], root)
             )
-    return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned))
+    preparations = _preparations(sweep, names, root)
+    return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned), preparations)
+
+
+def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[str, ...]:
+    """What has to be made before the first point and takes long: images from a recipe."""
+    if all(is_batch(engine) for engine in sweep.engines):
+        return ()
+    used = {release for workload in workloads for release in releases(sweep, workload, root)}
+    costs = (Toolset(release, root).image_cost() for release in sorted(used))
+    return tuple(dict.fromkeys(cost for cost in costs if cost is not None))
 
 
 def _workload(
@@ -122,7 +140,47 @@ def _workload(
     made = get_engine(engine)
     at_least = made.cost_is_a_lower_bound and basis == made.cost_basis
     warnings = _warnings(workload, chosen, root)
-    return PlannedWorkload(workload, engine, planned, seconds, total, basis, at_least, warnings)
+    batches = (
+        () if is_batch(engine) else _batches(chosen, left, at_least=made.cost_is_a_lower_bound, root=root)
+    )
+    return PlannedWorkload(
+        workload,
+        engine,
+        planned,
+        seconds,
+        total,
+        basis,
+        at_least,
+        warnings,
+        batches,
+        _unmeasured(chosen) if is_batch(engine) else None,
+    )
+
+
+def _batches(
+    chosen: Sequence[Point], left: Sequence[Point], *, at_least: bool, root: Path
+) -> tuple[int, ...]:
+    """Points of each batch, as a workflow on a cluster would plan them now."""
+    wanted = {point.id for point in left}
+    try:
+        seconds = estimate.each_point(chosen, lower_bound=at_least, root=root)
+    except ApuflowError:
+        return ()
+    expected = [each for point, each in zip(chosen, seconds, strict=True) if point.id in wanted and each]
+    return tuple(batch_sizes(expected, load_site(root).batch_seconds))
+
+
+def _unmeasured(chosen: Sequence[Point]) -> int | None:
+    """Points outside what the preview was measured on; of many, estimated from an even sample."""
+    from apuflow import preview
+    from apuflow.configure import option_rules
+
+    step = -(-len(chosen) // ESTIMATED_POINTS)
+    sample = chosen[::step]
+    if not sample:
+        return 0
+    found = preview.run(sample, option_rules.defaults(preview.RELEASE))["unmeasured"]
+    return round(int((found != "").sum()) * len(chosen) / len(sample))
 
 
 def _statuses(

@@ -37,8 +37,21 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
         )
     out.print(table)
     _totals(plan, out)
+    for preparation in plan.preparations:
+        out.print(f"first: {preparation}", highlight=False, markup=False)
+    outside = sum(workload.unmeasured or 0 for workload in plan.workloads)
+    if outside:
+        previewed = sum(len(w.points) for w in plan.workloads if w.unmeasured is not None)
+        out.print(
+            f"{outside:,} of {previewed:,} preview points lie outside what the preview was measured on: "
+            "their rows say so in flags, with a wide interval (gpu_cycles_low to gpu_cycles_high)",
+            highlight=False,
+        )
     for basis in dict.fromkeys(workload.basis for workload in plan.workloads):
         out.print(f"estimate: {basis}", highlight=False, markup=False)
+    for workload in plan.workloads:
+        if workload.batches:
+            out.print(_jobs(workload), highlight=False, markup=False)
     warned: dict[str, list[str]] = {}
     for workload in plan.workloads:
         for warning in workload.warnings:
@@ -48,6 +61,16 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
     if every_point:
         for workload in plan.workloads:
             _points(workload, out)
+
+
+def _jobs(workload: PlannedWorkload) -> str:
+    """How the points that are left would be divided into a cluster's jobs."""
+    batches, left = workload.batches, len(workload.points) - workload.done - sum(workload.batches)
+    alone = f" and {left} of one point" if left > 0 else ""
+    return (
+        f"on a cluster: {workload.workload} on {workload.engine} in {len(batches)} jobs "
+        f"of up to {max(batches)} points{alone} (site.yaml, batch)"
+    )
 
 
 def _left(workload: PlannedWorkload) -> str:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
+from apuflow.core.files import wait_for_files
 from apuflow.core.scalar import Scalar
+from apuflow.study.suites import suite_items, suite_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_table(
-    campaign: Campaign, under: str, workload: str, records: Sequence[str], files: tuple[str, str, str]
+    campaign: Campaign, under: str, workload: str, files: tuple[str, str, str], *, late: bool = False
 ) -> None:
     """Write a workload's table: a row per point of the sweep, in the sweep's order.
 
@@ -21,8 +28,8 @@ def write_table(
         campaign: the project.
         under: the sweep's place below results/, as ``paths.under`` gives it.
         workload: its name.
-        records: the run records of the points.
         files: where CSV, Parquet and the description of the columns go.
+        late: other machines have made records just now, which this one may see a little later.
 
     Raises:
         ConfigError: the records' points are not the sweep's.
@@ -30,9 +37,15 @@ def write_table(
             say ``on_failure: record``.
     """
     sweep = campaign.sweep(under)
+    records = campaign.records(sweep, workload)
+    if workload in campaign.suites(sweep):
+        store.write(suite_table(campaign, sweep, workload, records[0]), *files)
+        return
     axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
         (point.engine, point.id): point.axes for point in campaign.points(sweep.name, workload)
     }
+    if late:
+        wait_for_files(campaign.root / record for record in records)
     frame = tables.build(records, axes=axes)
     campaign.check_rows(sweep, workload, zip(frame["engine"], frame["point"], strict=True))
     if sweep.on_failure == "strict":
@@ -40,25 +53,36 @@ def write_table(
     store.write(frame, *files)
 
 
-def write_figure(campaign: Campaign, under: str, name: str, table_files: Sequence[str], stem: Path) -> None:
-    """Write a figure of a sweep as SVG and PNG, and its numbers as CSV.
+def write_figures(
+    campaign: Campaign, under: str, names: Sequence[str], table_files: Sequence[str], directory: Path
+) -> None:
+    """Write figures of a sweep as SVG and PNG, and their numbers as CSV.
 
     Args:
         campaign: the project.
         under: the sweep's place below results/.
-        name: the figure (``analysis.figures.FIGURES``).
+        names: the figures (``analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
-        stem: the files' path without its extension.
+        directory: where they go, each under its name.
     """
     from analysis import figures  # matplotlib: a table has no use for it
     from apuflow.study.kernel_rows import kernel_rows
 
-    if figures.FIGURES[name].per_kernel:
-        frame = kernel_rows(campaign, campaign.sweep(under))
-    else:
-        frame = figures.combine([store.read(file, whole=True) for file in table_files])
-    plot = figures.make_or_say(name, frame)
-    figures.save(plot.figure, plot.data, stem)
+    @cache
+    def frame(*, per_item: bool, per_kernel: bool) -> pd.DataFrame:
+        if per_item:
+            operations = next(file for file in table_files if Path(file).stem == paths.OPERATIONS)
+            return suite_items(campaign, campaign.sweep(under), operations)
+        if per_kernel:
+            return kernel_rows(campaign, campaign.sweep(under))
+        return figures.combine(
+            [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
+        )
+
+    for name in names:
+        known = figures.FIGURES[name]
+        plot = figures.make_or_say(name, frame(per_item=known.per_item, per_kernel=known.per_kernel))
+        figures.save(plot.figure, plot.data, directory / name)
 
 
 def write_report(
@@ -77,7 +101,7 @@ def write_report(
     from apuflow.study.score import measured_error
 
     sweep = campaign.sweep(under)
-    workloads = campaign.workloads(sweep)
+    workloads = campaign.shown(sweep)
     described = report.SweepDescription.of(
         sweep.model_dump(),
         workloads,
@@ -88,5 +112,7 @@ def write_report(
         paths.table(under, workload): store.read(file, whole=True)
         for workload, file in zip(workloads, table_files, strict=True)
     }
-    records = [record for workload in workloads for record in campaign.records(sweep, workload)]
+    records = [
+        record for workload in campaign.workloads(sweep) for record in campaign.records(sweep, workload)
+    ]
     report.render(described, frames, records, figure_files, page)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.tables import order
+from apuflow.core import project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.kernels.registry import profile
@@ -35,15 +36,23 @@ SHAPE = (
 def recorded() -> tuple[Path, Path]:
     """The tables of runs of gem5 v23.0.1.0 that come with apuflow: 137 runs, and 471 of all primitives.
 
-    Columns and how they were recorded: ``data/gem5_runs/README.md``.
+    Columns and how they were recorded: ``data/README.md``.
     """
-    directory = Path(str(resources.files("apuflow"))) / "data/gem5_runs"
+    directory = project.recorded_runs()
     return directory / "runs.csv", directory / "campaign.csv"
 
 
 def held_out(run: str) -> bool:
     """Whether a recorded run was left aside when constants and forms were chosen: a third, by their ids."""
     return int(hashlib.sha256(run.encode()).hexdigest(), 16) % 3 == 0
+
+
+def held_out_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Runs that are left aside, by the hash of ``id``; all kernels of a point together, by ``point``."""
+    names = frame["id"] if "id" in frame.columns else pd.Series("", index=frame.index)
+    if "point" in frame.columns:
+        names = frame["point"].where(frame["point"].notna(), names)
+    return frame[[held_out(str(name)) for name in names]].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -143,25 +152,6 @@ def score(frame: pd.DataFrame) -> Scored:
     return Scored(out, refused)
 
 
-SAME = 0.05
-"""Times this close (relative) share a rank: on a plateau, gem5 scatters by a few percent either way."""
-
-
-def plateau_ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from the fastest on; times within ``SAME`` of the fastest of a plateau share their mean rank."""
-    order = sorted(range(len(values)), key=lambda k: values[k])
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] <= values[order[start]] * (1.0 + SAME):
-            end += 1
-        for k in range(start, end):
-            ranks[order[k]] = (start + end - 1) / 2.0
-        start = end
-    return ranks
-
-
 def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """CU sweeps: rows that are equal but for the number of compute units, three numbers or more."""
     keys = [column for column in frame.columns if column in SHAPE or column in KEYS]
@@ -172,59 +162,37 @@ def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
             yield rows
 
 
-def rank_correlation(frame: pd.DataFrame) -> float | None:
-    """Mean Spearman correlation along CU sweeps (``sweeps``), weighted by their rows.
-
-    Times within 5 % share a rank (``plateau_ranks``); a sweep without any order counts 1 if both sides
-    agree, else 0.
-    """
-    total = weight = 0.0
-    for rows in sweeps(frame):
-        measured = plateau_ranks(pd.to_numeric(rows["gpu_cycles"]).tolist())
-        predicted = plateau_ranks(rows["predicted"].tolist())
-        flat = [len(set(ranks)) == 1 for ranks in (measured, predicted)]
-        value = float(all(flat)) if any(flat) else float(np.corrcoef(measured, predicted)[0, 1])
-        total += value * len(rows)
-        weight += len(rows)
-    return total / weight if weight else None
-
-
-APART = 0.10
-"""Cycles this far apart (relative to the fewer) are told apart by gem5: twice its usual scatter."""
-
-
 def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
     """Pairs of runs that the preview puts in the measured order, and all pairs.
 
     A pair: two runs of the same CU sweep (``sweeps``) with different numbers of compute units, whose measured
     cycles differ by more than 10 %. Equal predictions are not in order.
     """
-    right = pairs = 0
+    counts = [(0, 0)]
     for rows in sweeps(frame):
-        units = rows["num_compute_units"].astype(float)
+        of_units = rows["num_compute_units"].astype(float)
         measured = pd.to_numeric(rows["gpu_cycles"])
-        points = zip(units, measured, rows["predicted"], strict=True)
-        for (units_a, a, model_a), (units_b, b, model_b) in combinations(points, 2):
-            if units_a == units_b or max(a, b) <= min(a, b) * (1.0 + APART):
-                continue
-            pairs += 1
-            right += (a - b) * (model_a - model_b) > 0
-    return right, pairs
+        points = zip(of_units, measured, rows["predicted"], strict=True)
+        for (units_a, *a), (units_b, *b) in combinations(points, 2):
+            if units_a != units_b:
+                counts.append(order.ordered_pairs([(a[0], a[1]), (b[0], b[1])]))
+    return sum(right for right, _ in counts), sum(pairs for _, pairs in counts)
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
     """What scored rows show in numbers.
 
     Returns:
-        ``median_error``, ``p90_error`` (absolute, relative), ``rank_correlation``, the number of
+        ``median_error``, ``mean_error``, ``p90_error``, ``max_error`` (absolute, relative), the number of
         ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``.
     """
     right, pairs = ordered_pairs(frame)
     error = frame["error"].abs()
     return {
         "median_error": None if frame.empty else float(error.median()),
+        "mean_error": None if frame.empty else float(error.mean()),
         "p90_error": None if frame.empty else float(error.quantile(0.9)),
-        "rank_correlation": rank_correlation(frame),
+        "max_error": None if frame.empty else float(error.max()),
         "ordered_share": right / pairs if pairs else None,
         "ordered_pairs": pairs,
         "runs": len(frame),
@@ -246,14 +214,18 @@ def measured_error() -> str:
     """
     scored = score(read_tables(recorded()))
     errors = report(scored)
-    rank = (
-        "" if errors["rank_correlation"] is None else f", rank correlation {errors['rank_correlation']:.2f}"
+    ordered = (
+        ""
+        if errors["ordered_share"] is None
+        else f"; of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
+        f"compute units, {100 * errors['ordered_share']:.1f} % are in its order"
     )
     refused = sum(scored.refused.values())
     return (
         f"Measured against {errors['runs']} runs of real gem5 (MIOpen's kernels, 1 to 64 compute units): "
-        f"the error of the GPU cycles is {100 * errors['median_error']:.1f} % in the median and "
-        f"{100 * errors['p90_error']:.1f} % at the 90th percentile{rank}"
+        f"the error of the GPU cycles is {100 * errors['median_error']:.1f} % in the median, "
+        f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['p90_error']:.1f} % at the 90th "
+        f"percentile, {100 * errors['max_error']:.0f} % at most{ordered}"
         + (f"; {refused} further runs it does not model" if refused else "")
         + ". Per primitive, median/90th percentile in %: "
         + ", ".join(

@@ -38,6 +38,7 @@ from apuflow.dnnmark import LAYER_KEYS, Direction, parse
 from apuflow.miopen import Launch, expand, launches
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
+from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
 """Engines whose matrix products are rocBLAS' own kernels, which the preview does not model."""
@@ -105,8 +106,9 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=16384)
-def _of_layer(config: str, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-    return launches(parse(config), direction, compute_units)
+def _of_layer(config: str, direction: Direction, compute_units: int, library: str) -> tuple[Launch, ...]:
+    found = launches(parse(config), direction, compute_units)
+    return library_launches(found, library) if library else found
 
 
 def _directions(row: Mapping[str, Any]) -> tuple[Direction, ...]:
@@ -155,7 +157,7 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
     launches: list[Launch] = []
     try:
         for direction in _directions(row):
-            layer = _of_layer(config, direction, compute_units)
+            layer = _of_layer(config, direction, compute_units, text(row, "library_gfx"))
             chosen = layer[_int(row, "launch") :][:1] if number else layer
             launches += [launch for launch in chosen if launch.kernel == kernel]
     except ApuflowError as error:
@@ -230,6 +232,7 @@ def _refused(engine: str, workload: str, point: str, reason: str) -> list[dict[s
     return [
         {
             "id": point,
+            "point": point,
             "primitive": workload,
             "engine": engine,
             "gpu_cycles": float("nan"),
@@ -252,6 +255,8 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     try:
         table = kernel_table(directory)
         layer = launches(parse(config), direction, int(options.get("num-compute-units") or 0))
+        library = record.gfx if PRODUCTS_KEY in record.identity else ""
+        layer = library_launches(layer, library) if library else layer
     except (AnalysisError, ApuflowError) as error:
         return _refused(*who, str(error).splitlines()[0])
     named = table[table["kernel"] != UNNAMED]
@@ -263,9 +268,11 @@ def _run(directory: Path) -> list[dict[str, Any]]:
         **machine,
         "primitive": record.workload,
         "engine": record.engine,
+        "point": record.point,
         "barrier_slots": facts.barrier_slots,
         "direction": direction,
         "config": config,
+        "library_gfx": library,
         "status": COMPLETED,
     }
     cycles: dict[object, list[float]] = {}

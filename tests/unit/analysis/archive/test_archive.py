@@ -224,3 +224,62 @@ def test_an_unreadable_file_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="cannot read a file"):
         write(tmp_path / "out" / "x.tar.zst", "s", {"a": tmp_path / "absent"}, {})
     assert not (tmp_path / "out").exists() or list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/hooks/post-checkout",
+        "a/.GIT/config",
+        ".snakemake/locks/0.lock",
+        "a\nb",
+        "a\x1b[2Jb",
+        "a\u202eb",
+        "a\x7f",
+    ],
+)
+def test_names_that_somebody_acts_on_or_that_hide_themselves_are_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(AnalysisError):
+        write(tmp_path / "own.tar.zst", "s", {path: b"x"}, {})
+    archive = packed(tmp_path)
+    data = b"x"
+
+    def add(content: list[tuple[tarfile.TarInfo, bytes]]) -> None:
+        content[:] = [
+            (tarfile.TarInfo("s/MANIFEST.json"), forged([entry(path, data)])),
+            (tarfile.TarInfo("s/SHA256SUMS"), f"{hashlib.sha256(data).hexdigest()}  {path}\n".encode()),
+            (tarfile.TarInfo(f"s/{path}"), data),
+        ]
+
+    rewrite(archive, add)
+    with pytest.raises(AnalysisError, match="impossible paths"):
+        unpack(archive, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_manifest_of_100_000_levels_is_told_in_words(tmp_path: Path) -> None:
+    archive = packed(tmp_path)
+    rewrite(archive, lambda content: content.__setitem__(0, (content[0][0], b"[" * 100_000)))
+    with pytest.raises(AnalysisError, match="its manifest cannot be read"):
+        verify(archive)
+
+
+def test_an_archive_that_the_disk_cannot_hold_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = packed(tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: usage._replace(free=5))
+    with pytest.raises(AnalysisError, match="files take 6 bytes, and 5 are free") as caught:
+        unpack(archive, tmp_path / "there")
+    assert "make room" in str(caught.value.remedy)
+    assert not (tmp_path / "there").exists()
+    verify(archive)
+
+
+def test_an_archive_that_goes_on_after_its_end_is_refused(tmp_path: Path) -> None:
+    archive = packed(tmp_path)
+    raw = zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
+    archive.write_bytes(zstandard.ZstdCompressor().compress(raw + b"\0" * (64 << 20)))
+    with pytest.raises(AnalysisError, match="goes on after its end"):
+        verify(archive)

@@ -118,7 +118,8 @@ def test_engines_compared_by_hand() -> None:
     plot = figures.make("engines", figures.combine([simulated, model]))
     assert len(plot.data) == 6
     assert list(plot.data["error"]) == pytest.approx([0.25] * 6)
-    assert any("median error 25.0 %" in note and "rank correlation 1.000" in note for note in plot.notes)
+    said = "error 25.0 % in the median, 25.0 % in the mean, 25.0 % at the 90th percentile, 25.0 % at most"
+    assert any(said in note and "6 of 6 pairs in order" in note for note in plot.notes)
 
 
 def test_cycles_of_wrong_values_are_not_compared() -> None:
@@ -181,7 +182,7 @@ def test_failed_points_are_left_out_and_counted() -> None:
     assert any("1 of 7 points did not complete" in note for note in plot.notes)
 
 
-@pytest.mark.parametrize("name", sorted(figures.FIGURES))
+@pytest.mark.parametrize("name", sorted(name for name, spec in figures.FIGURES.items() if not spec.per_item))
 def test_a_table_without_completed_points_is_refused(name: str) -> None:
     frame = softmax_runs()
     frame["status"] = "timeout"
@@ -285,3 +286,52 @@ def test_the_callers_matplotlib_settings_stay() -> None:
 def test_every_figure_is_described() -> None:
     for name, spec in figures.FIGURES.items():
         assert spec.name == name and spec.title and spec.caption.endswith(".")
+
+
+def test_points_outside_what_the_preview_was_measured_on_are_crossed_out() -> None:
+    frame = grid({"num_compute_units": [4, 8, 128]}, engine="preview")
+    for name in ("speedup", "cycles"):
+        assert not any("cross:" in words for words in text_of(figures.make(name, frame)))
+    outside = frame["num_compute_units"] == 128
+    frame.loc[outside, "flags"] = "unmeasured: 128 num-compute-units (measured 1 to 64)"
+    for name in ("speedup", "cycles"):
+        plot = figures.make(name, frame)
+        assert set(plot.data.loc[plot.data["unmeasured"], "num_compute_units"]) == {128}
+        assert "cross: the preview was not measured there" in text_of(plot)
+
+
+def test_what_is_set_together_is_said_of_the_axes_that_are() -> None:
+    """Channels follow the batch, TCC banks the compute units; the window differs between workloads only."""
+    frame = grid({"num_compute_units": [4, 8, 16], "layer.n": [1, 10]}).copy()
+    frame["layer.c"] = frame["layer.n"] * 3
+    frame["num_tccs"] = frame["num_compute_units"] // 4
+    frame["layer.w"] = frame["workload"].map({name: k for k, name in enumerate(frame["workload"].unique())})
+    frame.attrs["axes"] = ("num_compute_units", "layer.n", "layer.c", "num_tccs", "layer.w")
+    notes = " | ".join(figures.make("cycles", frame).notes)
+    together = dict(
+        note.split(": set together with ") for note in notes.split(" | ") if "set together" in note
+    )
+    assert len(together) == 2
+    assert any("TCC" in name and "ompute units" in leader for name, leader in together.items())
+    assert not any("ompute units" in leader for name, leader in together.items() if "TCC" not in name)
+
+
+def test_what_changed_between_releases() -> None:
+    """Half the cycles on the newer release, for one workload; its outputs were wrong before."""
+    frame = grid({"release": ["v23.0", "v23.1"], "num_compute_units": [4, 8]}, instructions=100.0)
+    newer = (frame["release"] == "v23.1") & (frame["workload"] == "softmax_fwd")
+    frame.loc[newer, "gpu_cycles"] /= 2
+    frame.loc[(frame["release"] == "v23.0") & (frame["workload"] == "softmax_fwd"), "flags"] = (
+        "wrong results: x"
+    )
+    plot = figures.make("releases", frame)
+    data = plot.data.set_index("workload")
+    assert data.loc["softmax_fwd", "gpu_cycles"] == pytest.approx(0.5)
+    assert data.loc["softmax_bwd", "gpu_cycles"] == pytest.approx(1)
+    assert list(data["points"]) == [2, 2]
+    assert "right on v23.1, not on v23.0: softmax_fwd" in plot.notes
+    assert "v23.1: change against v23.0" in text_of(plot)
+    with pytest.raises(FigureError, match="compares gem5 releases and the table has 1"):
+        figures.make("releases", frame[frame["release"] == "v23.0"])
+    assert "releases" in figures.planned(["release"], ["gem5-kernels"])
+    assert "releases" not in figures.planned(["num-compute-units"], ["gem5-kernels"])

@@ -196,6 +196,16 @@ def test_values_outside_their_range_are_listed(tmp_path: Path) -> None:
     assert "1 with flags" in text and "lds_utilization=1.7>1" in text
 
 
+def test_rows_outside_what_the_preview_was_measured_on_are_listed_apart(tmp_path: Path) -> None:
+    frame = grid({"num_compute_units": [4, 128]}, workloads=["softmax_fwd"])
+    frame["gpu_cycles_low"], frame["gpu_cycles_high"] = 1234.0, 98765.0
+    frame["flags"] = ["", "unmeasured: 128 num-compute-units (measured 1 to 64)"]
+    render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
+    text = re.sub(r"\s+", " ", Page((tmp_path / "r.html").read_text()).text)
+    assert "1 outside what the preview was measured on" in text and "with flags" not in text
+    assert "1,234 98,765 unmeasured: 128 num-compute-units" in text
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="needs a table"):
         render(SweepDescription("x"), {}, [], [], tmp_path / "r.html")
@@ -205,3 +215,18 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="no run record"):
         render(SweepDescription("x"), {"a.csv": frame}, [tmp_path], [], tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(tmp_path: Path) -> None:
+    page = Page(project(tmp_path).read_text(encoding="utf-8"))
+    text = " ".join(page.text.split())
+    line = text[text.index("How far to trust it") :][:400]
+    assert (
+        "gem5-kernels" in line
+        and "completed runs proved that" in line
+        and "1 points did not complete" in line
+    )
+    assert "snakemake --cores all results/demo/report.html" in text
+    assert "apuflow archive demo" in text and "apuflow unpack demo.tar.zst demo" in text
+    anchors = {f"#{name}" for name in page.attributes("id")}
+    assert {link for link in page.attributes("href") if link.startswith("#")} <= anchors

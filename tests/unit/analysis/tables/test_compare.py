@@ -6,9 +6,9 @@ import math
 
 import pandas as pd
 import pytest
-from result_frames import engine_table
+from result_frames import engine_table, grid
 
-from analysis.tables.compare import compare, compare_engines
+from analysis.tables.compare import compare, compare_engines, compare_releases
 from apuflow.core.errors import AnalysisError
 
 
@@ -69,3 +69,17 @@ def test_what_cannot_be_compared() -> None:
         compare(a, a, ["colour"])
     with pytest.raises(AnalysisError, match="several rows of one point"):
         compare(pd.concat([a, engine_table("preview", {1: 90})], ignore_index=True), a)
+
+
+def test_two_releases_of_one_table() -> None:
+    frame = grid({"release": ["v23.0", "v23.1"], "num_compute_units": [4, 8]})
+    newer = frame["release"] == "v23.1"
+    frame.loc[newer, "gpu_cycles"] *= 2
+    frame.loc[newer & (frame["workload"] == "softmax_bwd"), "flags"] = "wrong results: x"
+    found = compare_releases(frame, "v23.0", "v23.1", ["gpu_cycles"])
+    assert found.summary["points"].tolist() == [4]
+    assert found.summary["geometric_mean_ratio"].tolist() == [pytest.approx(2)]
+    assert (found.wrong_a, found.wrong_b) == ((), ("softmax_bwd on preview",))
+    assert "release" not in found.keys
+    with pytest.raises(AnalysisError, match="no row of this release"):
+        compare_releases(frame, "v23.0", "v24.0")

@@ -106,6 +106,21 @@ def test_a_gem5_of_another_release_is_told(tmp_path: Path) -> None:
     assert "another gem5: release mygem5 is 23.0.1.0, 22.1.0.0 ran" in told[1]
 
 
+def test_a_release_that_nobody_has_read_is_told_in_every_row(tmp_path: Path) -> None:
+    """A copy of the newest release's file for a later gem5: its facts are assumed, and the rows say so."""
+    text = (ROOT / "configs/gem5/v24.1.yaml").read_text()
+    (tmp_path / "configs/gem5").mkdir(parents=True)
+    (tmp_path / "configs/gem5/v25.0.yaml").write_text(f"known_by: nearest\n{text}")
+    facts = asdict(load_release("v25.0", tmp_path).facts)
+    own = asdict(load_release("v24.1", ROOT).facts)
+    directories = [
+        record(tmp_path / str(number), 4, release="v25.0", point=f"u4-0000000{number}", release_facts=known)
+        for number, known in enumerate((facts, own))
+    ]
+    told = list(tables.build(directories)["flags"])
+    assert ["v25.0 is not known: read as if it were v24.1" in text for text in told] == [True, False]
+
+
 def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
     wrong = {"outputs": 2, "agree": False, "max_relative_error": 0.5, "note": "top differs from NumPy by 0.5"}
     right = {"outputs": 2, "agree": True, "max_relative_error": 2e-7}

@@ -81,7 +81,7 @@ static void parse_buffer(struct parser *parser)
     static const struct { const char *word; enum fill fill; unsigned parameters; } FILLS[] = {
         { "zero", FILL_ZERO, 0 },         { "touch", FILL_TOUCH, 0 },     { "untouched", FILL_UNTOUCHED, 0 },
         { "constant", FILL_CONSTANT, 1 }, { "file", FILL_FILE, 1 },       { "uniform", FILL_UNIFORM, 1 },
-        { "modulo", FILL_MODULO, 2 },
+        { "modulo", FILL_MODULO, 2 },     { "indices", FILL_INDICES, 2 },
     };
     struct buffer *buffer = &parser->list.buffers[parser->list.buffer_count];
     want_words(parser, 4, 6);
@@ -100,8 +100,8 @@ static void parse_buffer(struct parser *parser)
         if (FILLS[i].parameters > 0)
             buffer->first = number(parser, 4, FILLS[i].fill == FILL_FILE ? UINT64_MAX : UINT32_MAX);
         if (FILLS[i].parameters > 1)
-            buffer->second = number(parser, 5, 256);
-        if (buffer->fill == FILL_MODULO && !buffer->second)
+            buffer->second = number(parser, 5, FILLS[i].fill == FILL_MODULO ? 256 : INT32_MAX);
+        if (FILLS[i].parameters > 1 && !buffer->second)
             wrong(parser, "modulus is 0", NULL);
         if (buffer->fill == FILL_FILE && !parser->list.data_path)
             wrong(parser, "contents from a file, but no data line before", NULL);

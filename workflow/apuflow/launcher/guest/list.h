@@ -5,7 +5,7 @@
 #include "object.h"
 #include "util.h"
 
-enum fill { FILL_ZERO, FILL_TOUCH, FILL_UNTOUCHED, FILL_CONSTANT, FILL_FILE, FILL_UNIFORM, FILL_MODULO };
+enum fill { FILL_ZERO, FILL_TOUCH, FILL_UNTOUCHED, FILL_CONSTANT, FILL_FILE, FILL_UNIFORM, FILL_MODULO, FILL_INDICES };
 
 struct buffer {
     const char *name;

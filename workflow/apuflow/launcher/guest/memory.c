@@ -56,6 +56,10 @@ void fill_buffer(struct buffer *buffer, const struct span *data)
         for (uint64_t i = 0; i < buffer->bytes; i++)
             buffer->data[i] = (uint8_t)(mix((uint32_t)buffer->first, (uint32_t)i) % buffer->second);
         break;
+    case FILL_INDICES:
+        for (uint64_t i = 0; i < buffer->bytes / 4; i++)
+            words[i] = mix((uint32_t)buffer->first, (uint32_t)i) % (uint32_t)buffer->second;
+        break;
     case FILL_FILE:
         memcpy(buffer->data, data->data + buffer->first, buffer->bytes);
         break;

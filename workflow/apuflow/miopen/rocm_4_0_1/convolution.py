@@ -48,7 +48,7 @@ def launches(
             value=f"c={layer.input.c}, num_output={params.num_output}",
             remedy="set conv_mode=cross_correlation",
         )
-    work = _Convolution(layer, params, buffers, direction)
+    work = Products(layer, params, buffers, direction)
     if direction == "fwd":
         return work.data() if params.transposed else work.product()
     weights = work.weights()
@@ -57,11 +57,22 @@ def launches(
     return weights + (work.product(loop=2) if params.transposed else work.data(loop=2))
 
 
-class _Convolution:
-    """One layer as the plain convolution that MIOpen computes with: image x, filtered plane y."""
+class Products:
+    """One layer as the plain convolution that MIOpen computes with: image x, filtered plane y.
+
+    Args:
+        groups: of channels; the products of an image's groups are one batch.
+        dilation: pixels from one tap of the filter to the next.
+    """
 
     def __init__(
-        self, layer: Layer, params: Convolution, buffers: Buffers, direction: Literal["fwd", "bwd"]
+        self,
+        layer: Layer,
+        params: Convolution,
+        buffers: Buffers,
+        direction: Literal["fwd", "bwd"],
+        groups: int = 1,
+        dilation: Plane = UNIT,
     ) -> None:
         self.layer, self.direction, self.own = layer, direction, buffers.own
         x: tuple[str, Shape] = (buffers.bottom, layer.input)
@@ -75,6 +86,7 @@ class _Convolution:
         self.y_buffer, self.y = y
         self.k, self.c = params.num_output, layer.input.c
         self.kernel, self.pad, self.stride = params.kernel, params.pad, params.stride
+        self.groups, self.dilation = groups, dilation
         self.taps = self.c * self.kernel.h * self.kernel.w
         self.pixels = self.y.h * self.y.w
         self.pointwise = self.kernel == UNIT and self.pad == (0, 0)
@@ -86,11 +98,14 @@ class _Convolution:
         w = self._weights("in")
         if self.pointwise and self.stride == UNIT:
             area = self.x.h * self.x.w
+            if self.groups > 1:
+                gemm = self._by_group(area, k, c, False, False, step_a=c * area, step_c=k * area)
+                return (self._gemm((self._x("in"), w, self._y("out")), gemm, n, loop),)
             gemm = Gemm(area, k, c, False, False, n, area, c, area, c * area, 0, k * area)
             return (self._gemm((self._x("in"), w, self._y("out")), gemm),)
         if self.pointwise and self.stride == (2, 2):
             size = n * c * pixels
-            gemm = Gemm(n * pixels, k, c, False, False, 1, n * pixels, c, n * pixels, offset_c=size)
+            gemm = self._by_group(n * pixels, k, c, False, False, offset_c=size)
             memory = self._workspace(size + n * k * pixels, "inout")
             there = Transpose(
                 True, n, c, Plane(self.x.h, self.x.w), Plane(self.y.h, self.y.w), 0, 0, self.stride
@@ -101,7 +116,7 @@ class _Convolution:
                 self._gemm((memory._replace(role="in"), w, memory), gemm),
                 self._transpose(back, memory._replace(role="in"), self._y("out")),
             )
-        gemm = Gemm(pixels, k, self.taps, False, False, 1, pixels, self.taps, pixels, step_c=k * pixels)
+        gemm = self._by_group(pixels, k, self.taps, False, False, step_c=k * pixels)
         columns = self._workspace(self.taps * pixels, "in")
         return (
             self._im2col(loop),
@@ -112,27 +127,13 @@ class _Convolution:
         """dw = dy * x, summed over the batch: MIOpen's backward weights."""
         n, k, pixels = self.x.n, self.k, self.pixels
         dw = self._weights("inout", "weights_diff")
-        clear = self._set(Arg("buffer", f"{self.own}.weights_diff", k * self.taps, "out", "dw"))
+        clear = self._set(dw._replace(role="out", name="dw"))
         if self.pointwise and self.stride == UNIT:
             area = self.x.h * self.x.w
-            gemm = Gemm(
-                self.c,
-                k,
-                area,
-                True,
-                False,
-                1,
-                area,
-                area,
-                self.c,
-                beta=1.0,
-                step_a=self.c * area,
-                step_b=k * area,
-            )
+            steps = {"step_a": self.c * area, "step_b": k * area}
+            gemm = self._by_group(self.c, k, area, True, False, beta=1.0, **steps)
             return clear, self._gemm((self._x("in"), self._y("in"), dw), gemm, n, loop)
-        gemm = Gemm(
-            self.taps, k, pixels, True, False, 1, pixels, pixels, self.taps, beta=1.0, step_b=k * pixels
-        )
+        gemm = self._by_group(self.taps, k, pixels, True, False, beta=1.0, step_b=k * pixels)
         columns = self._workspace(self.taps * pixels, "in")
         return clear, self._im2col(loop), self._gemm((columns, self._y("in"), dw), gemm, n, loop)
 
@@ -142,11 +143,14 @@ class _Convolution:
         w = self._weights("in")
         if self.pointwise and self.stride == UNIT:
             area = self.x.h * self.x.w
+            if self.groups > 1:
+                gemm = self._by_group(area, c, k, False, True, step_a=k * area, step_c=c * area)
+                return (self._gemm((self._y("in"), w, self._x("out")), gemm, n, loop),)
             gemm = Gemm(area, c, k, False, True, n, area, c, area, k * area, 0, c * area)
             return (self._gemm((self._y("in"), w, self._x("out")), gemm),)
         if self.pointwise and self.stride == (2, 2):
             size = n * k * pixels
-            gemm = Gemm(n * pixels, c, k, False, True, 1, n * pixels, c, n * pixels, offset_c=size)
+            gemm = self._by_group(n * pixels, c, k, False, True, offset_c=size)
             memory = self._workspace(size + n * c * pixels, "inout")
             back = Transpose(
                 False, n, c, Plane(self.x.h, self.x.w), Plane(self.y.h, self.y.w), size, 0, self.stride
@@ -157,11 +161,54 @@ class _Convolution:
                 self._gemm((memory._replace(role="in"), w, memory), gemm),
                 self._transpose(back, memory._replace(role="in"), self._x("inout")),
             )
-        gemm = Gemm(pixels, self.taps, k, False, True, 1, pixels, self.taps, pixels, step_a=k * pixels)
+        gemm = self._by_group(pixels, self.taps, k, False, True, step_a=k * pixels)
         columns = self._workspace(self.taps * pixels, "out")
         return (
             self._gemm((self._y("in"), w, columns), gemm, n, loop),
             self._col2im(loop),
+        )
+
+    def _by_group(
+        self,
+        m: int,
+        n: int,
+        k: int,
+        transpose_a: bool,
+        transpose_b: bool,
+        *,
+        beta: float = 0.0,
+        offset_c: int = 0,
+        step_a: int = 0,
+        step_b: int = 0,
+        step_c: int = 0,
+    ) -> Gemm:
+        """The product of all channels, or as many as there are groups (``CreateGemmDescriptorGroupConv...``).
+
+        Args:
+            m, n, k: with all channels. What runs over pixels stays whole, what runs over channels is divided.
+        """
+        groups = self.groups
+        forward, backward = (transpose_a, transpose_b) == (False, False), transpose_b
+        m, n, k = (m, n // groups, k // groups) if forward or backward else (m // groups, n // groups, k)
+        lda = k if transpose_a else m
+        ldb = n if transpose_b else k
+        strides = (m * k, n * k, m * n) if groups > 1 else (0, 0, 0)
+        return Gemm(
+            m,
+            n,
+            k,
+            transpose_a,
+            transpose_b,
+            groups,
+            lda,
+            ldb,
+            m,
+            *strides,
+            beta=beta,
+            offset_c=offset_c,
+            step_a=step_a,
+            step_b=step_b,
+            step_c=step_c,
         )
 
     # buffers -------------------------------------------------------------------------------------------
@@ -172,7 +219,7 @@ class _Convolution:
         return Arg("buffer", self.y_buffer, self.y.elements, role, "y")
 
     def _weights(self, role: Literal["in", "out", "inout"], which: str = "weights") -> Arg:
-        return Arg("buffer", f"{self.own}.{which}", self.k * self.taps, role, which)
+        return Arg("buffer", f"{self.own}.{which}", self.k * self.taps // self.groups, role, which)
 
     def _workspace(self, elements: int, role: Literal["in", "out", "inout"]) -> Arg:
         return Arg("buffer", f"{self.own}.workspace", elements, role, "workspace")
@@ -220,8 +267,8 @@ class _Convolution:
             pad_w=self.pad.w,
             stride_h=self.stride.h,
             stride_w=self.stride.w,
-            dilation_h=1,
-            dilation_w=1,
+            dilation_h=self.dilation.h,
+            dilation_w=self.dilation.w,
         )
 
     def _image(self) -> tuple[int, Arg]:
@@ -230,7 +277,8 @@ class _Convolution:
         return size, Arg("int", 0, name="image_offset", step=size)
 
     def _im2col(self, loop: int) -> Launch:
-        plan = im2col_plan(self.c, Plane(self.y.h, self.y.w), self.kernel, self.stride)
+        spread = Plane((self.kernel.h - 1) * self.dilation.h + 1, (self.kernel.w - 1) * self.dilation.w + 1)
+        plan = im2col_plan(self.c, Plane(self.y.h, self.y.w), spread, self.stride)
         size, offset = self._image()
         args = (
             Arg("int", size, name="image_elements"),

@@ -13,7 +13,7 @@ Source: DNNMark ``layers/fc_layer.h``; MIOpen ``src/gemm_v2.cpp``, ``src/ocl/uti
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
@@ -36,30 +36,55 @@ def stand_in(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
     return (-(-m // TILE) * TILE, -(-n // TILE) * TILE, batch), (TILE, TILE, 1)
 
 
+class Caller(Protocol):
+    """Whoever asks for a product: a layer or an operation, by name and kind."""
+
+    @property
+    def name(self) -> str:
+        """Its name in launches."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Its kind in launches."""
+        ...
+
+
 def gemm_launch(
-    layer: Layer,
+    layer: Caller,
     direction: Literal["fwd", "bwd"],
     memory: tuple[Arg, Arg, Arg],
     gemm: Gemm,
     count: int = 1,
     loop: int = 0,
 ) -> Launch:
-    """A rocBLAS call on the buffers A, B and C."""
+    """A rocBLAS call of a layer on the buffers A, B and C."""
+    return product(layer.name, layer.kind, direction, memory, gemm, count, loop)
+
+
+def product(
+    name: str,
+    kind: str,
+    direction: Literal["fwd", "bwd"],
+    memory: tuple[Arg, Arg, Arg],
+    gemm: Gemm,
+    count: int = 1,
+    loop: int = 0,
+) -> Launch:
+    """A rocBLAS call, of whatever makes it: the one way to a matrix product.
+
+    What is returned is the stand-in's launch. Where a site runs rocBLAS' own kernels, every launch with a
+    ``gemm`` is replaced by them before it is run or modelled (``apuflow.rocblas``).
+
+    Args:
+        name, kind: of the layer, as tables show it.
+        memory: the buffers A, B and C; the role of C is "inout" where ``gemm.beta`` is not 0.
+        gemm: sizes, transposes, alpha, beta, batch, strides, offsets.
+        count, loop: see ``Launch``.
+    """
     grid, workgroup = stand_in(gemm.m, gemm.n, gemm.batch)
     return Launch(
-        layer.name,
-        layer.kind,
-        direction,
-        None,
-        None,
-        "sgemm",
-        grid,
-        workgroup,
-        memory,
-        NOTE,
-        gemm,
-        count,
-        loop,
+        name, kind, direction, None, None, "sgemm", grid, workgroup, memory, NOTE, gemm, count, loop
     )
 
 
@@ -99,7 +124,11 @@ class Columns(NamedTuple):
 
 
 def im2col_plan(channels: int, out: Plane, kernel: Plane, stride: Plane) -> Columns:
-    """The plan that ``Im2d2ColGPU`` works out: the tile is halved until its input fits into the LDS."""
+    """The plan that ``Im2d2ColGPU`` works out: the tile is halved until its input fits into the LDS.
+
+    Args:
+        kernel: pixels that the filter spans, those between its taps included.
+    """
     per_group = 4 if out.h <= 8 and out.w <= 8 and stride == (1, 1) and channels % 4 == 0 else 1
     tile_w, tile_h = 32, 8
 

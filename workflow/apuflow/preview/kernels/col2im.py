@@ -52,24 +52,27 @@ class _Geometry(NamedTuple):
     h: int
     w: int
     pixels: int
+    dh: int = 1
+    dw: int = 1
 
 
 @lru_cache(maxsize=4096)
 def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     """Instructions, loads and their lines of ``pixels`` work-items."""
-    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels = shape
+    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels, dh, dw = shape
+    span_h, span_w = (kh - 1) * dh + 1, (kw - 1) * dw + 1
     plane = h * w
     waves = -(-pixels // 64)
     gid = sampled_waves(waves, _MOST_WAVES)[:, None] * 64 + np.arange(64, dtype=np.int64)
     live = gid < pixels
     channel, rest = gid // plane, gid % plane
     row, column = rest // w + ph, rest % w + pw
-    start_h, count_h = _range(row, kh, sh, oh)
-    start_w, count_w = _range(column, kw, sw, ow)
+    start_h, count_h = _range(row, span_h, sh, oh)
+    start_w, count_w = _range(column, span_w, sw, ow)
     size = len(gid)
-    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < kh, live, "s4 v8", "s5 v29")
+    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < span_h, live, "s4 v8", "s5 v29")
     counts += block("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1") * size
-    counts += _mixed(column < kw, live, "s4 v8", "s5 v29") + block("s5 sm1 v5 wt1 st1 en1") * size
+    counts += _mixed(column < span_w, live, "s4 v8", "s5 v29") + block("s5 sm1 v5 wt1 st1 en1") * size
     outer = live & (count_h > 0)
     entered = outer.any(axis=1)
     counts += block("v34 sm1 s4 wt1 br1 s1", float(outer.sum()) / max(1, entered.sum())) * int(entered.sum())
@@ -86,19 +89,24 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
             trips = int((hits > 0).sum())
             if not trips:
                 continue
-            counts += (
-                block("s1 br1 s5 v27 br1 v10 ld1 wt1 br1 s1 s3 v3 br1", float(hits.sum()) / trips) * trips
-            )
-            loads += trips
+            counts += block("s1 br1 s5 v27 br1 br1 s1 s3 v3 br1", float(hits.sum()) / trips) * trips
+            # Of the outputs around a pixel those take it whose distance is a multiple of the dilation.
+            lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
+            hits = lanes.sum(axis=1)
+            taken = int((hits > 0).sum())
+            if not taken:
+                continue
+            counts += block("v10 ld1 wt1", float(hits.sum()) / taken) * taken
+            loads += taken
             some = lanes[::step]
             cy, cx = start_h[::step] + i, start_w[::step] + j
-            plane_y, plane_x = row[::step] - cy * sh, column[::step] - cx * sw
+            plane_y, plane_x = (row[::step] - cy * sh) // dh, (column[::step] - cx * sw) // dw
             index = ((channel[::step] * kh + plane_y) * kw + plane_x) * (oh * ow) + cy * ow + cx
             line = np.where(some, index // 16, -1)
             line.sort(axis=1)
             fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
             seen = int((some.any(axis=1)).sum())
-            accesses += trips * float(fresh.sum()) / max(1, seen)
+            accesses += taken * float(fresh.sum()) / max(1, seen)
     whole = waves / size
     return counts * whole, loads * whole, accesses * whole
 
@@ -108,12 +116,15 @@ def col2im(facts: Facts) -> Profile:
     oh, ow, kh, kw = (facts.integer(name) for name in ("column_h", "column_w", "kernel_h", "kernel_w"))
     ph, pw, sh, sw = (facts.integer(name) for name in ("pad_h", "pad_w", "stride_h", "stride_w"))
     h, w = facts.integer("image_h"), facts.integer("image_w")
+    dh, dw = facts.integer("dilation_h"), facts.integer("dilation_w")
     pixels = facts.grid[0]
     waves = -(-pixels // 64)
     plane = h * w
     # Channels are alike where a plane is whole wavefronts: one stands for all.
     repeat = pixels // plane if plane % 64 == 0 else 1
-    counts, loads, accesses = _pixels(_Geometry(oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels // repeat))
+    counts, loads, accesses = _pixels(
+        _Geometry(oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels // repeat, dh, dw)
+    )
     counts = counts * repeat
     loads, accesses = loads * repeat, accesses * repeat
     channels = max(1, pixels // plane)

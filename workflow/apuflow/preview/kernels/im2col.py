@@ -94,6 +94,11 @@ def _tile(number: int, across: int, blocks: int) -> tuple[int, int]:
     return number - row * across, row
 
 
+def _span(facts: Facts) -> int:
+    """Columns of the image from the filter's first tap to its last, both included."""
+    return (facts.integer("kernel_w") - 1) * facts.integer("dilation_w") + 1
+
+
 def _tile_size(facts: Facts) -> tuple[int, int]:
     """Outputs of a tile across and down: 32 x 8, less where their inputs would not fit the LDS."""
     return facts.define("TILE_SZ_X"), facts.define("TILE_SZ_Y")
@@ -120,7 +125,7 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     lds = facts.define("LOCAL_MEM_SIZE")
     wide, high = _tile_size(facts)
-    columns = (wide - 1) * sw + kw
+    columns = (wide - 1) * sw + _span(facts)
     out_columns = min(wide, ow - wide * x)
     out_rows = min(high, oh - high * y)
     top, left = high * y * sh, wide * x * sw
@@ -210,11 +215,11 @@ def _channel(
 ) -> tuple[_Sum, tuple[int, ...]]:
     """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    h, w, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_w"))
+    h, w = facts.integer("image_h"), facts.integer("image_w")
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
     sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
     wide, high = _tile_size(facts)
-    columns = (wide - 1) * sw + kw
+    columns = (wide - 1) * sw + _span(facts)
     rows = -(-facts.define("LOCAL_MEM_SIZE") // columns)
     alike: dict[object, list[tuple[int, int, int]]] = {}
     for number in range(tiles):

@@ -14,9 +14,19 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
 from apuflow.preview.kernels.matrix import set_tensor, sgemm, transpose
+from apuflow.preview.kernels.own import (
+    embedding_backward,
+    embedding_forward,
+    layer_norm_rows,
+    layer_norm_weights,
+    straight,
+)
 from apuflow.preview.kernels.pooling_backward import pooling_backward
 from apuflow.preview.kernels.pooling_forward import pooling_forward
+from apuflow.preview.kernels.recurrent import activation_of_rows, combine, lstm_update
 from apuflow.preview.kernels.softmax import softmax
+from apuflow.preview.kernels.tensile import has_counts, library_product, scale
+from apuflow.preview.kernels.tensors import elementwise, frozen_normalisation, rows
 from apuflow.preview.profile import Profile
 
 Model = Callable[[Facts], Profile]
@@ -51,6 +61,24 @@ MODELS: dict[str, Model] = {
     "transpose_NCHW2CNHW_opt": transpose,
     "transpose_CNHW2NCHW_opt": transpose,
     "sgemm": sgemm,
+    "Op2dTensorLite": combine,
+    "MIOpenActiveFwd2DLite": activation_of_rows,
+    "MIOpenActiveBwd2DLite": activation_of_rows,
+    "LSTMFwdHidUpdate": lstm_update,
+    "LSTMBwdHidUpdate": lstm_update,
+    "Cijk_S": scale,
+    "gelu_forward": straight,
+    "gelu_backward": straight,
+    "sgd_momentum": straight,
+    "layernorm_forward": layer_norm_rows,
+    "layernorm_backward": layer_norm_rows,
+    "layernorm_weights": layer_norm_weights,
+    "embedding_forward": embedding_forward,
+    "embedding_backward": embedding_backward,
+    "Op4dTensorLite": elementwise,
+    "SubTensorOpWithSubTensor1d": rows,
+    "SubTensorOpWithSubTensor2d": rows,
+    "MIOpenBatchNormFwdInferSpatialEst": frozen_normalisation,
 }
 
 
@@ -61,7 +89,7 @@ def profile(facts: Facts) -> Profile:
     Raises:
         NotModelled: no model for the kernel or for this variant of it.
     """
-    model = MODELS.get(facts.kernel)
+    model = library_product if has_counts(facts.kernel) else MODELS.get(facts.kernel)
     if model is None:
         raise NotModelled(
             "the preview does not model this kernel",

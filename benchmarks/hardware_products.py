@@ -1,0 +1,130 @@
+"""What the preview says of the products that AMD measured on an R9 Nano, beside AMD's numbers.
+
+    .venv/bin/python benchmarks/hardware_products.py [--machine r9-nano] [--figure FILE.svg]
+
+rocBLAS' logic files hold the GFLOPS of 243 sizes on that card, 152 of them DeepBench's
+(``apuflow/rocblas/measured.csv``). Printed: the ratio of previewed to measured GFLOPS, by transposes and by
+what bounds the model; a CSV of all sizes beside the figure. Nothing is fitted: it shows where gem5's model of
+the machine, as the preview has it, departs from the card.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from apuflow import preview
+from apuflow.configure import load_machine, option_rules
+from apuflow.core.scalar import Scalar
+from apuflow.miopen.launch import Arg, Gemm
+from apuflow.miopen.rocm_4_0_1.gemm import product
+from apuflow.preview.kernels.facts import facts_of
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.machine import Dram, GpuModel, machine
+from apuflow.preview.timing import times
+from apuflow.rocblas import library_launches
+from apuflow.rocblas.tables import Measured, measured
+
+ROOT = Path(__file__).resolve().parents[1]
+HBM = Dram(4.0, 15.0, 15.0, 160.0, 3900.0, 10.0, 4.0)
+"""HBM_1000_4H_1x128 of gem5's ``src/mem/DRAMInterface.py``: 64 bytes in 4 ns a channel."""
+BARRIER_SLOTS = 16
+"""Of gem5 v23.1 on; v23.0 has 4."""
+
+
+def gpu(name: str) -> GpuModel:
+    """The model of a machine of ``configs/machines``.
+
+    The preview does not model where a discrete GPU's buffers lie: the same machine as an APU is asked. It has
+    never been compared with gem5 on HBM, whose timing it takes from gem5's own file here.
+    """
+    defaults = option_rules.defaults(preview.RELEASE)
+    options: dict[str, Scalar | None] = {**defaults, **load_machine(name, ROOT).options}
+    options |= {"cu-per-sa": options["num-compute-units"], "dgpu": False, "gfx-version": "gfx801"}
+    hbm = options["mem-type"] == "HBM_1000_4H_1x128"
+    if hbm:
+        options["mem-type"] = defaults["mem-type"]
+    made = machine(options, defaults, barrier_slots=BARRIER_SLOTS)
+    return replace(made, dram=HBM) if hbm else made
+
+
+def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[float, str]:
+    """GFLOPS of a size on a machine, and what bounds its last kernel."""
+    m, n, k = row.key
+    a, b = row.transposes[0] == "T", row.transposes[1] == "T"
+    gemm = Gemm(m, n, k, a, b, 1, k if a else m, n if b else k, m)
+    x, y, z = (Arg("buffer", name, max(m * k, n * k, m * n), "in", name) for name in "abc")
+    calls = (product("product", "FullyConnected", "fwd", (x, y, z), gemm),)
+    found = library_launches(calls, "gfx803") if library else calls
+    spent = times([profile(facts_of(one)) for one in found], [gpus] * len(found))
+    return 2.0 * m * n * k / float(spent.ns.sum()), spent.bound[-1]
+
+
+def table(gpus: GpuModel) -> pd.DataFrame:
+    """A row per measured size."""
+    rows = []
+    for form in ("NN", "NT", "TN"):
+        for row in measured(form):
+            gflops, bound = previewed(row, gpus)
+            stand_in, _ = previewed(row, gpus, library=False)
+            size = dict(zip("mnk", row.key, strict=True))
+            rows.append(
+                {
+                    "transposes": form,
+                    **size,
+                    "measured": row.gflops,
+                    "preview": gflops,
+                    "stand_in": stand_in,
+                    "ratio": gflops / row.gflops,
+                    "bound": bound,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def draw(frame: pd.DataFrame, file: Path) -> None:
+    """Previewed over measured GFLOPS, both logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(5, 4.5))
+    for form, part in frame.groupby("transposes"):
+        axes.loglog(part["measured"], part["preview"], "o", markersize=3, label=form)
+    ends = [frame[["measured", "preview"]].min().min(), frame[["measured", "preview"]].max().max()]
+    axes.plot(ends, ends, "k-", linewidth=0.5)
+    axes.set_xlabel("measured on an R9 Nano [GFLOPS]")
+    axes.set_ylabel("preview of gem5's model [GFLOPS]")
+    axes.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(file)
+
+
+def main() -> None:
+    """Print the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--machine", default="r9-nano")
+    parser.add_argument("--figure", type=Path)
+    given = parser.parse_args()
+    frame = table(gpu(given.machine))
+    parts = [("all", frame), *frame.groupby("transposes"), *frame.groupby("bound")]
+    for name, part in parts:
+        low, middle, high = np.quantile(part["ratio"], [0.1, 0.5, 0.9])
+        print(f"{name:8} {len(part):4} sizes: preview / measured {middle:.2f} ({low:.2f} to {high:.2f})")
+    same = frame["measured"].rank().corr(frame["preview"].rank())
+    print(f"rank correlation of preview and card {same:.2f}")
+    print(
+        f"stand-in / rocBLAS' kernels, preview, median {(frame['stand_in'] / frame['preview']).median():.2f}"
+    )
+    if given.figure:
+        draw(frame, given.figure)
+        frame.to_csv(given.figure.with_suffix(".csv"), index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Draw layer points at random, to judge the preview by runs that nobody chose.
+
+    python benchmarks/random_layers.py > configs/sweeps/random_layers.yaml   # how the shipped sweep was drawn
+    snakemake --cores 2 results/random_layers/report.html    # run it, on gem5-kernels and by the preview
+    apuflow score results/random_layers/*.csv                # every kernel of every layer
+    apuflow score results/random_layers/*.csv --held-out     # the third that is left aside
+
+Shapes, 1 to 64 compute units and options are drawn independently, sizes evenly in their logarithm, with a
+fixed seed. Whole layers: all kernels of a point run in one gem5 process, with caches and TLBs as the kernel
+before left them. A draw is dropped when it cannot run, or when the preview expects gem5 to take less than
+``--least`` or more than ``--most`` seconds; nothing else is looked at. Which third is held out follows from
+the points' names by hash (``apuflow.study.score.held_out``), before anything runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT)]
+
+import yaml  # noqa: E402
+
+from apuflow.campaign.points import points  # noqa: E402
+from apuflow.configure.loading import sweep_of  # noqa: E402
+from apuflow.configure.point import Point  # noqa: E402
+from apuflow.configure.yaml_source import Document  # noqa: E402
+from apuflow.core.errors import ApuflowError  # noqa: E402
+from apuflow.engines import estimate  # noqa: E402
+
+SEED = 20261122
+POINTS = 160
+Layer = dict[str, Any]
+Draw = random.Random
+
+
+def size(rng: Draw, low: int, high: int) -> int:
+    """A whole number, evenly in its logarithm."""
+    return round(low * math.exp(rng.random() * math.log(high / low)))
+
+
+def image(rng: Draw, *, most: int = 64) -> Layer:
+    """Batch, channels and a square image."""
+    side = size(rng, 4, most)
+    return {"n": size(rng, 1, 32), "c": size(rng, 1, 128), "h": side, "w": side}
+
+
+def window(rng: Draw) -> Layer:
+    """A window with its stride and padding."""
+    kernel = rng.choice([2, 3, 3, 5, 7])
+    return {"kernel_size": kernel, "stride": rng.choice([1, 1, 2]), "pad": rng.choice([0, kernel // 2])}
+
+
+def flat(rng: Draw) -> Layer:
+    """Rows of features."""
+    return {"n": size(rng, 1, 512), "c": size(rng, 8, 4096), "h": 1, "w": 1}
+
+
+LAYERS: dict[str, Callable[[Draw], Layer]] = {
+    "softmax": lambda rng: rng.choice([flat, image])(rng),
+    "activation": lambda rng: {
+        **image(rng),
+        "activation_mode": rng.choice(["relu", "tanh", "sigmoid", "soft_relu"]),
+    },
+    "bypass": image,
+    "pool": lambda rng: {**image(rng), **window(rng), "pool_mode": rng.choice(["max", "avg"])},
+    "lrn": lambda rng: {**image(rng, most=32), "c": size(rng, 8, 128)},
+    "bn": lambda rng: {**image(rng, most=32), "batchnorm_mode": rng.choice(["per_activation", "spatial"])},
+    "conv": lambda rng: {**image(rng, most=48), **window(rng), "num_output": size(rng, 1, 128)},
+    "fc": lambda rng: {**flat(rng), "num_output": size(rng, 8, 2048)},
+}
+OPTIONS: dict[str, list[Any]] = {
+    "num-tccs": [1, 1, 2, 4, 8],
+    "tcc-size": ["256kB", "256kB", "128kB", "512kB", "1MB", "2MB"],
+    "tcp-size": ["16kB", "16kB", "8kB", "32kB"],
+    "num-dirs": [1, 1, 2, 4],
+    "mem-type": ["DDR3_1600_8x8", "DDR3_1600_8x8", "DDR3_2133_8x8"],
+    "bw-scalor": [0, 0, 0, 1],
+    "gpu-clock": ["1GHz", "1GHz", "800MHz", "1.5GHz"],
+    "wfs-per-simd": [10, 10, 8, 16],
+    "max-cu-tokens": [4, 4, 8],
+}
+"""What each option is drawn from; half of all points keep gem5's defaults."""
+
+
+def machine(rng: Draw) -> dict[str, Any]:
+    """Compute units and options of a point."""
+    units = size(rng, 1, 64)
+    chosen = {name: rng.choice(values) for name, values in OPTIONS.items()}
+    if rng.random() < 0.5:
+        chosen = {name: values[0] for name, values in OPTIONS.items()}
+    if chosen["bw-scalor"]:
+        chosen["tcc-size"] = "256kB"  # gem5 gives the TCC 128 kB per unit
+    return {"num-compute-units": units, **chosen}
+
+
+def resolved(workload: str, row: dict[str, Any], layer: Layer) -> Point | None:
+    """The point of a draw; None: it cannot run."""
+    content = {
+        "description": "x", "engines": ["preview"], "release": "v23.0", "workloads": [workload],
+        "options": row, "layer": layer,
+    }  # fmt: skip
+    try:
+        return points(sweep_of(Document(Path("draw"), content, {}), "draw", ROOT), workload, ROOT)[0]
+    except ApuflowError:
+        return None
+
+
+def draw(count: int, seed: int, least: float, most: float) -> dict[str, list[dict[str, Any]]]:
+    """Rows of each workload: compute units, options and layer keys (as ``layer``)."""
+    rng = random.Random(seed)
+    workloads = [f"{kind}_{direction}" for kind in LAYERS for direction in ("fwd", "bwd")]
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in workloads}
+    seen: set[str] = set()
+    total = 0.0
+    while sum(map(len, rows.values())) < count:
+        workload = workloads[sum(map(len, rows.values())) % len(workloads)]
+        box, layer = machine(rng), LAYERS[workload.rpartition("_")[0]](rng)
+        point = resolved(workload, box, layer)
+        if point is None or point.id in seen:
+            continue
+        seconds = estimate.from_preview([point])[0]
+        if least <= seconds <= most:
+            seen.add(point.id)
+            total += seconds
+            rows[workload].append({**box, "layer": layer})
+    print(f"{count} points, about {total / 3600:.1f} hours of gem5 in all", file=sys.stderr)
+    return rows
+
+
+def sweep(rows: dict[str, list[dict[str, Any]]], command: str) -> str:
+    """The sweep file: one zip of each workload's rows."""
+    per_workload: dict[str, Any] = {}
+    for workload, drawn in rows.items():
+        group: dict[str, Any] = {name: [row[name] for row in drawn] for name in drawn[0] if name != "layer"}
+        group["layer"] = {key: [row["layer"][key] for row in drawn] for key in drawn[0]["layer"]}
+        per_workload[workload] = {"zip": [group]}
+    content = {
+        "description": "Layers, machines and options drawn at random, to judge the preview by",
+        "engines": ["gem5-kernels", "preview"],
+        "release": "v23.0",
+        "workloads": list(rows),
+        "per_workload": per_workload,
+        "limits": {"wall_time": "1h"},
+        "on_failure": "record",
+    }
+    head = (
+        "# yaml-language-server: $schema=../../workflow/schemas/sweep.schema.json\n"
+        f"# Drawn by {command}\n# before any of its points ran. Do not edit: runs that somebody "
+        "chose are\n# no judges. A third is held out by the hash of its name: apuflow score --held-out.\n#\n"
+        "#   snakemake --cores 2 results/random_layers/report.html\n"
+        "#   apuflow score results/random_layers/*.csv --held-out\n"
+    )
+    body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=116)
+    return head + body
+
+
+def main() -> None:
+    """Print the sweep file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--points", type=int, default=POINTS)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--least", type=float, default=4.0, help="seconds of gem5 that a point takes at least"
+    )
+    parser.add_argument("--most", type=float, default=180.0, help="seconds that a point takes at most")
+    given = parser.parse_args()
+    rows = draw(given.points, given.seed, given.least, given.most)
+    command = f"benchmarks/random_layers.py --points {given.points} --seed {given.seed}"
+    print(sweep(rows, command), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""Reference of transpose.cl."""
+
+
+def expected(buffers, parameters):
+    """Rows become columns."""
+    n = parameters["n"]
+    return {"out": buffers["in"].reshape(n, n).T}

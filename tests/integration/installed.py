@@ -1,0 +1,99 @@
+"""A machine that has apuflow from its wheel alone, and tutorials typed on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+from places import ROOT
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+FILES = ("yaml", "python", "c", "text")
+FILE = re.compile(r"`([\w./-]+/[\w-]+\.\w+)`[^`]*\Z", re.S)
+
+
+class Machine:
+    """An environment with the wheel in it, and nothing of the checkout.
+
+    What apuflow needs comes from the environment of these tests through a .pth file.
+    """
+
+    def __init__(self, place: Path) -> None:
+        wheels, self.bin = place / "wheels", place / "env/bin"
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+        build = ("wheel", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(wheels))
+        self._do([*pip, *build, str(ROOT)], place)
+        venv.create(place / "env", with_pip=False, symlinks=True)
+        install = ("--python", str(self.bin / "python"), "install", "--no-deps", "--no-index")
+        self._do([*pip, *install, *map(str, wheels.glob("*.whl"))], place)
+        packages = next((place / "env/lib").glob("python*/site-packages"))
+        self.package = packages / "apuflow"
+        (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        snakemake = self.bin / "snakemake"
+        snakemake.write_text(f'#!/bin/sh\nexec "{self.bin}/python" -m snakemake "$@"\n')
+        snakemake.chmod(0o755)
+
+    def run(self, directory: Path, *command: str) -> str:
+        """What a command prints; it must end well."""
+        return self._do([str(self.bin / command[0]), *command[1:]], directory)
+
+    def type_in(
+        self, directory: Path, tutorial: str, site: str | None = None, planned: bool = False
+    ) -> tuple[Path, str]:
+        """Type a tutorial: its shell blocks are run, other blocks written to the file named before them.
+
+        Args:
+            directory: where the reader begins.
+            tutorial: name of a page of docs/tutorials.
+            site: what to write to ``configs/site.yaml`` in place of the tutorial's; nothing if empty.
+            planned: let Snakemake plan only, and leave out ``bash`` blocks, which need what it would make.
+
+        Returns:
+            The directory where the reader ends, and all that was printed.
+        """
+        text = (ROOT / "docs/tutorials" / f"{tutorial}.md").read_text(encoding="utf-8")
+        printed = ""
+        for match in BLOCK.finditer(text):
+            kind, block = match.groups()
+            if kind in FILES:
+                named = FILE.search(text[: match.start()])
+                assert named, f"{tutorial}: no file is named before\n{block}"
+                if named[1] == "configs/site.yaml" and site is not None:
+                    block = site
+                target = directory / named[1]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if block:
+                    target.write_text(block)
+            elif kind == "sh" or (kind == "bash" and not planned):
+                if planned:
+                    block = re.sub(r"^snakemake ", "snakemake --dry-run ", block, flags=re.M)
+                printed += self._do(["/bin/sh", "-euc", f"{block}\npwd > .here"], directory)
+                directory = Path(next(iter(self._places(directory))))
+        return directory, printed
+
+    @staticmethod
+    def _places(directory: Path) -> list[str]:
+        notes = [*directory.glob(".here"), *directory.glob("*/.here")]
+        texts = [note.read_text().strip() for note in notes]
+        for note in notes:
+            note.unlink()
+        return texts
+
+    def _do(self, command: list[str], directory: Path) -> str:
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        environment["PATH"] = f"{self.bin}:{environment['PATH']}"
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env=environment,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + done.stderr

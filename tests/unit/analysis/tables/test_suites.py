@@ -1,0 +1,108 @@
+"""Folding points of operations into suites, reckoned by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from result_frames import table
+
+from analysis.tables.suites import Folder, Item, Iteration, summary, times
+
+SECOND = 10**12
+"""Ticks."""
+
+
+def operations(**changed: object) -> pd.DataFrame:
+    """Three operations: 1 s, 2 s and 4 s."""
+    rows = [
+        {
+            "engine": "preview",
+            "workload": "operations",
+            "direction": "fwd",
+            "point": name,
+            "gpu_active_ticks": seconds * SECOND,
+            "gpu_cycles": seconds * 10**9,
+            "gpu_clock_ticks": 1000,
+            "compute_units": 4,
+            "kernels_launched": seconds,
+            "bound": bound,
+            "stand_in": stand_in,
+            **(changed if name == "c" else {}),
+        }
+        for name, seconds, bound, stand_in in (
+            ("a", 1, "dram", None),
+            ("b", 2, "lds", "sgemm: ours"),
+            ("c", 4, "dram", None),
+        )
+    ]
+    return table(rows, [])
+
+
+ITERATION = Iteration(
+    suite="net",
+    engine="preview",
+    direction="both",
+    label="net-1",
+    axes={"layer.n": 8},
+    items=(
+        Item(1, "one", "conv", "forward", 1, 3 * 10**12, point="b"),
+        Item(2, "two", "relu", "forward", 1, 0, point="a"),
+        Item(3, "gone", "dropout", "forward", 1, 0, why="no kernel"),
+        Item(2, "two", "relu", "backward", 1, 0, point="a"),
+        Item(1, "one", "conv", "backward", 3, 6 * 10**12, point="c"),
+    ),
+    images=8,
+    params=5,
+    memory={"weights": 20},
+)
+
+
+def test_an_item_has_its_operations_time_as_often_as_it_is_repeated() -> None:
+    items = Folder(operations()).items([ITERATION])
+    assert items["ms"].tolist()[:2] == [2000, 1000]
+    assert items["total_ms"].tolist()[3:] == [1000, 12000]
+    assert items["tflops"].tolist()[0] == 3 / 2
+    assert items["tflops"].tolist()[4] == 6 / 12
+    assert items["status"].tolist()[2] == "not run"
+    assert items["total_ms"].isna().tolist() == [False, False, True, False, False]
+
+
+def test_an_iteration_is_the_sum_of_its_items() -> None:
+    folded = Folder(operations()).table([ITERATION])
+    [row] = folded.to_dict("records")
+    assert (row["workload"], row["layer.n"], row["status"]) == ("net", 8, "completed")
+    assert row["gpu_cycles"] == (2 + 1 + 1 + 3 * 4) * 10**9
+    assert row["gpu_time"] == 16
+    assert row["compute_units"] == 4  # of the machine, not added up
+    assert row["kernels_launched"] == 16
+    assert row["bound"] == "dram"  # 14 of 16 s
+    assert row["stand_in"] == "sgemm: ours"
+    assert "1 x dropout forward: no kernel" in row["evidence"]
+    assert "3 operations stand for 4 of 5 steps" in row["evidence"]
+
+
+def test_time_is_told_by_phase_and_kind() -> None:
+    items = Folder(operations()).items([ITERATION])
+    found = times(items, [ITERATION])
+    by = {(row["phase"], row["op"]): row for row in found.to_dict("records")}
+    assert by["forward", "conv"]["total_ms"] == 2000
+    assert by["backward", "conv"]["share"] == 12 / 16
+    assert by["forward", "dropout"]["run"] == 0
+
+
+def test_the_summary_has_phases_rate_and_memory() -> None:
+    folder = Folder(operations())
+    items = folder.items([ITERATION])
+    [row] = summary(items, folder.table([ITERATION]), [ITERATION]).to_dict("records")
+    assert (row["forward_ms"], row["backward_ms"], row["total_ms"]) == (3000, 13000, 16000)
+    assert row["images_per_s"] == 8 / 16
+    assert row["tflops"] == pytest.approx(9 / 16)
+    assert (row["weights_bytes"], row["params"], row["not_run"]) == (20, 5, 1)
+
+
+def test_an_iteration_with_a_failed_operation_has_no_numbers_and_says_which() -> None:
+    folded = Folder(operations(status="timeout", evidence="7 days are over")).table([ITERATION])
+    [row] = folded.to_dict("records")
+    assert row["status"] == "timeout"
+    assert "1 operations failed, the first: 7 days are over" in row["evidence"]
+    assert pd.isna(row["gpu_cycles"])

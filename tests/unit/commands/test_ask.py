@@ -1,0 +1,93 @@
+"""``apuflow ask``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from apuflow import preview
+from apuflow.campaign.points import points
+from apuflow.cli import build_app
+from apuflow.configure import load_sweep
+from apuflow.configure.option_rules import defaults
+from apuflow.core.errors import ApuflowError, ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+
+
+def ask(*arguments: str) -> str:
+    done = CliRunner().invoke(build_app(), ["ask", *arguments])
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+def test_the_answer_is_what_a_sweep_of_the_same_values_computes(root: Path) -> None:
+    """And the question, kept, is that sweep."""
+    ask("softmax_*", "num_compute_units=4,16", "n=10,20", "c=500", "--save", "kept", "--csv", "answer.csv")
+    table = pd.read_csv("answer.csv")
+    sweep = load_sweep("kept", root)
+    assert sweep.release == preview.RELEASE and sweep.layer == {"c": 500}
+    for workload in ("softmax_fwd", "softmax_bwd"):
+        expected = points(sweep, workload, root)
+        cycles = preview.run(expected, defaults(preview.RELEASE)).set_index("point")["gpu_cycles"]
+        rows = table[table["workload"] == workload].set_index("point")
+        assert sorted(rows.index) == sorted(cycles.index) and len(rows) == 4
+        pd.testing.assert_series_equal(
+            rows["gpu_cycles"].sort_index(), cycles.sort_index().round(), check_dtype=False
+        )
+
+
+def test_a_table_of_what_varies_is_printed() -> None:
+    lines = ask("softmax_fwd", "num-compute-units=4,16", "machine=apu-gfx801,apu-gfx801-wide").splitlines()
+    assert lines[0].split()[:3] == ["num_compute_units", "machine", "gpu_cycles"]
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["4", "apu-gfx801"],
+        ["4", "apu-gfx801-wide"],
+        ["16", "apu-gfx801"],
+        ["16", "apu-gfx801-wide"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["softmax_fwd", "n"], "key=value"),
+        (["softmax_fwd", "n="], "key=value"),
+        (["softmax_fwd", "n=1", "layer.n=2"], "set twice"),
+        (["softmax_fwd", "num-cus=4"], "did you mean"),
+        (["softmax_fwd", "foo=4"], "keys that can be set"),
+        (["sofmax_fwd"], "did you mean softmax_fwd"),
+        (["softmax_fwd", "tcc-size=300kB"], "256kB or 512kB"),
+        (["softmax_fwd", "-c", "foo"], "no such column"),
+        (["softmax_fwd", "--save", "quickstart"], "there already"),
+        (["softmax_fwd", "--save", "../x"], "not a usable name"),
+    ],
+)
+def test_a_question_with_a_mistake_is_refused_in_words(arguments: list[str], said: str) -> None:
+    with pytest.raises(ApuflowError) as caught:
+        ask(*arguments)
+    assert said in str(caught.value)
+
+
+def test_new_machines_and_workloads_can_be_asked_about(root: Path) -> None:
+    """As they are written: a machine like none that is shipped, a workload equal to its model."""
+    new = ["new", "machine", "big"], ["new", "workload", "mine", "--like", "lrn_fwd"]
+    for arguments in new:
+        assert CliRunner().invoke(build_app(), arguments).exit_code == 0
+        assert isinstance(CliRunner().invoke(build_app(), arguments).exception, ConfigError)
+    ask("mine,lrn_fwd", "machine=apu-gfx801,big", "--csv", "both.csv")
+    table = pd.read_csv("both.csv")
+    cycles = table.pivot(index="machine", columns="workload", values="gpu_cycles")
+    assert list(cycles["mine"]) == list(cycles["lrn_fwd"])
+    assert dict(zip(table["machine"], table["num_compute_units"], strict=True)) == {
+        "apu-gfx801": 4,
+        "big": 16,
+    }
+    assert "config: mine.dnnmark" in (root / "configs/workloads/mine.yaml").read_text()

@@ -1,0 +1,105 @@
+"""Workloads of kind kernels: their file, their parameters, their points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from apuflow.campaign.campaign import Campaign
+from apuflow.configure import load_workload
+from apuflow.configure.kernel_work import KernelsWork
+from apuflow.core.errors import ConfigError
+from apuflow.engines import runs_on
+
+OWN = """\
+description: one kernel
+kind: kernels
+source: kernels/k.cl
+compile: -DN={n}
+parameters: {n: 100}
+buffers:
+  a: {type: float, elements: 2 * n, contents: uniform}
+  b: {type: uchar, elements: 3}
+launches:
+  - kernel: f
+    grid: [n, compute_units]
+    workgroup: [10]
+    arguments: [a, n + 1, 0.5, {buffer: a, offset: n}]
+    repeat: 3
+"""
+SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [mine]\n"
+
+
+def project(root: Path, text: str = OWN, sweep: str = SWEEP) -> Campaign:
+    place = root / "configs/workloads"
+    (place / "mine.yaml").write_text(text)
+    (place / "kernels/k.cl").write_text("__kernel void f() {}")
+    (root / "configs/sweeps/mine.yaml").write_text(sweep)
+    return Campaign(root)
+
+
+def test_what_a_point_runs(root: Path) -> None:
+    """100 x 8 work-items three times; 2 x 100 floats and 3 bytes, which take 4."""
+    sweep = SWEEP + "axes: {num-compute-units: [8], layer: {n: [100, 7]}}\n"
+    points = project(root, sweep=sweep).points("mine", "mine")
+    assert [point.label for point in points] == ["v23.0_u8", "v23.0_u8_n7"]
+    work = points[0].work
+    assert isinstance(work, KernelsWork)
+    program = work.program(8, "gfx801")
+    assert [launch.grid for launch in program.launches] == [(100, 8, 1)] * 3
+    assert [(given.kind, given.value, given.offset) for given in program.launches[0].arguments] == [
+        *(("buffer", "a", 0), ("integer", 101, 0), ("real", 0.5, 0), ("buffer", "a", 100)),
+    ]
+    assert program.compile == "-DN=100"
+    assert work.device_bytes == 800 + 4
+
+
+def test_a_point_is_another_when_anything_that_it_reads_is(root: Path) -> None:
+    ids = {project(root).points("mine", "mine")[0].id}
+    (root / "configs/workloads/kernels/k.cl").write_text("__kernel void f() { barrier(0); }")
+    from apuflow.kernels.sources import source_identity
+
+    source_identity.cache_clear()
+    ids.add(Campaign(root).points("mine", "mine")[0].id)
+    ids.add(project(root, OWN.replace("uniform", "{uniform: 1}")).points("mine", "mine")[0].id)
+    assert len(ids) == 3
+    same = project(root, OWN.replace("one kernel", "other words"))
+    assert same.points("mine", "mine")[0].id in ids
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("elements: 3", "elements: m", "unknown name m"),
+        ("grid: [n,", "grid: [n - 100,", "0 is below 1"),
+        ("{type: uchar", "{type: byte", "type"),
+        ("contents: uniform", "contents: {uniform: 1, constant: 2}", "one thing"),
+        ("contents: uniform", "contents: random", r"key:   buffers.a.contents\n"),
+        ("buffer: a, offset", "buffer: z, offset", "not a buffer"),
+        ("source: kernels/k.cl", "source: ../k.cl", "not a file beside this one"),
+        ("source: kernels/k.cl", "source: kernels/absent.cl", "cannot read the kernels' source"),
+        ("compile: -DN={n}", "compile: -DN={m}", "name in braces"),
+        ("parameters: {n", "parameters: {compute_units", "has a meaning already"),
+        ("parameters: {n", "parameters: {1n", "can stand in an expression"),
+        ("repeat: 3", "repeat: 99999", "more than 10000 launches"),
+        ("launches:", "outputs: [a]\nlaunches:", "a Python file has to say"),
+        ("launches:", "outputs: [z]\nlaunches:", "not a buffer"),
+    ],
+)
+def test_mistakes_are_named(root: Path, old: str, new: str, said: str) -> None:
+    assert old in OWN
+    with pytest.raises(ConfigError, match=said):
+        project(root, OWN.replace(old, new)).points("mine", "mine")
+
+
+def test_unknown_parameters_of_a_sweep(root: Path) -> None:
+    with pytest.raises(ConfigError, match=r"not a parameter of this workload[\s\S]*its parameters: n"):
+        project(root, sweep=SWEEP + "layer: {m: 1}\n").points("mine", "mine")
+
+
+def test_only_one_engine_runs_them(root: Path) -> None:
+    workload = load_workload("own_square", root)
+    assert [runs_on(workload, engine).state for engine in ("gem5", "gem5-kernels", "preview")] == [
+        *("no", "yes", "no"),
+    ]

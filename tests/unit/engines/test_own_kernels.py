@@ -1,0 +1,77 @@
+"""Engine gem5-kernels on own kernels: what is needed, what is run, what is refused before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sweep_texts import expand
+
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.engines import simulating_engine
+from apuflow.engines.base import Inputs
+from apuflow.kernels.reference import OwnJudge
+from apuflow.kernels.sources import compile_own
+from apuflow.miopen.compiler import Compiler
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.sources import SourceRecord
+from apuflow.prepare.tools import Toolset
+
+SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"
+ENGINE = simulating_engine("gem5-kernels")
+RUN = Path("/srv/project/runs/point")
+GEM5 = Gem5Record(
+    binary="/opt/gem5.opt",
+    sha256="0" * 64,
+    script="/opt/apu_se.py",
+    source=SourceRecord(path="/opt", commit="1" * 40),
+    target="GCN3_X86",
+)
+
+
+def toolset(root: Path) -> Toolset:
+    tools = Toolset("v23.0", root)
+    tools.__dict__["image"] = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
+    return tools
+
+
+def test_a_point_needs_neither_miopen_nor_a_data_file(root: Path, clang: Compiler) -> None:
+    (point,) = expand(root, SWEEP)
+    needs = ENGINE.needs(toolset(root), point)
+    assert needs.data is None and needs.database is None
+    (item,) = needs.objects
+    assert item.row.program == "configs/workloads/kernels/reduction.cl"
+    assert item.name.startswith("reduction-")
+    assert not any("miopen" in tool for tool in needs.tools)
+
+
+def test_the_run_of_a_point(root: Path, clang: Compiler) -> None:
+    """Two launches: 128 workgroups of 256, then one; a block of statistics each, one before, one after."""
+    (point,) = expand(root, SWEEP)
+    tools = toolset(root)
+    (item,) = ENGINE.needs(tools, point).objects
+    place = paths.kernel_object(item.gfx, item.name)
+    compile_own(item.row, item.gfx, root / place, root)
+    inputs = Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})
+    prepared = ENGINE.prepare(tools, point, inputs, GEM5, RUN)
+    assert [launch.grid for launch in prepared.launches] == [(32768, 1, 1), (256, 1, 1)]
+    assert prepared.process.expectation.blocks == 4 and prepared.process.expectation.kernels == 2
+    assert prepared.process.links == {"kernels.o": root / place}
+    text = prepared.process.files["all/dispatch.list"]
+    assert "dispatch 0 reduction 32768 1 1 256 1 1 " in text and "dump total all/out0.bin" in text
+    assert isinstance(prepared.process.judge, OwnJudge)
+    assert prepared.provenance.gem5_commit == "1" * 40
+    assert set(prepared.reads) == {(root / "build/launcher").absolute(), root / place}
+
+
+def test_a_machine_that_can_never_place_a_workgroup(root: Path, clang: Compiler) -> None:
+    (point,) = expand(root, f"{SWEEP}options: {{lds-size: 512}}\n")
+    tools = toolset(root)
+    (item,) = ENGINE.needs(tools, point).objects
+    place = paths.kernel_object(item.gfx, item.name)
+    compile_own(item.row, item.gfx, root / place, root)
+    inputs = Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})
+    with pytest.raises(ConfigError, match=r"1024 bytes of LDS and can never be placed[\s\S]*lds-size"):
+        ENGINE.prepare(tools, point, inputs, GEM5, RUN)

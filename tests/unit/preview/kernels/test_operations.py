@@ -1,0 +1,72 @@
+"""Instructions of the kernels of operations, counted by hand from the disassembly of what clang-15 makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from operation_shapes import CASES
+
+from apuflow import operations
+from apuflow.operations.operation import Pass
+from apuflow.preview.kernels.facts import facts_of
+from apuflow.preview.kernels.registry import profile
+
+COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
+    # 28 waves reach the test (13), 25 have work (22), each for one trip (62)
+    ("elementwise", {"n": 2, "c": 64, "h": 7, "w": 7}, "fwd", [28 * 13 + 25 * 22 + 25 * 62]),
+    # two rows of 2,048 and of 1,024 elements, a wave for 64: 12, 22, 2, 4, the loop (19), 1, 8, 1
+    ("concat", {"n": 2, "channels": "32,16", "h": 8, "w": 8}, "fwd", [64 * 69, 32 * 69]),
+    # 16 waves: 11 and 12 before the loop (19), the end
+    ("copy", {"elements": 1024}, "fwd", [16 * (11 + 12 + 19 + 1)]),
+    # 4 waves of a channel's 256 work-items have 49 pixels: one of them works, for two images
+    # 2,304 floats are 9 waves of 4 each
+    ("gelu", {"elements": 2304}, "fwd", [9 * 122]),
+    ("gelu", {"elements": 2304}, "bwd", [9 * 151]),
+    ("sgd", {"elements": 2304}, "fwd", [9 * 44]),
+    # a row of 100 in 2 trips of a wave: 13, 12, 1, 72, 12, 1, 66, 21, 4, 11, 1 around loops of 10, 11 and 23
+    ("layernorm", {"rows": 3, "width": 100}, "fwd", [3 * (214 + 2 * 44)]),
+    # 21, 20, 1, 99, 46 and 1 around loops of 21 and 24; then 2 waves of columns, 3 rows
+    ("layernorm", {"rows": 3, "width": 100}, "bwd", [3 * (188 + 2 * 45), 2 * (35 + 3 * 27)]),
+    # a wave for each of 5 rows of 40
+    ("embedding", {"rows": 9, "width": 40, "tokens": 5}, "fwd", [5 * 38]),
+    ("scale_shift", {"n": 2, "c": 3, "h": 7, "w": 7}, "fwd", [12 * 12 + 3 * 65 + 6 * 17]),
+]
+
+
+@pytest.mark.parametrize(("kind", "shape", "direction", "counted"), COUNTED)
+def test_instructions_are_those_of_the_disassembly(
+    kind: str, shape: dict[str, Any], direction: Pass, counted: list[float]
+) -> None:
+    found = operations.make(kind, shape).launches(direction, 4)
+    assert [profile(facts_of(launch)).counts.instructions for launch in found] == counted
+
+
+def test_rows_of_a_gru_step() -> None:
+    """Two rows of 8: one wave of 4 and 64 groups down, 2 with a row; sigmoid over 16, tanh over 8."""
+    made = operations.make("recurrent", {"cell": "gru", "hidden": 8, "batch": 2, "steps": 1})
+    found: dict[str, list[float]] = {}
+    for launch in made.launches("fwd", 4):
+        counts = profile(facts_of(launch)).counts
+        found.setdefault(launch.kernel, []).append(counts.instructions)
+    head, before, entry, body = 13, 23, 22, 74
+    plain = 256 * head + 64 * before + 2 * (entry + body)
+    assert found["Op2dTensorLite"] == [plain] * 5 + [plain + 2 * 2]
+    assert found["MIOpenActiveFwd2DLite"] == [2 * 145, 2 * 213]
+
+
+@pytest.mark.parametrize("kind", operations.KINDS)
+@pytest.mark.parametrize("units", [1, 64])
+def test_every_kind_is_previewed(kind: str, units: int) -> None:
+    """On any number of compute units, both ways: instructions, and lines no more than accesses."""
+    cases = [shape for name, shape in CASES.items() if name.partition(" ")[0] == kind]
+    for shape in cases:
+        if shape.get("algorithm") == "direct":
+            continue  # the preview refuses it
+        made = operations.make(kind, shape)
+        for direction in made.directions:
+            for launch in made.launches(direction, units):
+                found = profile(facts_of(launch))
+                assert found.counts.instructions > 0
+                assert found.counts.lanes <= 64 * found.counts.valu
+                assert all(stream.accesses > 0 and stream.pages >= 0 for stream in found.streams)

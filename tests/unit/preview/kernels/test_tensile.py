@@ -1,0 +1,116 @@
+"""rocBLAS' own matrix products in the preview."""
+
+from __future__ import annotations
+
+import pytest
+
+from apuflow import preview
+from apuflow.configure import option_rules
+from apuflow.core.scalar import Scalar
+from apuflow.miopen.launch import Arg, Gemm, Launch
+from apuflow.miopen.rocm_4_0_1.gemm import product
+from apuflow.preview.kernels.facts import facts_of
+from apuflow.preview.kernels.registry import profile
+from apuflow.preview.kernels.tensile import has_counts
+from apuflow.preview.machine import GpuModel, machine
+from apuflow.preview.timing import times
+from apuflow.rocblas.call import SCALE, library_launches, product_launch, scale_launch
+from apuflow.rocblas.tables import solution_of, solutions
+
+
+def launches(
+    m: int, n: int, k: int, form: str = "NN", beta: float = 0.0, batch: int = 1
+) -> tuple[Launch, ...]:
+    a, b = form[0] == "T", form[1] == "T"
+    gemm = Gemm(m, n, k, a, b, batch, k if a else m, n if b else k, m, m * k, n * k, m * n, beta)
+    x, y, z = (Arg("buffer", name, batch * max(m * k, n * k, m * n), "in", name) for name in "abc")
+    return library_launches([product("l", "FullyConnected", "fwd", (x, y, z), gemm)], "gfx801")
+
+
+def gpu(units: int) -> GpuModel:
+    defaults = option_rules.defaults(preview.RELEASE)
+    given: dict[str, Scalar | None] = {"num-compute-units": units, "cu-per-sa": units}
+    return machine({**defaults, **given}, defaults, barrier_slots=4)
+
+
+def cycles(found: tuple[Launch, ...], units: int = 4) -> float:
+    gpus = [gpu(units)] * len(found)
+    return float(times([profile(facts_of(one)) for one in found], gpus).ns.sum()) / gpus[0].gpu_ns
+
+
+def test_every_kernel_that_can_be_selected_has_been_counted() -> None:
+    for (form, _), one in solutions().items():
+        assert has_counts(one.kernel) == (form != "TT")
+
+
+@pytest.mark.parametrize("form", ["NN", "NT", "TN"])
+@pytest.mark.parametrize("shape", [(4096, 4096, 4096), (1760, 128, 1760), (100, 70, 132), (3025, 64, 363)])
+def test_the_multiplications_are_there_and_not_much_more(form: str, shape: tuple[int, int, int]) -> None:
+    """A wavefront instruction multiplies 64 pairs; a whole tile is computed at the edges, too."""
+    m, n, k = shape
+    found = launches(m, n, k, form)[-1]
+    solution = solution_of(found.kernel)
+    assert solution is not None
+    tiles_m, tiles_n = -(-m // solution.macro_tile_m), -(-n // solution.macro_tile_n)
+    padded = tiles_m * solution.macro_tile_m * tiles_n * solution.macro_tile_n * k / 64
+    counts = profile(facts_of(found)).counts
+    assert padded <= counts.valu * 1.01
+    if min(shape) > 1000:
+        assert counts.instructions < 2 * padded
+    assert profile(facts_of(found)).flops == 2.0 * m * n * k
+
+
+def test_a_split_sum_is_scaled_first_and_adds_with_its_own_traffic() -> None:
+    scale, add = launches(128, 96, 256)
+    assert scale.kernel == SCALE
+    kinds = [stream.kind for stream in profile(facts_of(add)).streams]
+    assert kinds == ["load", "load", "store", "load"]
+    assert profile(facts_of(scale)).counts.stores == 128 * 96 / 64
+
+
+def test_reading_c_costs_loads() -> None:
+    without, with_c = (launches(4096, 7000, 4096, beta=beta)[-1] for beta in (0.0, 1.0))
+    assert without.kernel == with_c.kernel
+    assert profile(facts_of(with_c)).counts.loads > profile(facts_of(without)).counts.loads
+
+
+def test_occupancy_is_that_of_the_kernels_registers_and_lds() -> None:
+    for shape in ((4096, 7000, 4096), (128, 96, 256)):
+        found = launches(*shape)[-1]
+        solution, made = solution_of(found.kernel), profile(facts_of(found))
+        assert solution is not None
+        assert (made.vgprs, made.lds_bytes) == (solution.vgprs, solution.lds_bytes)
+
+
+RECORDED = [
+    ("NN", "MT64x64x16", 1, (128, 128, 128), 68_016),
+    ("NN", "MT64x64x16", 1, (100, 70, 132), 73_849),
+    ("NN", "MT64x64x16", 1, (512, 512, 512), 1_565_019),
+    ("NN", "MT64x32x16", 2, (128, 96, 256), 166_644),
+    ("NN", "MT64x32x16", 2, (100, 70, 130), 110_309),
+    ("TN", "MT32x16x16", 4, (64, 48, 256), 87_170),
+    ("NT", "MT128x128x8", 1, (128, 64, 64), 111_943),
+]
+"""Runs of gem5 v23.0.1.0, gfx801, 4 compute units: form, tile, split, m x n x k, cycles."""
+
+
+@pytest.mark.parametrize(("form", "tile", "split", "shape", "measured"), RECORDED)
+def test_cycles_are_near_those_of_gem5(
+    form: str, tile: str, split: int, shape: tuple[int, int, int], measured: int
+) -> None:
+    """Within a quarter, for each kernel of that tile: which of them ran was not written down."""
+    m, n, k = shape
+    a = form[0] == "T"
+    gemm = Gemm(m, n, k, a, form[1] == "T", 1, k if a else m, n if form[1] == "T" else k, m)
+    x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
+    call = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
+    for one in solutions().values():
+        if (one.transposes, one.global_split_u) == (form, split) and f"_{tile}_" in one.kernel:
+            found: tuple[Launch, ...] = (product_launch(call, gemm, one, "out"),)
+            found += (scale_launch(call, gemm),) if one.splits else ()
+            assert 0.75 * measured < cycles(found) < 1.25 * measured, one.kernel
+
+
+def test_more_compute_units_take_less_time_where_there_are_workgroups() -> None:
+    found = launches(1024, 1024, 1024)
+    assert cycles(found, 16) < 0.5 * cycles(found, 4)

@@ -1,0 +1,69 @@
+"""What is changed in a kernel's assembly. The texts are written by hand, in the forms that Tensile writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from apuflow.core.errors import EngineError
+from apuflow.rocblas import changes
+
+PLAIN = """\
+.amdgcn_target "amdgcn-amd-amdhsa--gfx803"
+.amdhsa_kernel Cijk_X
+  .amdhsa_next_free_vgpr 60
+.end_amdhsa_kernel
+    .kernarg_segment_size:       144
+s_setprio 1 // Raise priority while processing macs
+v_readfirstlane_b32 s[sgprWaveId], v0              // WaveId
+v_readfirstlane_b32 s69, v5                        // WorkGroup[01] * MT
+s_endpgm
+"""
+SPLIT = (
+    PLAIN
+    + """\
+flat_load_dword v30, v[27:28],                     // load C (atomic) bpm=4 vaw=1
+_v_add_co_u32 v27, vcc, v18, v27                   // addr = D + index*bytes (lo)
+_v_addc_co_u32 v28, vcc, v19, v28, vcc             // addr = D + index*bytes (hi)
+flat_atomic_cmpswap v31, v[27:28], v[29:30] glc    // attempt write
+s_mov_b64 exec, s[58:59]                           // must try again
+flat_atomic_cmpswap v36, v[32:33], v[34:35] glc    // attempt write
+s_waitcnt vmcnt(0)                                 // wait for atomic writes
+s_mov_b64 exec, s[56:57]                           // must try again
+s_or_saveexec_b64 s[52:53], s[50:51]               // apply combined mask
+"""
+)
+
+
+def test_every_kernel_is_changed_in_three_places() -> None:
+    text = changes.apply(PLAIN, splits=False, gfx="gfx803")
+    assert ".amdhsa_kernel Cijk_X\n  .amdhsa_kernarg_size 144\n" in text
+    assert "s_nop 0 // Raise priority" in text
+    assert "v_readlane_b32 s[sgprWaveId], v0, 0 " in text
+    assert "v_readlane_b32 s69, v5, 0 " in text
+    assert "gfx803" in text
+
+
+def test_for_another_gpu_the_target_is_renamed() -> None:
+    assert 'amdhsa--gfx801"' in changes.apply(PLAIN, splits=False, gfx="gfx801")
+
+
+def test_a_split_sum_loads_from_its_address_and_waits_for_its_atomics() -> None:
+    lines = [line.split("//")[0].split() for line in changes.apply(SPLIT, True, "gfx803").splitlines()]
+    names = [words[0] for words in lines if words][-10:]
+    assert names == [
+        "_v_add_co_u32", "_v_addc_co_u32", "flat_load_dword", "flat_atomic_cmpswap", "s_waitcnt", "s_mov_b64",
+        "flat_atomic_cmpswap", "s_waitcnt", "s_mov_b64", "s_or_saveexec_b64",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("gone", ["s_setprio 1", ".amdhsa_kernel Cijk_X", ".kernarg_segment_size:"])
+def test_a_text_of_another_tensile_is_refused(gone: str) -> None:
+    with pytest.raises(EngineError, match="not as Tensile writes it"):
+        changes.apply(PLAIN.replace(gone, "other"), splits=False, gfx="gfx803")
+
+
+def test_every_change_has_a_reason() -> None:
+    names = [change.name for change in changes.changes_of(True, "gfx801")]
+    assert names == [change.name for change in changes.CHANGES]
+    assert len(set(names)) == len(names)
+    assert all(len(change.reason) > 40 for change in changes.CHANGES)

@@ -1,0 +1,83 @@
+"""What engines run of a step of a suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from apuflow import dnnmark
+from apuflow.configure.loading import suite_names
+from apuflow.configure.suite import load_suite
+from apuflow.core.errors import ConfigError
+from apuflow.suites.network import read_network
+from apuflow.suites.spec import Spec, parse, spec_of
+from apuflow.suites.step import Choice
+
+
+def specs(name: str, direction: str = "both") -> list[Spec]:
+    choice = Choice(direction="fwd" if direction == "fwd" else "both")
+    found = [spec_of(step) for step in load_suite(name, ROOT).steps(choice)]
+    return [spec for spec in found if isinstance(spec, Spec)]
+
+
+@pytest.mark.parametrize("name", [name for name in suite_names(ROOT) if "152" not in name])
+def test_every_operation_of_every_suite_can_be_made_and_read_back(name: str) -> None:
+    for spec in set(specs(name)):
+        again = parse(spec.text)
+        assert again.text == spec.text
+        if spec.is_layer:
+            network = dnnmark.parse(again.network())
+            errors = [p for p in dnnmark.check(network, spec.direction) if p.level == "error"]
+            assert not errors, spec.text
+        else:
+            assert again.operation() == spec.operation()
+
+
+def test_layers_have_the_output_sizes_of_the_table() -> None:
+    for file in sorted((ROOT / "configs/networks").glob("*.csv")):
+        if file.stem == "index" or "op,inputs" not in file.read_text().partition("\n")[0]:
+            continue
+        for layer, step in zip(
+            read_network(file).layers, read_network(file).steps(Choice(direction="fwd"), 1), strict=True
+        ):
+            spec = spec_of(step)
+            if isinstance(spec, Spec) and spec.is_layer:
+                [made] = dnnmark.parse(spec.network()).layers
+                assert made.output[1:] == (layer.out_c, layer.out_h, layer.out_w), (file.stem, layer.name)
+
+
+def test_gradients_of_a_product_are_products() -> None:
+    # C (m x n) = A B: dA = dC B' is m x k over n, dB = A' dC is k x n over m
+    texts = [spec.text for spec in specs("dlrm_terabyte") if spec.kind == "gemm"]
+    assert "gemm fwd m=512 n=2048 k=13" in texts
+    assert "gemm fwd m=512 n=13 k=2048 transpose_b=true" in texts
+    assert "gemm fwd m=13 n=2048 k=512 transpose_a=true" in texts
+
+
+def test_deepbench_reads_what_c_held() -> None:
+    assert specs("deepbench_gemm")[0].text == "gemm fwd m=1760 n=16 k=1760 beta=1"
+
+
+@pytest.mark.parametrize("text", ["", "Softmax", "Softmax up n=1", "Softmax fwd n"])
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="not an operation"):
+        parse(text)
+
+
+def test_a_table_names_file_line_and_column_of_a_mistake(tmp_path: Path) -> None:
+    text = (ROOT / "configs/networks/alexnet_owt.csv").read_text()
+    table = tmp_path / "mine.csv"
+    table.write_text(text.replace("1,features_0,conv,input,1,3", "1,features_0,conv,input,1,three"))
+    with pytest.raises(ConfigError, match=r"mine.csv:2(.|\n)*in_c"):
+        read_network(table)
+    table.write_text(text.replace("name,op", "name,kind"))
+    with pytest.raises(ConfigError, match="op"):
+        read_network(table)
+
+
+def test_the_masks_of_mask_rcnn_are_enlarged_by_a_transposed_convolution() -> None:
+    """100 detections of 256 channels, from 14x14 to 28x28."""
+    [text] = {spec.text for spec in specs("maskrcnn_resnet50_fpn", "fwd") if spec.kind == "deconvolution"}
+    assert text.startswith("deconvolution fwd n=100 c=256 h=14 w=14 num_output=256 kernel_h=2 kernel_w=2")

@@ -1,0 +1,78 @@
+"""``apuflow ask``: a quick question to the preview, without a sweep file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = ("gpu_cycles", "ipc", "occupancy", "valu_utilization", "bound")
+MAX_ROWS = 100
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``apuflow ask``."""
+    app.command("ask")(ask)
+
+
+def ask(
+    workloads: Annotated[str, typer.Argument(help="names or patterns of workloads, with commas between")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(help="key=value or key=value,value: apu_se.py options, layer keys, machine, release"),
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", "-c", help="counter or metric to show; several times")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="write the whole table here")] = None,
+    save: Annotated[str, typer.Option(help="keep the question as a sweep of this name")] = "",
+    force: Annotated[bool, typer.Option(help="let --save overwrite a sweep")] = False,
+) -> None:
+    """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
+    from analysis.tables.tables import AXES
+    from apuflow.core.errors import ApuflowError
+    from apuflow.core.files import write_text
+    from apuflow.study import ask as asking
+
+    content = asking.described(workloads, settings or [])
+    sweep = asking.question(content)
+    frame = asking.answer(sweep)
+    shown = tuple(column or SHOWN)
+    for name in shown:
+        if name not in frame.columns:
+            raise ApuflowError(
+                "no such column",
+                key="--column",
+                value=name,
+                remedy="docs/metrics.md lists counters and metrics",
+            )
+    axes = [str(name) for name in frame.attrs.get(AXES, ())] or [
+        name.replace("-", "_") for name in (*sweep.axes,)
+    ]
+    _show(frame, [*(["workload"] if frame["workload"].nunique() > 1 else []), *axes], shown)
+    if csv is not None:
+        write_text(csv, frame.to_csv(index=False, lineterminator="\n"))
+    if save:
+        path = asking.save(content, save, force=force)
+        print(f"{path}\nnext: apuflow plan {save}")
+
+
+def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
+    from rich.table import Table
+
+    from apuflow.study.terminal import number, terminal_console
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in (*axes, *columns):
+        text = heading in ("workload", "bound")
+        table.add_column(heading.removeprefix("layer."), justify="left" if text else "right", no_wrap=text)
+    for row in frame.head(MAX_ROWS).to_dict("records"):
+        table.add_row(*(str(row[name]) for name in axes), *(number(row[name]) for name in columns))
+    console = terminal_console()
+    console.print(table)
+    if len(frame) > MAX_ROWS:
+        console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all", highlight=False)

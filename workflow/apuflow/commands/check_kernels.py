@@ -1,0 +1,123 @@
+"""``apuflow check-kernels``: compile kernels of your own and hold them against their workload's file."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
+
+if TYPE_CHECKING:
+    from apuflow.configure.kernel_work import KernelsWork
+    from apuflow.kernels.metadata import Kernel
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check-kernels")(check_kernels)
+
+
+def check_kernels(
+    workloads: Annotated[
+        list[str] | None, typer.Argument(help="Workloads of kind kernels; default: all of them.")
+    ] = None,
+    gfx: Annotated[
+        list[str] | None, typer.Option(help="GPU architecture; default: gfx801; can be repeated.")
+    ] = None,
+    compute_units: Annotated[
+        int, typer.Option("--num-cus", min=1, max=4096, help="Compute units of the GPU.")
+    ] = 4,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter; can be repeated.")
+    ] = None,
+) -> None:
+    """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
+
+    Prints registers, LDS and private memory of each kernel, and everything that would stop a run before gem5
+    is started. Exit status 1 if anything is wrong.
+    """
+    gpus = [gpu(name, "--gfx").name for name in gfx or ["gfx801"]]
+    found = 0
+    for name in workloads or _own():
+        work = _work(name, set_ or [])
+        for each in gpus:
+            found += _check(work, each, compute_units)
+    if found:
+        typer.echo(f"{found} problems", err=True)
+        raise typer.Exit(1)
+
+
+def _own() -> list[str]:
+    from apuflow.configure import load_workload, workload_names
+    from apuflow.configure.workloads import KernelsWorkload
+
+    return [name for name in workload_names() if isinstance(load_workload(name), KernelsWorkload)]
+
+
+def _work(name: str, settings: list[str]) -> KernelsWork:
+    from apuflow.configure import load_workload
+    from apuflow.configure.base import together
+    from apuflow.configure.workloads import KernelsWorkload
+
+    workload = load_workload(name)
+    if not isinstance(workload, KernelsWorkload):
+        raise ConfigError(
+            "not a workload of kind kernels",
+            key="WORKLOADS",
+            value=name,
+            remedy="`apuflow kernels` is for those of MIOpen",
+        )
+    errors: list[ConfigError] = []
+    work = workload.work(dict(map(_setting, settings)), errors.append)
+    if work is None:
+        raise together(errors)
+    return work
+
+
+def _setting(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), int(value, 0)
+    except ValueError:
+        raise ConfigError(
+            "not a parameter's value", key="--set", value=text, remedy="NAME=VALUE, a whole number: n=1024"
+        ) from None
+
+
+def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
+    """Print what is known of a workload on a GPU; how many problems it has."""
+    from apuflow.kernels.check import problems
+    from apuflow.kernels.metadata import read_kernels
+    from apuflow.kernels.sources import compiled
+
+    program = work.program(compute_units, gfx)
+    code = compiled(str(program.source), program.compile, gfx)
+    try:
+        kernels = read_kernels(code)
+        wrong = list(problems(program, kernels))
+    finally:
+        shutil.rmtree(code.parent)
+    count, size = len(program.launches), program.device_bytes
+    typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {count} launches, {size:,} bytes")
+    for kernel in kernels:
+        typer.echo(f"  {_described(kernel)}")
+    for each in wrong:
+        typer.echo(f"  wrong: {each}")
+    if not wrong:
+        compared = (
+            "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
+        )
+        typer.echo(f"  {compared}")
+    return len(wrong)
+
+
+def _described(kernel: Kernel) -> str:
+    arguments = ", ".join(each.type_name or each.kind for each in kernel.given)
+    text = (
+        f"{kernel.name}({arguments}): {kernel.vector_registers} vector and {kernel.scalar_registers} scalar "
+        f"registers, {kernel.lds_bytes} bytes of LDS, {kernel.private_bytes} private"
+    )
+    return text + (f", {kernel.spilled} registers spilled" if kernel.spilled else "")

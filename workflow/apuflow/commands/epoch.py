@@ -1,0 +1,78 @@
+"""``apuflow epoch`` and ``apuflow allreduce``: what one iteration means for an epoch and several devices."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RINGS = (2, 4, 8, 16, 32)
+BANDWIDTH = "GB/s of one link, in one direction"
+LATENCY = "microseconds of one step of the ring, beside its bytes"
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``apuflow epoch`` and ``apuflow allreduce``."""
+    app.command("epoch")(epoch)
+    app.command("allreduce")(allreduce)
+
+
+def epoch(
+    summary: Annotated[Path, typer.Argument(help="results/SWEEP/items/SUITE.summary.csv of a network")],
+    dataset: str = typer.Option("imagenet", help="imagenet, cifar10, coco, squad, wmt16, ... or a number"),
+    devices: int = typer.Option(1, min=1, help="devices that share the gradients of all weights"),
+    bandwidth: float = typer.Option(16.0, help=BANDWIDTH),
+    latency: float = typer.Option(1.0, help=LATENCY),
+    price: float = typer.Option(math.nan, help="per hour, of all devices together; left out: no cost"),
+) -> None:
+    """Time and cost of one epoch, extrapolated from one simulated iteration.
+
+    Not in it: reading the data, evaluation, start-up, and how many epochs a training takes. Several devices
+    share the gradients by a ring (apuflow allreduce): with and without overlap with the backward pass.
+    """
+    from rich.table import Table
+
+    from apuflow.study.epochs import epoch_rows
+    from apuflow.study.terminal import terminal_console
+    from apuflow.suites.epoch import EXTRAPOLATED
+    from apuflow.suites.ring import Ring
+
+    ring = Ring(devices, bandwidth * 1e9, latency * 1e-6)
+    rows = epoch_rows(summary, dataset, ring, None if math.isnan(price) else price)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in rows[0]:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row.values())
+    console = terminal_console()
+    console.print(table)
+    console.print(f"\nEvery row is {EXTRAPOLATED}; it says nothing about accuracy.", highlight=False)
+
+
+def allreduce(
+    size: Annotated[list[float], typer.Argument(help="floats of 4 bytes; several are a table")],
+    devices: Annotated[
+        list[int] | None, typer.Option(help="devices in the ring; may be repeated; left out: 2 to 32")
+    ] = None,
+    bandwidth: float = typer.Option(16.0, help=BANDWIDTH),
+    latency: float = typer.Option(1.0, help=LATENCY),
+    reduce_rate: float = typer.Option(math.inf, help="GB/s that a device adds; left out: the sum is free"),
+) -> None:
+    """Time of a ring all-reduce, and the bandwidth that its links see. Reckoned, not simulated."""
+    from rich.table import Table
+
+    from apuflow.study.terminal import terminal_console
+    from apuflow.suites.ring import FLOAT_BYTES, Ring
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("floats", "devices", "ms", "GB/s per link"):
+        table.add_column(heading, justify="right")
+    for floats in size:
+        for count in devices or RINGS:
+            ring = Ring(count, bandwidth * 1e9, latency * 1e-6, reduce_rate * 1e9)
+            moved = floats * FLOAT_BYTES
+            bus = ring.bus_bandwidth(moved) / 1e9
+            table.add_row(f"{floats:,.0f}", str(count), f"{ring.seconds(moved) * 1e3:,.4f}", f"{bus:.3f}")
+    terminal_console().print(table)

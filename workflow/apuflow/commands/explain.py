@@ -1,0 +1,103 @@
+"""``apuflow explain``: what each word of a command line of apu_se.py does, and the machine that it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from apuflow.core.scalar import Scalar
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain")(explain_line)
+
+
+def explain_line(
+    line: Annotated[
+        str,
+        typer.Argument(
+            help="A command line of apu_se.py, in quotes; what stands before the script is gem5's."
+        ),
+    ],
+    release: Annotated[
+        str | None,
+        typer.Option(help="gem5 release: a file of configs/gem5; default: the newest with its GPU."),
+    ] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="Write the machine to configs/machines/NAME.yaml.")
+    ] = None,
+    meant: Annotated[
+        bool,
+        typer.Option("--meant", help="The machine that ignored words were meant to give, where gem5 can."),
+    ] = False,
+    force: Annotated[bool, typer.Option(help="Overwrite an existing machine.")] = False,
+) -> None:
+    """Say what each word of LINE does in a gem5 release, what is ignored, and what is used instead.
+
+    Exit status 1 if gem5 would not start, or end at once, because of a word.
+    """
+    from apuflow.configure import command_line, load_release
+    from apuflow.configure.base import NAME
+
+    if machine is not None and not NAME.match(machine):
+        raise ConfigError(
+            "not a name for a machine", key="--machine", value=machine, remedy="letters, digits, . _ -"
+        )
+    name = release or _newest(line)
+    explained = command_line.explain(line, load_release(name).options_of)
+    if explained.gem5:
+        typer.echo(f"gem5's own, not apu_se.py's: {' '.join(explained.gem5)}")
+    width = min(48, max((len(word.text) for word in explained.words), default=0))
+    for word in explained.words:
+        typer.echo(f"{word.effect:9}  {word.text:{width}}  {word.said}")
+    typer.echo(f"in gem5 {name} this is:")
+    for text in command_line.used(explained):
+        typer.echo(f"  {text}")
+    options, changes = dict(explained.machine), list[str]()
+    if meant:
+        options, changes = command_line.as_meant(explained)
+        for text in changes:
+            typer.echo(f"  as meant: {text}")
+    if machine is not None:
+        _write(machine, options, line, changes, force=force)
+    if any(word.effect in ("refused", "unknown") for word in explained.words):
+        raise typer.Exit(1)
+
+
+def _newest(line: str) -> str:
+    """The newest release that knows the GPU which the line names."""
+    from apuflow.configure import load_release, release_names
+    from apuflow.core.gpus import GPUS
+
+    gfx = next((gfx for gfx in GPUS if gfx in line), None)
+    known = [
+        name
+        for name in release_names()
+        if gfx is None or any(gfx in each for each in load_release(name).build_targets.values())
+    ]
+    return known[-1]
+
+
+def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str], *, force: bool) -> None:
+    import yaml
+
+    path = Path(paths.machine_file(name))
+    if path.exists() and not force:
+        raise ConfigError("the machine exists", file=path, remedy="choose another name, or give --force")
+    if not path.parent.is_dir():
+        raise ConfigError("no configs/machines here", file=path, remedy="run it in the project's directory")
+    comment = [f"From: {line}", *changes]
+    head = "".join(f"# {text}\n" for part in comment for text in part.splitlines())
+    body = {
+        "description": f"From a command line of apu_se.py, {'as meant' if changes else 'as gem5 reads it'}"
+    }
+    text = yaml.safe_dump({**body, "options": options}, sort_keys=False, width=1000)
+    path.write_text(head + text, encoding="utf-8")
+    typer.echo(f"{path} written")

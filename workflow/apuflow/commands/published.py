@@ -1,0 +1,47 @@
+"""``apuflow published``: results of suites beside published measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``apuflow published``."""
+    app.command("published")(published)
+
+
+def published(
+    items: Annotated[
+        list[Path], typer.Argument(help="results/SWEEP/items/SUITE.csv, of a suite that was measured")
+    ],
+) -> None:
+    """Put results of suites beside published measurements: their shape, not the times.
+
+    Shown are the rank correlation of the items' forward times and the ratio of backward to forward, ours and
+    theirs; then what differs most, and why.
+    """
+    from rich.table import Table
+
+    from apuflow.study.published import WHY, compare
+    from apuflow.study.terminal import terminal_console
+
+    console = terminal_console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("suite", "ours", "published", "items", "rank corr.", "bwd/fwd", "published"):
+        table.add_column(heading, justify="left" if heading in ("suite", "ours") else "right")
+    comparisons = [one for file in items for one in compare(file)]
+    for one in comparisons:
+        numbers = (one.rank_correlation, one.ratio, one.published_ratio)
+        cells = ("-" if number is None else f"{number:.2f}" for number in numbers)
+        table.add_row(one.suite, one.which, one.published, str(one.items), *cells)
+    console.print(table)
+    for one in comparisons:
+        for name, mine, theirs in one.displaced:
+            here = f"{one.suite}, {one.which}: {name} is number {mine} of {one.items} here"
+            console.print(f"{here}, {theirs} on {one.published}", highlight=False)
+    console.print("\nWhy the shape differs:", highlight=False)
+    for reason in WHY:
+        console.print(f"- {reason}", highlight=False)

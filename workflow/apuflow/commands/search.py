@@ -1,0 +1,98 @@
+"""``apuflow search``: the best points of a sweep's space, by the preview."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from apuflow.study.search import Found
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``apuflow search``."""
+    app.command("search")(search)
+
+
+def search(
+    sweep: Annotated[str, typer.Argument(help="its axes span the space; its engines do not matter")],
+    minimise: Annotated[
+        list[str] | None, typer.Option("--minimise", "-m", help="expression over columns; several times")
+    ] = None,
+    maximise: Annotated[list[str] | None, typer.Option(help="expression over columns; several times")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="constraint, as 'dram_bytes_read < 1e9'; several times")
+    ] = None,
+    show: Annotated[int, typer.Option(min=1, help="rows to print")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="points per workload to compute at most")] = 20_000,
+    csv: Annotated[Path | None, typer.Option(help="write every point here")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="draw the first two objectives here: .svg, .png and .csv")
+    ] = None,
+    judge: Annotated[
+        str, typer.Option(help="keep the best points as a sweep of this name, for gem5-kernels to judge")
+    ] = "",
+    best: Annotated[int, typer.Option(min=1, help="points that --judge keeps")] = 10,
+    force: Annotated[bool, typer.Option(help="let --judge overwrite a sweep")] = False,
+) -> None:
+    """Find the best points of a sweep's space: by default the fewest GPU cycles.
+
+    Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
+    """
+    from apuflow.configure import load_sweep
+    from apuflow.core.files import write_text
+    from apuflow.study import search as searching
+
+    loaded = load_sweep(sweep)
+    objectives = [searching.Objective(text) for text in minimise or []]
+    objectives += [searching.Objective(text, larger=True) for text in maximise or []]
+    objectives = objectives or [searching.Objective("gpu_cycles")]
+    found = searching.search(loaded, objectives, where or (), most)
+    _print(found, [objective.expression for objective in objectives], show)
+    if csv is not None:
+        write_text(csv, found.rows.to_csv(index=False, lineterminator="\n"))
+    if figure is not None:
+        from analysis.figures.pareto import write_pareto
+
+        names = [objective.expression for objective in objectives]
+        write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], figure)
+    if judge:
+        path = searching.save_best(loaded, found, best, judge, force=force)
+        print(
+            f"{path}\nnext: snakemake --cores all results/{judge}/report.html; "
+            f"apuflow score results/{judge}/*.csv"
+        )
+
+
+def _print(found: Found, expressions: list[str], show: int) -> None:
+    from rich.table import Table
+
+    from apuflow.study.terminal import number, terminal_console
+
+    out = terminal_console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    columns = list(dict.fromkeys([*found.axes, *expressions, "gpu_cycles"]))
+    for heading in ("best", *columns, "interval of cycles"):
+        table.add_column(heading.removeprefix("layer."), justify="right")
+    for row in found.rows.head(show).to_dict("records"):
+        interval = f"{row['gpu_cycles_low']:.3g} to {row['gpu_cycles_high']:.3g}"
+        mark = "*" if row["best"] else ""
+        guess = " (guess)" if "unmeasured: " in str(row["flags"]) else ""
+        table.add_row(mark, *(number(row[name]) for name in columns), interval + guess)
+    out.print(table)
+    part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
+    out.print(
+        f"{part} {found.space:,} points computed; {found.refused:,} left out by constraints",
+        highlight=False,
+    )
+    out.print(
+        f"*: none is better in every objective ({int(found.rows['best'].sum())} points)", highlight=False
+    )
+    if found.undecided:
+        out.print(
+            f"{found.undecided} more points may be as fast as the first within the preview's error: "
+            "--judge NAME keeps the best for gem5-kernels",
+            highlight=False,
+        )

@@ -1,0 +1,269 @@
+"""A command line of ``apu_se.py``, read as its own parser reads it, and what each word of it does.
+
+Source: Python's ``argparse`` (abbreviations, ``-n3``), the option catalogue, and for what the TCC becomes
+gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and ``src/mem/ruby/structures/CacheMemory.cc``
+(``init``: the number of sets is rounded down to a power of two; the same from v21.1 to v24.0.0.1).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from apuflow.configure import option_rules
+from apuflow.configure.catalogue import Option, catalogue, short_names
+from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
+from apuflow.core.units import format_size, size_bytes
+
+Effect: TypeAlias = Literal["set", "default", "workload", "ignored", "no effect", "refused", "unknown"]
+SCRIPT = "apu_se.py"
+_KIB = 1024
+TCC_BYTES_PER_UNIT = 128 * _KIB
+LINE = 64
+
+
+@dataclass(frozen=True)
+class Word:
+    """One option of a command line.
+
+    Attributes:
+        text: as it stands there.
+        name: the option's full name; None: there is none.
+        value: as gem5 gets it.
+        effect: what it does: ``set`` changes the machine, ``default`` leaves it as it is, ``workload``
+            belongs to the program that runs, ``ignored`` nothing reads it, ``no effect`` another word undoes
+            it.
+        said: in words.
+    """
+
+    text: str
+    name: str | None
+    value: Scalar | None
+    effect: Effect
+    said: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A command line.
+
+    Attributes:
+        gem5: words before the script: gem5's own options.
+        machine: values that gem5 will use, as a machine file has them.
+    """
+
+    gem5: tuple[str, ...]
+    words: tuple[Word, ...]
+    machine: Mapping[str, Scalar]
+    release: str
+
+
+def explain(line: str, release: str) -> Explained:
+    """What each word of a command line does.
+
+    Args:
+        release: a release whose options are known.
+
+    Raises:
+        ConfigError: quotation marks that are not closed.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise ConfigError(
+            f"the command line cannot be split: {error}", value=line, remedy="close the quotation mark"
+        ) from None
+    place = next((n + 1 for n, word in enumerate(words) if word.endswith(SCRIPT)), 0)
+    read = [_explained(*pair, release) for pair in _options(words[place:], release)]
+    last = {word.name: word for word in read if word.effect in ("set", "default")}
+    given = {name: word.value for name, word in last.items() if name is not None and word.value is not None}
+    machine, dropped = _together(given, release)
+    found = tuple(_after(word, last, dropped) for word in read)
+    return Explained(tuple(words[: max(0, place - 1)]), found, machine, release)
+
+
+def _options(words: list[str], release: str) -> Iterator[tuple[str, str | None, str | None]]:
+    """Text, option (full name; None: unknown) and value of each word, as argparse groups them."""
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        name: str | None
+        value: str | None
+        if word.startswith("--"):
+            given, equals, value = word[2:].partition("=")
+            name = _full_name(given, release)
+            value = value if equals else None
+        elif len(word) > 1 and word[0] == "-":
+            name = _short(word[1], release)
+            value = word[2:].removeprefix("=") or None
+        else:
+            yield word, None, None
+            continue
+        takes = name is not None and catalogue()[name].type != "flag"
+        if value is None and takes and waiting:
+            value = waiting.pop(0)
+            word = f"{word} {value}"
+        yield word, name, value
+
+
+def _full_name(given: str, release: str) -> str | None:
+    """The option that argparse takes a word for: exactly that one, or the only one that begins so."""
+    names = [name for name, option in catalogue().items() if option.known_to(release)]
+    if given in names:
+        return given
+    begun = [name for name in names if name.startswith(given)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _short(letter: str, release: str) -> str | None:
+    name = short_names().get(letter)
+    return name if name is not None and catalogue()[name].known_to(release) else None
+
+
+def _explained(text: str, name: str | None, value: str | None, release: str) -> Word:
+    if name is None:
+        return Word(text, None, None, "unknown", f"gem5 {release} ends: apu_se.py has no such option")
+    option = catalogue()[name]
+    asked = "" if _spelled_out(text, option) else f"is --{name}: "
+    read = _value(option, value)
+    match option.role:
+        case "ignored":
+            instead = f"; instead: {option.instead}" if option.instead else ""
+            why = f"; {option.needless}" if option.needless else instead
+            return Word(text, name, read, "ignored", f"{asked}nothing reads it{why}")
+        case "refused":
+            return Word(
+                text, name, read, "refused", f"{asked}{option.meaning}; {option.instead or 'leave it out'}"
+            )
+        case "workflow":
+            return Word(text, name, read, "workload", f"{asked}{option.meaning}: {option.instead}")
+    problem = option_rules.check_one(name, read, release)
+    if problem is not None:
+        return Word(text, name, read, "refused", f"{asked}{problem.message}; {problem.remedy}")
+    default = option.default_at(release)
+    if option_rules.canonical(name, read) == (default if default is None else _plain(name, default)):
+        return Word(text, name, read, "default", f"{asked}{option.meaning}; gem5's own default")
+    was = "" if default is None else f"; default {default}"
+    return Word(text, name, read, "set", f"{asked}{option.meaning}{was}")
+
+
+def _plain(name: str, value: Scalar) -> Scalar:
+    return option_rules.canonical(name, value)
+
+
+def _spelled_out(text: str, option: Option) -> bool:
+    return text.startswith((f"--{option.name}=", f"--{option.name} ")) or text == f"--{option.name}"
+
+
+def _value(option: Option, value: str | None) -> Scalar:
+    if option.type == "flag":
+        return True
+    if value is None:
+        return ""
+    if option.type == "int":
+        try:
+            return int(value)
+        except ValueError:
+            return value
+    return int(value) if value.isdigit() and option.type == "size" else value
+
+
+def _together(
+    given: Mapping[str, Scalar], release: str
+) -> tuple[dict[str, Scalar], dict[str, tuple[Effect, str]]]:
+    """The values that have an effect beside each other, and why the others have none or stop gem5."""
+    machine, dropped = dict(given), dict[str, tuple[Effect, str]]()
+    while problems := option_rules.check(machine, release):
+        for problem in problems:
+            without = "no effect" in problem.message or "always sets" in problem.message
+            if problem.option not in machine or problem.option in dropped:
+                names = [name for name in machine if name not in dropped and name in problem.remedy]
+                if not names:
+                    return machine, dropped
+                dropped[names[0]] = ("refused", f"{problem.option}: {problem.message}; {problem.remedy}")
+                del machine[names[0]]
+                continue
+            said = problem.message if without else f"{problem.message}; {problem.remedy}"
+            dropped[problem.option] = ("no effect" if without else "refused", said)
+            machine.pop(problem.option)
+    return machine, dropped
+
+
+def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tuple[Effect, str]]) -> Word:
+    """A word, once all the others are known."""
+    if word.effect not in ("set", "default") or word.name is None:
+        return word
+    if last[word.name] is not word:
+        return replace(word, effect="no effect", said=f"given again: {last[word.name].text} counts")
+    if word.name in dropped:
+        effect, said = dropped[word.name]
+        return replace(word, effect=effect, said=said)
+    return word
+
+
+def tcc(options: Mapping[str, Scalar]) -> tuple[int, int]:
+    """Bytes of the TCC that gem5 builds, and those of them that it can index.
+
+    Args:
+        options: all of apu_se.py's.
+    """
+    banks, ways = int(options["num-tccs"]), int(options["tcc-assoc"])
+    asked = size_bytes(str(options["tcc-size"])) or 0
+    if int(options["bw-scalor"]) > 0:
+        asked = int(options["num-compute-units"]) * TCC_BYTES_PER_UNIT
+    bank = max(asked // banks, 128 * ways)
+    sets = max(1, bank // ways // LINE)
+    return banks * bank, banks * (1 << sets.bit_length() - 1) * ways * LINE
+
+
+def link_bytes(options: Mapping[str, Scalar]) -> int:
+    """Bytes that a link of the GPU's network carries a cycle."""
+    scale = int(options["bw-scalor"])
+    return 16 * int(options["num-compute-units"]) * scale if scale > 0 else 8
+
+
+def used(explained: Explained) -> Iterator[str]:
+    """What the machine comes to, where that is not what the words say."""
+    options = option_rules.resolve(explained.machine, explained.release)
+    built, indexed = tcc(options)
+    banks = options["num-tccs"]
+    yield f"TCC: {format_size(built)} in {banks} bank{'' if banks == 1 else 's'}" + (
+        f", of which gem5 can index {format_size(indexed)} (sets are rounded down to a power of two)"
+        if indexed != built
+        else ""
+    )
+    yield f"links: {link_bytes(options):,} bytes a cycle"
+    units = int(options["num-compute-units"])
+    told = int(options["cu-per-sa"]) * int(options["sa-per-complex"])
+    if told != units:
+        yield (
+            f"shader arrays: ROCm is told {options['sa-per-complex']} of {options['cu-per-sa']} compute "
+            f"units, the machine has {units}"
+        )
+
+
+def as_meant(explained: Explained) -> tuple[dict[str, Scalar], list[str]]:
+    """The machine with what its ignored words were meant to do, as far as gem5 can; what was changed."""
+    machine, changes = dict(explained.machine), list[str]()
+    words = {word.name: word for word in explained.words if word.effect in ("ignored", "no effect")}
+    size, complexes = words.get("tcc-size"), words.get("num-gpu-complexes")
+    if size is not None and size.value is not None and int(machine.get("bw-scalor", 0)) > 0:
+        _, indexed = tcc(option_rules.resolve(machine, explained.release))
+        if indexed == size_bytes(str(size.value)):
+            changes.append(f"tcc-size {size.value}: just what gem5 can index of the TCC that it builds")
+        else:
+            machine["tcc-size"] = size.value
+            changes.append(
+                f"tcc-size {size.value}; bw-scalor {machine.pop('bw-scalor')} goes with it, since gem5 "
+                "cannot have both: links carry 8 bytes a cycle"
+            )
+    units, arrays = int(machine.get("num-compute-units", 4)), int(machine.get("cu-per-sa", 4))
+    if complexes is not None and str(complexes.value).isdigit():
+        count = int(str(complexes.value))
+        if count * arrays == units:
+            machine["sa-per-complex"] = count
+            changes.append(f"sa-per-complex {count}: what num-gpu-complexes {count} was meant to say to ROCm")
+    return machine, changes

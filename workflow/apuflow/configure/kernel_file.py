@@ -1,0 +1,180 @@
+"""The file of a workload of kind ``kernels``: any GPU kernels, their memory, launches and reference."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
+
+from apuflow.configure.base import BYTES, IDENTIFIER, ListOf, Model, Text, ValueProblem
+from apuflow.configure.workload import Runs
+from apuflow.core.engines import EngineName
+from apuflow.kernels.program import ElementType, FillKind
+
+Identifier: TypeAlias = Annotated[str, StringConstraints(pattern=IDENTIFIER, max_length=40)]
+"""A name that can stand in an expression."""
+Expression: TypeAlias = Annotated[int | str, Field(description="a whole number, or an expression")]
+Number: TypeAlias = int | float
+
+
+def _below(value: str) -> str:
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or any(character.isspace() for character in value):
+        remedy = "a path from this file's directory downwards, without white space"
+        raise ValueProblem("not a file beside this one", value=value, remedy=remedy)
+    return value
+
+
+FileBeside: TypeAlias = Annotated[Text, AfterValidator(_below)]
+ContentsWord: TypeAlias = Literal["zero", "touch", "untouched", "uniform", "reference"]
+CONTENTS = (
+    "zero, touch, untouched, uniform or reference; {uniform: SEED}, {modulo: M}, {constant: X}, "
+    "{values: [...]}, {file: PATH}"
+)
+
+
+class ContentsFile(Model):
+    """What a buffer holds before the first launch, where a word does not say it: one of these keys."""
+
+    uniform: int | None = Field(None, ge=0, description="floats in [0, 1) by a seed")
+    modulo: int | None = Field(None, ge=1, le=256, description="bytes below this; 256: any bits")
+    seed: int = Field(0, ge=0, description="of modulo")
+    constant: Number | None = Field(None, description="every element")
+    values: ListOf[Number] | None = Field(None, description="the first elements; the rest is 0")
+    file: FileBeside | None = Field(None, description="raw little-endian elements: a file beside this one")
+
+    @property
+    def kind(self) -> FillKind:
+        """The key that is given."""
+        given: list[Any] = [name for name in self.model_fields_set if name != "seed"]
+        kind: FillKind = given[0]
+        return kind
+
+    @model_validator(mode="after")
+    def _one(self) -> ContentsFile:
+        given = [name for name in self.model_fields_set if name != "seed"]
+        if len(given) != 1 or getattr(self, given[0]) is None:
+            raise ValueProblem(
+                "a buffer's contents are one thing", value=", ".join(given) or None, remedy=CONTENTS
+            )
+        return self
+
+
+def _form(value: object) -> str:
+    """Which alternative of a union a value of a file is meant to be."""
+    return "tagged-mapping" if isinstance(value, (dict, Model)) else "tagged-plain"
+
+
+Contents: TypeAlias = Annotated[
+    Annotated[ContentsWord, Tag("tagged-plain")] | Annotated[ContentsFile, Tag("tagged-mapping")],
+    Discriminator(_form),
+]
+
+
+class BufferFile(Model):
+    """Memory that kernels take the address of."""
+
+    type: ElementType = Field(description="of its elements")
+    elements: Expression = Field(description="how many; an expression over the parameters")
+    contents: Contents = Field("zero", description=f"before the first launch: {CONTENTS}")
+
+    @property
+    def fill(self) -> FillKind:
+        """What kind of contents they are."""
+        return self.contents if isinstance(self.contents, str) else self.contents.kind
+
+
+class ArgumentFile(Model):
+    """An argument that is neither a whole buffer nor a whole number: one of these keys."""
+
+    buffer: Identifier | None = Field(None, description="a buffer; with offset")
+    offset: Expression = Field(0, description="elements from its beginning")
+    half: Number | None = None
+    float: Number | None = Field(None, description="a number with a point, 32 bits")
+    double: Number | None = None
+    bytes: Annotated[str, StringConstraints(pattern=BYTES)] | None = Field(
+        None, description="hexadecimal digits, for structures"
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> ArgumentFile:
+        given = self.model_fields_set - {"offset"}
+        if len(given) != 1 or ("offset" in self.model_fields_set and given != {"buffer"}):
+            raise ValueProblem(
+                "an argument is one thing",
+                value=", ".join(sorted(self.model_fields_set)),
+                remedy="buffer (with offset), half, float, double or bytes",
+            )
+        return self
+
+
+Argument: TypeAlias = Annotated[
+    Annotated[ArgumentFile, Tag("tagged-mapping")] | Annotated[Number | str, Tag("tagged-plain")],
+    Discriminator(_form),
+]
+
+
+class LaunchFile(Model):
+    """One launch, or the same one several times."""
+
+    kernel: Text = Field(description="its name in the source")
+    grid: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items in x, y, z")
+    workgroup: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items of a workgroup")
+    arguments: ListOf[Argument] = Field(
+        (), description="buffers by name, expressions, numbers, or {float: 0.5} and its like"
+    )
+    repeat: Expression = Field(1, description="how many times in a row")
+
+
+class KernelsFile(Model):
+    """``kind: kernels``: kernels of your own, started without ROCm by engine gem5-kernels."""
+
+    kind: Literal["kernels"]
+    description: Text
+    source: FileBeside = Field(
+        description="OpenCL (.cl), HIP (.hip, .cpp), assembly (.s, .S) or a code object (.o, .co, .hsaco), "
+        "beside this file; {gfx} in its name becomes the GPU's"
+    )
+    compile: str = Field("", description="arguments for clang; {NAME} becomes a parameter's value")
+    parameters: dict[Identifier, int] = Field(
+        default_factory=dict, description="names for expressions; a sweep varies them as layer keys"
+    )
+    buffers: dict[Identifier, BufferFile] = Field(description="memory, by name")
+    launches: ListOf[LaunchFile] = Field(min_length=1, description="in order")
+    outputs: ListOf[Identifier] = Field((), description="buffers to compare with the reference")
+    reference: FileBeside | None = Field(
+        None, description="Python file beside this one (docs/own-kernels.md)"
+    )
+    tolerance: Annotated[Number, Field(ge=0)] | None = Field(
+        None, description="allowed difference over the largest element; left out: 1e-4, whole numbers 0"
+    )
+    runs_on: dict[EngineName, Runs] = Field(
+        default_factory=dict, description="by engine; left out: gem5-kernels"
+    )
+    notes: Text | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> KernelsFile:
+        for name in self.outputs:
+            if name not in self.buffers:
+                raise ValueProblem(
+                    "not a buffer", key="outputs", value=name, remedy=f"buffers: {', '.join(self.buffers)}"
+                )
+        made = [name for name, buffer in self.buffers.items() if buffer.fill == "reference"]
+        if self.reference is None and (self.outputs or made):
+            raise ValueProblem(
+                "a Python file has to say what they hold",
+                key="reference",
+                value=", ".join(self.outputs or made),
+                remedy="name one beside this file, or leave outputs and contents: reference out",
+            )
+        if self.reference is not None and not self.outputs:
+            raise ValueProblem(
+                "which buffers the reference is about", key="outputs", value=None, remedy="list them"
+            )
+        for name in set(self.parameters) & ({"compute_units", "gfx"} | set(self.buffers)):
+            raise ValueProblem(
+                "this name has a meaning already", key="parameters", value=name, remedy="choose another"
+            )
+        return self

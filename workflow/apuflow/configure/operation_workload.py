@@ -1,0 +1,94 @@
+"""The kind of workload that is one operation, and how it is read from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from typing_extensions import override
+
+from apuflow import dnnmark, operations
+from apuflow.configure import labels, yaml_source
+from apuflow.configure.base import validate
+from apuflow.configure.work import OperationWork, Work
+from apuflow.configure.workload import OperationFile
+from apuflow.configure.workload_kind import Note, Workload
+from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
+
+
+@dataclass(frozen=True)
+class OperationWorkload(Workload):
+    """An operation beyond DNNMark's primitives: its kernels alone, on engines gem5-kernels and preview.
+
+    Attributes:
+        operation: its kind.
+        shape: its keys as the file, or a suite, gives them.
+    """
+
+    kind: ClassVar[str] = "operation"
+    derives_kernels: ClassVar[bool] = True
+
+    direction: dnnmark.Direction = "fwd"
+    operation: str = ""
+    shape: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    @override
+    def program(self) -> str:
+        return f"operation {self.operation}"
+
+    @override
+    def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
+        try:
+            made = operations.make(self.operation, {**self.shape, **layer})
+            made.passes(self.direction)
+        except ConfigError as error:
+            if error.key in layer:
+                error = ConfigError(
+                    error.message, key=f"layer.{error.key}", value=error.value, remedy=error.remedy
+                )
+            note(error)
+            return None
+        changed = (name for name in sorted(layer) if layer[name] != self.shape.get(name))
+        label = tuple(labels.value_part(name, layer[name]) for name in changed)
+        return OperationWork(made, self.direction, label)
+
+    @override
+    def about(self) -> list[str]:
+        made = operations.make(self.operation, self.shape)
+        lines = [f"{made.title}; kernels: {made.source}", f"shape: {made.label}"]
+        for one in made.passes(self.direction):
+            cost = made.cost(one)
+            lines.append(
+                f"{one}: {cost.macs / 1e6:,.1f} million multiply-adds, reads {cost.read_bytes / 1e6:,.1f} "
+                f"and writes {cost.written_bytes / 1e6:,.1f} MB"
+            )
+        return lines
+
+
+def load_operation(name: str, _path: Path, document: yaml_source.Document) -> Workload:
+    """The workload of an operation's file.
+
+    Raises:
+        ConfigError: a wrong key of the file, or a shape that the operation does not take.
+    """
+    spec = validate(document, OperationFile)
+    workload = OperationWorkload(
+        name=name,
+        description=spec.description,
+        runs=spec.runs_on,
+        notes=spec.notes,
+        direction=spec.direction,
+        operation=spec.operation,
+        shape=spec.shape,
+    )
+    try:
+        operations.make(spec.operation, spec.shape).passes(spec.direction)
+    except ConfigError as error:
+        place = ("shape", error.key) if error.key in spec.shape else (error.key or "shape",)
+        error.file = error.file or document.where(place)
+        raise
+    return workload

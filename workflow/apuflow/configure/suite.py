@@ -1,0 +1,134 @@
+"""The file of a suite (``configs/suites/<name>.yaml``), the suites of a sweep, and what it runs of each."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import Field
+
+from apuflow.configure.base import Model, Name, Text, check_name, did_you_mean, listing, read
+from apuflow.configure.loading import suite_names
+from apuflow.configure.sweep import Sweep
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
+from apuflow.suites.step import PASSES, Choice, Passes
+from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
+
+CHOICES: Final = ("n", "direction", "set", "subset", "op")
+"""What a sweep's ``layer`` (fixed, or as an axis) may choose of a suite."""
+
+
+class SuiteFile(Model):
+    """One suite: a network, or a list of items."""
+
+    description: Text
+    kind: Literal[
+        "network",
+        "sequence",
+        "gemm",
+        "sparse",
+        "convolution",
+        "layer_convolution",
+        "recurrent",
+        "all_reduce",
+        "pooling",
+        "fully_connected",
+        "activation",
+        "batchnorm",
+        "memory",
+    ] = Field(
+        description="network: layers (configs/networks); sequence: products (there); else a list of items"
+    )
+    table: Name = Field(description="its table, without .csv; in configs/networks or beside this file")
+    n: int | None = Field(
+        None,
+        ge=1,
+        description="images (sequences) of an iteration; layer.n of a sweep overrides a network's",
+    )
+    source: Text = Field(description="where the table and the batch are from")
+    note: Text | None = Field(None, description="what a reader of its numbers must know")
+
+
+def load_suite(name: str, root: Path = Path()) -> Suite:
+    """The suite of that name; its table is read when it is first asked for.
+
+    Raises:
+        ConfigError: no such suite (the message lists the known ones), or a mistake in its file.
+    """
+    check_name(name, "suite", suite_names(root))
+    spec = read(root / paths.suite_file(name), SuiteFile)
+    of_network = spec.kind in (NETWORK, SEQUENCE)
+    table = paths.network_table(spec.table) if of_network else paths.suite_table(spec.table)
+    return Suite(
+        name,
+        spec.description,
+        spec.kind,
+        root / table,
+        spec.n,
+        spec.source,
+        " ".join((spec.note or "").split()),
+    )
+
+
+def sweep_suites(sweep: Sweep, root: Path = Path()) -> list[str]:
+    """Names of the sweep's suites. A name or pattern with ``-`` before it leaves suites out.
+
+    Raises:
+        ConfigError: a name or pattern that matches nothing.
+    """
+    known = suite_names(root) if sweep.suites else []
+    chosen: list[str] = []
+    for entry in sweep.suites:
+        pattern = entry.removeprefix("-")
+        matches = known if pattern == "all" else fnmatch.filter(known, pattern)
+        if not matches:
+            raise ConfigError(
+                "no suite of this name",
+                file=root / paths.sweep_file(sweep.name),
+                key="suites",
+                value=entry,
+                remedy=f"{did_you_mean(pattern, known)}known: {listing(known)}",
+            )
+        if entry.startswith("-"):
+            chosen = [name for name in chosen if name not in matches]
+        else:
+            chosen += [name for name in matches if name not in chosen]
+    return chosen
+
+
+def choice_of(values: Mapping[str, Scalar]) -> Choice:
+    """What a sweep's ``layer`` values choose of a suite.
+
+    Raises:
+        ConfigError: an unknown key, or a value that it cannot have.
+    """
+    for name, value in values.items():
+        if name not in CHOICES:
+            raise ConfigError(
+                "suites have no such key",
+                key=f"layer.{name}",
+                value=value,
+                remedy=f"{did_you_mean(name, CHOICES)}one of {', '.join(CHOICES)}; "
+                "keys of workloads stand under per_workload",
+            )
+    whole = {name: _count(name, values[name]) for name in ("n", "subset") if name in values}
+    direction = str(values.get("direction", "both"))
+    if direction not in PASSES:
+        raise ConfigError(
+            "no such direction", key="layer.direction", value=direction, remedy=f"one of {', '.join(PASSES)}"
+        )
+    passes: Passes = direction
+    words = {name: str(values[name]) for name in ("set", "op") if name in values}
+    return Choice(whole.get("n"), passes, words.get("set"), whole.get("subset"), words.get("op"))
+
+
+def _count(name: str, value: Scalar) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(
+            "a whole number from 1 on is expected", key=f"layer.{name}", value=value, remedy="such as 16"
+        )
+    return value

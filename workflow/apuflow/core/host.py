@@ -1,0 +1,27 @@
+"""The machine that something ran on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from pathlib import Path
+
+from apuflow.core.scalar import Scalar
+
+
+def host_facts() -> dict[str, Scalar | None]:
+    """The machine that a run ran on, as far as it explains its speed."""
+    facts: dict[str, Scalar | None] = {
+        "name": socket.gethostname(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cpus": os.cpu_count(),
+    }
+    facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                facts["cpu"] = line.partition(":")[2].strip()
+                break
+    return facts

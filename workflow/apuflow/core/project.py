@@ -1,0 +1,130 @@
+"""The files that come with apuflow, where they are: in a checkout, or inside the installed package.
+
+A wheel carries the project's files in ``apuflow/project_files`` under the paths that they have in a checkout
+(``[tool.hatch.build]`` of pyproject.toml), so that ``apuflow init`` can write a project on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The package ``apuflow``."""
+_CARRIED = PACKAGE / "project_files"
+_MODULES = {"workflow/apuflow": PACKAGE, "analysis": PACKAGE.parent / "analysis"}
+_NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
+
+COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
+"""What a new project gets: how Snakemake runs, the configuration, the image's recipe, schemas for editors."""
+
+SNAKEFILE = '''\
+"""A project of apuflow: the workflow comes with the installed package, experiments are in configs/.
+
+    snakemake --cores all results/quickstart/report.html
+"""
+
+from apuflow.core import project
+
+
+include: project.snakefile()
+
+'''
+
+GITIGNORE = f"""\
+{paths.SNAKEMAKE}/
+.venv/
+/{paths.RESULTS}/
+/{paths.RUNS}/
+/{paths.CACHE}/
+/build/
+/logs/
+/archives/
+/configs/site.yaml
+"""
+
+
+def is_installed() -> bool:
+    """Whether this is an installed wheel and no checkout."""
+    return _CARRIED.is_dir()
+
+
+def place(name: str) -> Path:
+    """Where a file or directory of the project is.
+
+    Args:
+        name: its path in a checkout, such as ``configs`` or ``workflow/Snakefile``.
+    """
+    if not is_installed():
+        return PACKAGE.parents[1] / name
+    return _MODULES.get(name, _CARRIED / name)
+
+
+def snakefile() -> str:
+    """Path of the workflow's Snakefile, to include it or to load it as a module of another workflow."""
+    return str(place("workflow/Snakefile"))
+
+
+def recorded_runs() -> Path:
+    """Directory of the recorded gem5 runs that come with apuflow."""
+    return place("data/gem5_runs")
+
+
+def files_of(name: str) -> Iterator[tuple[str, Path]]:
+    """Files of one of the project's files or directories: path in a checkout, and where it is.
+
+    Args:
+        name: as of ``place``; nothing comes of one that is not there. ``workflow`` brings the package along.
+    """
+    yield from files_below(name, place(name))
+    if name == "workflow" and is_installed():
+        yield from files_below("workflow/apuflow", PACKAGE)
+
+
+def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:
+    """Files of a directory (or the file itself) that belong to a project: no caches, no links, no secrets.
+
+    Args:
+        name: what the directory is called in the paths that come out.
+    """
+    if directory.is_file():
+        yield name, directory
+        return
+    for path in sorted(directory.rglob("*")):
+        inside = path.relative_to(directory)
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and not set(inside.parts) & _NOT_OURS
+            and path.suffix != ".pyc"
+        ):
+            yield f"{name}/{inside.as_posix()}", path
+
+
+def new_project(directory: Path) -> list[str]:
+    """Write a project: Snakefile, profiles, configuration, .gitignore.
+
+    Returns:
+        The files that were written, relative to ``directory``; one that is there already is left as it is.
+
+    Raises:
+        ConfigError: ``directory`` is a file, or the checkout that this apuflow runs from.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError("not a directory", file=directory, remedy="name a new or an empty directory")
+    if not is_installed() and directory.resolve() == place(""):
+        raise ConfigError("this is apuflow itself", file=directory, remedy="name another directory")
+    sources = {path: file.read_bytes() for name in COPIED for path, file in files_of(name)}
+    sources.pop("configs/site.yaml", None)
+    sources |= {"Snakefile": SNAKEFILE.encode(), ".gitignore": GITIGNORE.encode()}
+    written = []
+    for path, content in sorted(sources.items()):
+        target = directory / path
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            written.append(path)
+    return written

@@ -1,0 +1,160 @@
+"""The scheduler that a job of ours runs under, and what it says of a job that was stopped or has ended.
+
+Slurm alone: its commands ``scontrol`` (jobs that its controller remembers), ``squeue`` (jobs that wait or
+    run) and
+``sacct`` (all jobs, where there is accounting). Where none of them answers, nothing is said. Seen on Slurm
+22.05 (``tests/integration/test_slurm.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_ANSWER_SECONDS = 10.0
+_FACT = re.compile(r"(\w+)=(\S*)")
+_KILLED = ("137:0", "0:9")
+_NEAR_LIMIT = 0.7
+_WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED")
+_GOING = ("RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The job that this process belongs to.
+
+    Attributes:
+        job: its number; "" outside of a scheduler.
+        node: the node's name, as the scheduler calls it.
+        restarts: how often the scheduler had started it before.
+    """
+
+    job: str = ""
+    node: str = ""
+    restarts: int = 0
+
+    @classmethod
+    def here(cls, environment: Mapping[str, str] = os.environ) -> Placement:
+        """Of this process."""
+        job = environment.get("SLURM_JOB_ID", "")
+        if not job.isdigit():
+            return cls()
+        restarts = environment.get("SLURM_RESTART_COUNT", "0")
+        node = environment.get("SLURMD_NODENAME", "")
+        return cls(job, node, int(restarts) if restarts.isdigit() else 0)
+
+    def stopped_by(self) -> str | None:
+        """Who has just told this job to stop; None: no scheduler, or it does not say.
+
+        While a job's grace lasts, the controller has no final state of it. A job that is to be queued again
+        already counts one more start; one at its time limit has that as its reason.
+        """
+        facts = _controller(self.job)
+        if facts is None or facts.get("JobState") == "RUNNING":
+            return None
+        if facts.get("Reason") == "TimeLimit" or facts.get("JobState") == "TIMEOUT":
+            return _time_limit(self.job, facts)
+        if facts.get("JobState") == "PREEMPTED" or facts.get("PreemptTime", "None") not in ("None", ""):
+            return f"Slurm preempted job {self.job}"
+        if int(facts.get("Restarts", "0")) > self.restarts:
+            return f"Slurm preempted or requeued job {self.job}: it will be started again"
+        return f"job {self.job} was cancelled (scancel)"
+
+
+def end_of(job: str, memory_bytes: int | None = None) -> str | None:
+    """Why a job is gone, in words; None: it is not gone, or nothing is known of it.
+
+    Args:
+        job: its number.
+        memory_bytes: memory of its run when it was last seen.
+    """
+    facts = _controller(job) or _accounted(job) if job else None
+    if facts is None:
+        return None
+    state = facts.get("JobState", "")
+    asked = _bytes(facts.get("MinMemoryNode", ""))
+    near = memory_bytes is not None and asked is not None and memory_bytes > _NEAR_LIMIT * asked
+    if state == "TIMEOUT":
+        return _time_limit(job, facts)
+    if state == "OUT_OF_MEMORY" or (state == "FAILED" and facts.get("ExitCode") in _KILLED and near):
+        return f"Slurm's memory limit of {facts.get('MinMemoryNode') or 'unknown size'} ended job {job}"
+    if state == "CANCELLED":
+        return f"job {job} was cancelled (scancel{facts.get('By', '')})"
+    if state in ("NODE_FAIL", "BOOT_FAIL"):
+        return f"node {facts.get('NodeList') or '?'} of job {job} failed"
+    if state == "PREEMPTED":
+        return f"Slurm preempted job {job}"
+    if state in _WAITING and int(facts.get("Restarts", "0")):
+        why = "preemption, requeue or a node that failed"
+        return f"Slurm took job {job} back ({why}); it waits to be started again"
+    if state == "FAILED" and facts.get("ExitCode") in _KILLED:
+        return f"job {job} was killed (Slurm says {facts.get('Reason', 'FAILED')}, exit {facts['ExitCode']})"
+    if state in _GOING or state in _WAITING:
+        return None
+    return f"job {job} ended ({state}, exit {facts.get('ExitCode', '?')})"
+
+
+def living_jobs() -> frozenset[str] | None:
+    """Numbers of the jobs that wait or run; None where nobody can be asked."""
+    said = _ask("squeue", "--noheader", "--format=%A")
+    return None if said is None else frozenset(said.split())
+
+
+def _time_limit(job: str, facts: Mapping[str, str]) -> str:
+    return f"Slurm's time limit of {facts.get('TimeLimit', 'unknown length')} ended job {job}"
+
+
+def _controller(job: str) -> dict[str, str] | None:
+    """What the controller remembers of a job."""
+    said = _ask("scontrol", "--oneliner", "show", "job", job) if job.isdigit() else None
+    return dict(_FACT.findall(said)) if said and "JobState=" in said else None
+
+
+def _accounted(job: str) -> dict[str, str] | None:
+    """What accounting says of the last start of a job, under the names that the controller uses."""
+    fields = ("State", "ExitCode", "NodeList", "Timelimit", "ReqMem")
+    said = _ask("sacct", "-X", "-n", "-P", "-j", job, "-o", ",".join(fields)) if job.isdigit() else None
+    line = said.strip().splitlines()[-1].split("|") if said and said.strip() else []
+    if len(line) != len(fields):
+        return None
+    state, exit_code, nodes, limit, memory = line
+    word, _, by = state.partition(" ")
+    return {
+        "JobState": word,
+        "By": f" {by}" if by else "",
+        "ExitCode": exit_code,
+        "NodeList": nodes,
+        "TimeLimit": limit,
+        "MinMemoryNode": memory,
+    }
+
+
+def _ask(*command: str) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done: subprocess.CompletedProcess[str] = _run(command)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        timeout=_ANSWER_SECONDS,
+        check=False,
+    )
+
+
+def _bytes(text: str) -> int | None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)n?", text)
+    return int(float(match[1]) * 1024 ** ("KMGT".index(match[2]) + 1 if match[2] else 2)) if match else None

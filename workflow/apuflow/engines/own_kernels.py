@@ -1,0 +1,116 @@
+"""Engine gem5-kernels on kernels of the user's own: what a point needs, and the process that runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apuflow.configure.fit import Demand, capacity, demand_overflows
+from apuflow.configure.kernel_work import KernelsWork
+from apuflow.configure.point import Point
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import LaunchRecord
+from apuflow.engines.base import Inputs, Needs, Prepared
+from apuflow.engines.launched import launched
+from apuflow.engines.simulated import provenance
+from apuflow.kernels.geometry import WAVE, geometry_problems
+from apuflow.kernels.metadata import Kernel, find_kernel
+from apuflow.kernels.program import OwnLaunch, OwnProgram
+from apuflow.kernels.sources import own_object
+from apuflow.launcher.program import sources_identity as launcher_identity
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.tools import Toolset
+from apuflow.run.command import refuse_redirected
+
+SCALAR_GRANULE = 16
+KIND = "kernels"
+"""What tables call the kind of layer of such a kernel."""
+
+
+def own_program(point: Point) -> OwnProgram:
+    """What a point runs."""
+    work = point.work
+    assert isinstance(work, KernelsWork)
+    return work.program(point.compute_units, point.gfx)
+
+
+def own_needs(tools: Toolset, point: Point) -> Needs:
+    """What has to exist before it can run: no source of MIOpen's, no data file."""
+    program = own_program(point)
+    item = own_object(str(program.source), program.compile, program.name, point.gfx, tools.root)
+    return Needs(
+        (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
+        (item,),
+        None,
+        None,
+        paths.launcher(launcher_identity()),
+    )
+
+
+def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path) -> Prepared:
+    """The run of a point.
+
+    Raises:
+        EngineError: launches that do not fit their compiled kernels.
+        ConfigError: a workgroup that the machine can never place.
+    """
+    from apuflow.kernels.guest import DATA, LIST, OBJECT, output_file, own_guest
+    from apuflow.kernels.metadata import read_kernels
+    from apuflow.kernels.reference import OwnJudge
+    from apuflow.launcher.judge import LARGEST
+
+    refuse_redirected(run_dir)
+    root, program, release = tools.root.resolve(), own_program(point), tools.release
+    code = root / inputs.objects[str(program.source), program.compile]
+    kernels = read_kernels(code)
+    for launch in dict.fromkeys(program.launches):
+        check_launch(find_kernel(kernels, launch.kernel, program.source), launch, point)
+    outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
+    dumps = release.capabilities.per_kernel_statistics
+    guest = own_guest(program, kernels, gfx=point.gfx, statistics=not dumps, outputs=outputs)
+    files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
+    process = launched(
+        guest.contents,
+        options=dict(point.options),
+        launcher=root / (inputs.launcher or ""),
+        list_file=LIST,
+        links={OBJECT: code},
+        judge=OwnJudge(program, point.gfx, files, code, release.instruction_defects(point.gfx)),
+        release_dumps=dumps,
+        data={DATA: guest.data} if guest.data is not None else {},
+    )
+    records = tuple(
+        LaunchRecord(
+            layer=program.name,
+            layer_kind=KIND,
+            kernel=launch.kernel,
+            grid=launch.grid,
+            workgroup=launch.workgroup,
+        )
+        for launch in program.launches
+    )
+    reads = (process.guest.directory / process.guest.program, code)
+    return Prepared(process, records, reads, provenance(point, gem5, tools.image))
+
+
+def demand(kernel: Kernel, launch: OwnLaunch) -> Demand:
+    """What one workgroup of a launch takes of a compute unit."""
+    x, y, z = launch.workgroup
+    scalars = -(-kernel.scalar_registers // SCALAR_GRANULE) * SCALAR_GRANULE
+    waves = -(-x * y * z // WAVE)
+    return Demand(launch.kernel, waves, kernel.lds_bytes, kernel.vector_registers, scalars)
+
+
+def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:
+    """Raise ConfigError where the point's machine can never run the launch."""
+    wrong = list(geometry_problems(kernel, launch))
+    overflows = list(demand_overflows(demand(kernel, launch), capacity(point.options)))
+    if not wrong and not overflows:
+        return
+    raise ConfigError(
+        f"{point.workload} cannot run at {point.id}: "
+        + "; ".join([*wrong, *(f"{each.message} ({each.option})" for each in overflows)]),
+        file=paths.workload_file(point.workload),
+        key=overflows[0].option if overflows else "launches",
+        remedy=f"at least {overflows[0].needed}" if overflows else "change the launch or the kernel",
+    )

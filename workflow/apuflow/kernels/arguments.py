@@ -1,0 +1,120 @@
+"""Kernel arguments as the code object's metadata lays them out, with the hidden ones of code object V5."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+
+from apuflow.core.errors import EngineError
+from apuflow.kernels.metadata import GEOMETRY, IGNORED, Kernel, Parameter
+from apuflow.kernels.program import ELEMENT_BYTES, Given, OwnLaunch, OwnProgram
+from apuflow.launcher.dispatch_list import Argument
+
+_REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
+_BY_SIZE = {2: "half", 4: "float", 8: "double"}
+_WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
+
+
+def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[Argument, ...]:
+    """The argument block of a launch, as the dispatch list writes it: gaps are filled with bytes of 0.
+
+    Raises:
+        EngineError: as :func:`argument_problems` says.
+    """
+    problems = list(argument_problems(kernel, launch, program))
+    if problems:
+        raise EngineError(
+            f"launch of {launch.kernel}: {'; '.join(problems)}",
+            key="arguments",
+            value=program.name,
+            remedy="correct the launch in the workload's file, or the kernel",
+        )
+    given = dict(zip(kernel.given, launch.arguments, strict=True))
+    hidden = _geometry(launch)
+    block: list[Argument] = []
+    end = 0
+    for parameter in kernel.parameters:
+        if parameter.kind in IGNORED:
+            continue
+        block += [Argument("uchar", 0)] * (parameter.offset - end)
+        end = parameter.offset + parameter.size
+        if parameter.hidden:
+            block.append(Argument(_WORDS[parameter.size], hidden[parameter.kind]))
+        else:
+            block += _words(given[parameter], parameter, program)
+    return tuple(block)
+
+
+def argument_problems(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> Iterator[str]:
+    """What is wrong with a launch's arguments, held against the compiled kernel's."""
+    for parameter in kernel.parameters:
+        if parameter.hidden and parameter.kind not in GEOMETRY | IGNORED:
+            yield f"it wants {parameter.kind}, which only a runtime has"
+    wanted = kernel.given
+    if len(wanted) != len(launch.arguments):
+        names = ", ".join(parameter.name or parameter.kind for parameter in wanted)
+        yield f"it takes {len(wanted)} arguments ({names}), the launch gives {len(launch.arguments)}"
+        return
+    for number, (parameter, given) in enumerate(zip(wanted, launch.arguments, strict=True), 1):
+        shown = f"argument {number}{f' ({parameter.name})' if parameter.name else ''}"
+        problem = _problem(parameter, given, program)
+        if problem:
+            yield f"{shown} {problem}"
+
+
+def _problem(parameter: Parameter, given: Given, program: OwnProgram) -> str | None:
+    if parameter.kind not in ("global_buffer", "by_value"):
+        return f"is of kind {parameter.kind}, which the launcher cannot give"
+    if (parameter.kind == "global_buffer") != (given.kind == "buffer"):
+        if given.kind == "buffer":
+            return f"is a value of {parameter.size} bytes, the launch gives buffer {given.value}"
+        return f"is a buffer, the launch gives {given.value}"
+    match given.kind:
+        case "buffer":
+            buffer = program.buffer(str(given.value))
+            if not 0 <= given.offset < buffer.elements:
+                return f"begins at element {given.offset} of {buffer.name}, which has {buffer.elements}"
+        case "bytes":
+            if len(str(given.value)) != 2 * parameter.size:
+                return f"takes {parameter.size} bytes, the launch gives {len(str(given.value)) // 2}"
+        case "real":
+            if (given.type or _BY_SIZE.get(parameter.size)) != _BY_SIZE.get(parameter.size):
+                return f"takes {parameter.size} bytes, the launch gives a {given.type}"
+        case "integer":
+            return _integer_problem(parameter, int(given.value))
+    return None
+
+
+def _integer_problem(parameter: Parameter, value: int) -> str | None:
+    if parameter.type_name in _REAL:
+        return None
+    if parameter.size not in _WORDS:
+        return f"is a structure of {parameter.size} bytes: give it as {{bytes: hexadecimal digits}}"
+    bits = 8 * parameter.size
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        return f"has {bits} bits, {value} needs more"
+    return None
+
+
+def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Argument, ...]:
+    if given.kind == "buffer":
+        size = ELEMENT_BYTES[program.buffer(str(given.value)).type]
+        return (Argument("buffer", str(given.value), given.offset * size),)
+    if given.kind == "bytes":
+        return tuple(Argument("uchar", byte) for byte in bytes.fromhex(str(given.value)))
+    if given.kind == "real" or parameter.type_name in _REAL:
+        name = given.type or _BY_SIZE[parameter.size]
+        size, code = _REAL[name]
+        return (Argument(_WORDS[size], int.from_bytes(struct.pack(code, given.value), "little")),)
+    return (Argument(_WORDS[parameter.size], int(given.value) & (1 << 8 * parameter.size) - 1),)
+
+
+def _geometry(launch: OwnLaunch) -> Mapping[str, int]:
+    """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments)."""
+    values = {"hidden_grid_dims": 3 if launch.grid[2] > 1 else 2 if launch.grid[1] > 1 else 1}
+    for axis, grid, group in zip("xyz", launch.grid, launch.workgroup, strict=True):
+        values[f"hidden_global_offset_{axis}"] = 0
+        values[f"hidden_block_count_{axis}"] = grid // group
+        values[f"hidden_group_size_{axis}"] = group
+        values[f"hidden_remainder_{axis}"] = grid % group
+    return values

@@ -1,0 +1,33 @@
+"""What can be known of own kernels before they run: do launches, kernels and reference fit together?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from apuflow.core.errors import ApuflowError
+from apuflow.kernels.arguments import argument_problems
+from apuflow.kernels.geometry import geometry_problems
+from apuflow.kernels.metadata import Kernel, find_kernel
+from apuflow.kernels.program import OwnProgram
+from apuflow.kernels.reference import expected_outputs
+
+
+def problems(program: OwnProgram, kernels: tuple[Kernel, ...]) -> Iterator[str]:
+    """Everything that is wrong with a program, held against the kernels of its code object."""
+    checked = set()
+    for launch in program.launches:
+        if launch in checked:
+            continue
+        checked.add(launch)
+        try:
+            kernel = find_kernel(kernels, launch.kernel, program.source)
+        except ApuflowError as error:
+            yield str(error)
+            continue
+        yield from (f"{launch.kernel}: {each}" for each in argument_problems(kernel, launch, program))
+        yield from (f"{launch.kernel}: {each}" for each in geometry_problems(kernel, launch))
+    if program.reference is not None:
+        try:
+            expected_outputs(program)
+        except ApuflowError as error:
+            yield str(error)

@@ -1,0 +1,91 @@
+"""The guest process of a program of the user's own: its dispatch list and its data file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from apuflow.kernels.arguments import arguments
+from apuflow.kernels.metadata import Kernel, find_kernel
+from apuflow.kernels.program import FROM_DATA, NUMPY_TYPES, OwnProgram, guest_contents, initial_value
+from apuflow.kernels.reference import made_contents
+from apuflow.launcher.dispatch_list import Buffer, Dispatch, DispatchList, Dump
+from apuflow.launcher.plan import DIRECTORY, PAGE
+
+OBJECT: Final = "kernels.o"
+DATA: Final = "data.bin"
+LIST: Final = DIRECTORY / "dispatch.list"
+
+
+@dataclass(frozen=True)
+class OwnGuest:
+    """One guest process.
+
+    Attributes:
+        contents: what its list says.
+        data: the file that the list's ``data`` names; None where no buffer needs it.
+    """
+
+    contents: DispatchList
+    data: bytes | None
+
+
+def output_file(number: int) -> Path:
+    """Where the guest writes its output of that number."""
+    return DIRECTORY / f"out{number}.bin"
+
+
+def own_guest(
+    program: OwnProgram, kernels: tuple[Kernel, ...], *, gfx: str, statistics: bool, outputs: bool = True
+) -> OwnGuest:
+    """The guest process of a program; nothing is written yet.
+
+    Args:
+        kernels: of its code object.
+        statistics: have the guest write a block of statistics per dispatch.
+        outputs: have it write the buffers that the program wants to be read.
+
+    Raises:
+        EngineError: a launch that does not fit its kernel.
+        ConfigError: contents that cannot be made.
+    """
+    data, places = _data(program)
+    buffers = tuple(
+        Buffer(buffer.name, buffer.size, guest_contents(buffer, places.get(buffer.name, 0)))
+        for buffer in program.buffers
+    )
+    dispatches = []
+    for launch in program.launches:
+        kernel = find_kernel(kernels, launch.kernel, program.source)
+        given = arguments(kernel, launch, program)
+        dispatches.append(Dispatch(Path(OBJECT), kernel.name, launch.grid, launch.workgroup, given))
+    dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
+    contents = DispatchList(
+        gfx,
+        buffers,
+        (*dispatches, *(dumps if outputs else ())),
+        per_dispatch_statistics=statistics,
+        data=Path(DATA) if data else None,
+    )
+    return OwnGuest(contents, data or None)
+
+
+def _data(program: OwnProgram) -> tuple[bytes, Mapping[str, int]]:
+    """The data file, and where the contents of each buffer begin in it."""
+    parts: list[bytes] = []
+    places: dict[str, int] = {}
+    end = 0
+    made = made_contents(program)
+    for buffer in program.buffers:
+        if buffer.fill.kind not in FROM_DATA:
+            continue
+        values = made[buffer.name] if buffer.fill.kind == "reference" else initial_value(buffer)
+        raw = values.astype(f"<{values.dtype.str[1:]}").tobytes()
+        assert values.dtype == NUMPY_TYPES[buffer.type]
+        size = -(-buffer.size // PAGE) * PAGE
+        parts.append(raw + bytes(size - len(raw)))
+        places[buffer.name] = end
+        end += size
+    return b"".join(parts), places

@@ -1,0 +1,227 @@
+"""What a code object says of its kernels: arguments, registers, LDS, private memory.
+
+Source: LLVM's "User Guide for AMDGPU Backend", code object V3 to V5 metadata: a note ``AMDGPU`` of type 32
+whose description is a MessagePack document. The few types that LLVM writes are decoded here.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from apuflow.core.errors import EngineError
+from apuflow.miopen.compiler import BrokenObject
+
+_NOTE_SECTION: Final = 7
+_METADATA: Final = 32
+POINTERS: Final = frozenset({"global_buffer"})
+IGNORED: Final = frozenset(
+    {
+        *("hidden_none", "hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_default_queue"),
+        *("hidden_completion_action", "hidden_multigrid_sync_arg", "hidden_heap_v1"),
+    }
+)
+"""Hidden arguments that stay 0: nothing of a runtime is behind them."""
+GEOMETRY: Final = frozenset(
+    {
+        *(f"hidden_global_offset_{axis}" for axis in "xyz"),
+        *(f"hidden_block_count_{axis}" for axis in "xyz"),
+        *(f"hidden_group_size_{axis}" for axis in "xyz"),
+        *(f"hidden_remainder_{axis}" for axis in "xyz"),
+        "hidden_grid_dims",
+    }
+)
+"""Hidden arguments that follow from the launch."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One kernel argument.
+
+    Attributes:
+        offset, size: in the argument block, bytes.
+        kind: ``global_buffer``, ``by_value``, ``hidden_...``.
+        name, type_name: as in the source; empty where the compiler left them out (HIP, assembly).
+    """
+
+    offset: int
+    size: int
+    kind: str
+    name: str = ""
+    type_name: str = ""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the user does not give it."""
+        return self.kind.startswith("hidden_")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a code object.
+
+    Attributes:
+        parameters: in the order of the argument block.
+        argument_bytes: size of the argument block.
+        lds_bytes, private_bytes: per workgroup and per work-item.
+        vector_registers, scalar_registers: of a wavefront; accumulation registers included.
+        largest_workgroup: work-items.
+        wave_size: work-items of a wavefront.
+        dynamic_stack: its private memory is not known before it runs.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    argument_bytes: int
+    lds_bytes: int
+    private_bytes: int
+    vector_registers: int
+    scalar_registers: int
+    largest_workgroup: int
+    wave_size: int
+    spilled: int
+    dynamic_stack: bool
+
+    @property
+    def given(self) -> tuple[Parameter, ...]:
+        """The arguments that a launch has to give."""
+        return tuple(parameter for parameter in self.parameters if not parameter.hidden)
+
+
+def read_kernels(path: Path) -> tuple[Kernel, ...]:
+    """Every kernel of a code object, as its metadata has them.
+
+    Raises:
+        BrokenObject: there is no such metadata.
+        EngineError: the file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise EngineError(f"cannot read the code object: {error.strerror}", file=path) from None
+    try:
+        document = _document(data)
+        return tuple(_kernel(each) for each in document["amdhsa.kernels"])
+    except (struct.error, IndexError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise BrokenObject(
+            f"the code object does not describe its kernels: {error}",
+            file=path,
+            remedy="compile it for code object V3 or later (-mcode-object-version=4); assembly needs an "
+            ".amdgpu_metadata block",
+        ) from None
+
+
+def find_kernel(kernels: tuple[Kernel, ...], name: str, path: Path) -> Kernel:
+    """The kernel of that name: its symbol, or the plain name of a C++ function.
+
+    Raises:
+        EngineError: none or several.
+    """
+    exact = [kernel for kernel in kernels if kernel.name == name]
+    plain = [kernel for kernel in kernels if kernel.name.startswith(f"_Z{len(name)}{name}")]
+    for found in (exact, plain):
+        if len(found) == 1:
+            return found[0]
+    known = ", ".join(kernel.name for kernel in kernels) or "no kernel"
+    raise EngineError(
+        "several kernels have this name" if plain else "the code object has no kernel of this name",
+        file=path,
+        key="kernel",
+        value=name,
+        remedy=f'it has {known}; extern "C" keeps a C++ name as it is',
+    )
+
+
+def _kernel(each: dict[str, Any]) -> Kernel:
+    return Kernel(
+        name=str(each[".name"]),
+        parameters=tuple(
+            Parameter(
+                int(parameter[".offset"]),
+                int(parameter[".size"]),
+                str(parameter[".value_kind"]),
+                str(parameter.get(".name", "")),
+                str(parameter.get(".type_name", "")),
+            )
+            for parameter in sorted(each.get(".args", ()), key=lambda one: int(one[".offset"]))
+        ),
+        argument_bytes=int(each[".kernarg_segment_size"]),
+        lds_bytes=int(each[".group_segment_fixed_size"]),
+        private_bytes=int(each[".private_segment_fixed_size"]),
+        vector_registers=int(each.get(".vgpr_count", 0)) + int(each.get(".agpr_count", 0)),
+        scalar_registers=int(each.get(".sgpr_count", 0)),
+        largest_workgroup=int(each.get(".max_flat_workgroup_size", 1024)),
+        wave_size=int(each.get(".wavefront_size", 64)),
+        spilled=int(each.get(".vgpr_spill_count", 0)) + int(each.get(".sgpr_spill_count", 0)),
+        dynamic_stack=bool(each.get(".uses_dynamic_stack", False)),
+    )
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    """The metadata of an ELF file."""
+    offset, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
+    for number in range(count):
+        section = struct.unpack_from("<IIQQQQIIQQ", data, offset + number * size)
+        if section[1] != _NOTE_SECTION:
+            continue
+        place, end = section[4], section[4] + section[5]
+        while place + 12 <= end:
+            names, described, kind = struct.unpack_from("<III", data, place)
+            text = place + 12
+            value = text + -(-names // 4) * 4
+            if kind == _METADATA and data[text : text + names].rstrip(b"\0") == b"AMDGPU":
+                found, _ = _decode(data[value : value + described], 0)
+                if isinstance(found, dict):
+                    return found
+            place = value + -(-described // 4) * 4
+    raise ValueError("it has no note AMDGPU of type 32")
+
+
+_SIZED: Final = {
+    0xCC: ">B",
+    0xCD: ">H",
+    0xCE: ">I",
+    0xCF: ">Q",
+    0xD0: ">b",
+    0xD1: ">h",
+    0xD2: ">i",
+    0xD3: ">q",
+}
+_LENGTHS: Final = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I"}
+
+
+def _decode(data: bytes, place: int) -> tuple[Any, int]:
+    """One MessagePack value, and where the next begins."""
+    kind = data[place]
+    place += 1
+    if kind <= 0x7F:
+        return kind, place
+    if kind >= 0xE0:
+        return kind - 0x100, place
+    if kind in (0xC0, 0xC2, 0xC3):
+        return {0xC0: None, 0xC2: False, 0xC3: True}[kind], place
+    if kind in _SIZED:
+        return struct.unpack_from(_SIZED[kind], data, place)[0], place + struct.calcsize(_SIZED[kind])
+    length = kind & (0x1F if 0xA0 <= kind <= 0xBF else 0x0F)
+    if kind in _LENGTHS:
+        length = struct.unpack_from(_LENGTHS[kind], data, place)[0]
+        place += struct.calcsize(_LENGTHS[kind])
+    elif kind >= 0xC0:
+        raise ValueError(f"MessagePack type {kind:#x} is not one that LLVM writes here")
+    if kind <= 0x8F or kind in (0xDE, 0xDF):
+        mapping = {}
+        for _ in range(length):
+            name, place = _decode(data, place)
+            mapping[name], place = _decode(data, place)
+        return mapping, place
+    if kind <= 0x9F or kind in (0xDC, 0xDD):
+        items = []
+        for _ in range(length):
+            item, place = _decode(data, place)
+            items.append(item)
+        return items, place
+    if place + length > len(data):
+        raise ValueError("its metadata is cut off")
+    return data[place : place + length].decode(), place + length

@@ -1,0 +1,222 @@
+"""What a point with own kernels runs, every number known: memory, launches, what is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from apuflow.core.errors import ConfigError
+from apuflow.launcher.dispatch_list import Contents
+from apuflow.miopen.launch import Extent
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.generic]
+
+ElementType: TypeAlias = Literal[
+    "float", "double", "half", "int", "uint", "long", "ulong", "short", "ushort", "char", "uchar"
+]
+NUMPY_TYPES: Final[Mapping[ElementType, str]] = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "uint": "uint32",
+    "long": "int64",
+    "ulong": "uint64",
+    "short": "int16",
+    "ushort": "uint16",
+    "char": "int8",
+    "uchar": "uint8",
+}
+"""OpenCL's name of an element and NumPy's."""
+ELEMENT_BYTES: Final[Mapping[ElementType, int]] = {
+    name: int("".join(filter(str.isdigit, numpy))) // 8 for name, numpy in NUMPY_TYPES.items()
+}
+
+FillKind: TypeAlias = Literal[
+    "zero", "touch", "untouched", "constant", "uniform", "modulo", "values", "file", "reference"
+]
+FROM_DATA: Final[tuple[FillKind, ...]] = ("values", "file", "reference")
+"""Contents that reach the guest in its data file; it computes the others itself."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What a buffer holds before the first launch.
+
+    Attributes:
+        numbers: the constant; the seed of ``uniform``; seed and modulus of ``modulo``; the ``values``.
+        file: of ``file``: raw elements, little-endian.
+    """
+
+    kind: FillKind = "zero"
+    numbers: tuple[int | float, ...] = ()
+    file: Path | None = None
+
+
+@dataclass(frozen=True)
+class OwnBuffer:
+    """Memory that kernels take the address of: ``elements`` of ``type``."""
+
+    name: str
+    type: ElementType
+    elements: int
+    fill: Fill
+
+    @property
+    def size(self) -> int:
+        """Bytes, a multiple of 4 as the guest wants it."""
+        return -(-self.elements * ELEMENT_BYTES[self.type] // 4) * 4
+
+
+@dataclass(frozen=True)
+class Given:
+    """One kernel argument as the file gives it.
+
+    Attributes:
+        kind: a buffer's address (``value`` its name, plus ``offset`` elements), a whole number, a number
+            with a point (``type`` half, float or double; None: as large as the parameter), or raw bytes
+            (``value`` in hexadecimal digits).
+    """
+
+    kind: Literal["buffer", "integer", "real", "bytes"]
+    value: str | int | float
+    offset: int = 0
+    type: Literal["half", "float", "double"] | None = None
+
+
+@dataclass(frozen=True)
+class OwnLaunch:
+    """One kernel launch: grid and workgroup in work-items."""
+
+    kernel: str
+    grid: Extent
+    workgroup: Extent
+    arguments: tuple[Given, ...]
+
+
+@dataclass(frozen=True)
+class OwnProgram:
+    """Everything that a point runs.
+
+    Attributes:
+        name: of its workload.
+        source: the source file or code object, from the project's directory.
+        compile: arguments for the compiler.
+        launches: in order, repetitions unrolled.
+        outputs: buffers that are read after the last launch.
+        reference: Python file with what they should hold; None: nothing is compared.
+        tolerance: largest difference that counts as equal, relative to the largest element; None: 1e-4 for
+            numbers with a point, 0 for whole ones.
+        parameters: of this point, ``compute_units`` among them.
+    """
+
+    name: str
+    source: Path
+    compile: str
+    buffers: tuple[OwnBuffer, ...]
+    launches: tuple[OwnLaunch, ...]
+    outputs: tuple[str, ...] = ()
+    reference: Path | None = None
+    tolerance: float | None = None
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def device_bytes(self) -> int:
+        """Simulated memory of all buffers."""
+        return sum(buffer.size for buffer in self.buffers)
+
+    def buffer(self, name: str) -> OwnBuffer:
+        """The buffer of that name, which the file was checked to have."""
+        return next(buffer for buffer in self.buffers if buffer.name == name)
+
+
+def guest_contents(buffer: OwnBuffer, offset: int) -> Contents:
+    """A buffer's contents as the guest program makes them; ``offset``: its place in the data file."""
+    fill = buffer.fill
+    if fill.kind in FROM_DATA:
+        return Contents.file(offset)
+    match fill.kind:
+        case "constant":
+            return Contents("constant", (_word(buffer),))
+        case "uniform":
+            return Contents.uniform(int(fill.numbers[0]))
+        case "modulo":
+            return Contents.modulo(int(fill.numbers[0]), int(fill.numbers[1]))
+        case _:
+            return Contents(fill.kind)
+
+
+def _word(buffer: OwnBuffer) -> int:
+    """The 32-bit word that a constant element is made of.
+
+    Raises:
+        ConfigError: an element of 64 bits whose halves differ, or a number that is none of its type.
+    """
+    import numpy as np
+
+    value = buffer.fill.numbers[0]
+    try:
+        with np.errstate(all="raise"):
+            element = np.array([value], NUMPY_TYPES[buffer.type])
+    except (OverflowError, FloatingPointError, ValueError) as error:
+        raise ConfigError(
+            f"not a number of type {buffer.type}", key=f"buffers.{buffer.name}.contents", value=value
+        ) from error
+    words = np.frombuffer(element.tobytes() * (4 // element.itemsize or 1), "<u4")
+    if len(set(words.tolist())) != 1:
+        raise ConfigError(
+            "a constant of 64 bits must have equal halves: the guest fills memory by words of 32 bits",
+            key=f"buffers.{buffer.name}.contents",
+            value=value,
+            remedy="use contents: reference, or values",
+        )
+    return int(words[0])
+
+
+def initial_value(buffer: OwnBuffer) -> Array:
+    """What a buffer holds before the first launch; not for contents that the reference makes.
+
+    Raises:
+        ConfigError: a file that is not there or too small, or numbers that are none of the type.
+    """
+    import numpy as np
+
+    kind, fill = np.dtype(NUMPY_TYPES[buffer.type]), buffer.fill
+    if fill.kind in ("uniform", "modulo"):
+        return _elements(guest_contents(buffer, 0).values(buffer.size), buffer)
+    if fill.kind == "constant":
+        return _elements(np.full(buffer.size // 4, _word(buffer), "<u4").view(np.uint8), buffer)
+    key = f"buffers.{buffer.name}.contents"
+    if fill.kind == "values":
+        given = np.array(fill.numbers)
+        values = np.zeros(buffer.elements, kind)
+        if given.size > values.size or (kind.kind != "f" and not np.array_equal(given, given.astype(kind))):
+            raise ConfigError(
+                f"more than {values.size} numbers, or some that are none of type {buffer.type}",
+                key=key,
+                remedy="correct them, or the buffer's type and elements",
+            )
+        values[: given.size] = given
+        return values
+    if fill.kind == "file":
+        assert fill.file is not None
+        wanted = buffer.elements * kind.itemsize
+        if not fill.file.is_file() or fill.file.stat().st_size < wanted:
+            raise ConfigError(
+                f"the file of a buffer is missing or holds less than its {wanted} bytes",
+                file=fill.file,
+                key=key,
+                remedy="write it (numpy: array.tofile(path)), or give the buffer fewer elements",
+            )
+        return np.fromfile(fill.file, kind.newbyteorder("<"), buffer.elements).astype(kind)
+    return np.zeros(buffer.elements, kind)
+
+
+def _elements(data: NDArray[np.uint8], buffer: OwnBuffer) -> Array:
+    return data.view(NUMPY_TYPES[buffer.type])[: buffer.elements]

@@ -1,0 +1,175 @@
+"""What the kernels should have computed, by the user's own Python file, against what they left.
+
+The file has a function ``expected(buffers, parameters)``: NumPy arrays by buffer before the first launch in,
+arrays by buffer after the last launch out, those of ``outputs``. A buffer with ``contents: reference`` starts
+with what ``contents(parameters)`` of the file returns for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import runpy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.record import Results
+from apuflow.kernels.program import NUMPY_TYPES, OwnBuffer, OwnProgram, initial_value
+from apuflow.launcher.defects import DefectName, suspects
+from apuflow.launcher.judge import LARGEST
+from apuflow.launcher.reference import TOLERANCE
+
+Array: TypeAlias = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class OwnJudge:
+    """Judges a process that ran kernels of the user's own.
+
+    Attributes:
+        files: where it left each output of the program, below its directory; empty: they are too large.
+        object: its code object.
+        defects: instructions that its gem5 executes wrongly.
+    """
+
+    program: OwnProgram
+    gfx: str
+    files: tuple[Path, ...]
+    object: Path
+    defects: tuple[DefectName, ...] = ()
+
+    def results(self, directory: Path) -> Results:
+        """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
+        program = self.program
+        if program.reference is None:
+            return Results(note="the workload names no reference")
+        if not self.files:
+            return Results(note=f"its outputs have more elements than are compared ({LARGEST:,})")
+        try:
+            wanted = expected_outputs(program)
+        except ConfigError as error:
+            return Results(note=str(error))
+        errors = {}
+        for name, file in zip(program.outputs, self.files, strict=True):
+            buffer = program.buffer(name)
+            try:
+                actual = np.fromfile(directory / file, NUMPY_TYPES[buffer.type], buffer.elements)
+            except OSError as error:
+                return Results(note=self.explained(f"an output is missing: {error}"))
+            errors[name] = difference(actual, wanted[name])
+            if errors[name] <= tolerance(program, buffer):
+                (directory / file).unlink()
+        worst = max(errors, key=lambda name: errors[name] - tolerance(program, program.buffer(name)))
+        allowed = tolerance(program, program.buffer(worst))
+        agree = errors[worst] <= allowed
+        text = f"{worst} differs from its reference by {errors[worst]:.2g} of its largest element"
+        return Results(
+            outputs=len(errors),
+            agree=agree,
+            max_relative_error=errors[worst] if math.isfinite(errors[worst]) else None,
+            worst=worst,
+            note=None if agree else self.explained(f"{text} (allowed {allowed:g})"),
+        )
+
+    def explained(self, text: str) -> str:
+        """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
+        named = "; ".join(suspects([self.object], self.gfx, self.defects))
+        return f"{text}; gem5 executes wrongly {named}" if named else text
+
+
+def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:
+    """Largest difference of a buffer, relative to its largest element, that counts as equal."""
+    if program.tolerance is not None:
+        return program.tolerance
+    return TOLERANCE if np.dtype(NUMPY_TYPES[buffer.type]).kind == "f" else 0.0
+
+
+def difference(actual: Array, expected: Array) -> float:
+    """Largest difference over the largest expected element; infinite where one side alone is not finite."""
+    if actual.shape != expected.shape:
+        return math.inf
+    if np.array_equal(actual, expected, equal_nan=actual.dtype.kind == "f"):
+        return 0.0
+    got, want = actual.astype(np.float64), expected.astype(np.float64)
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    if not (np.isfinite(got) | same).all() or not (np.isfinite(want) | same).all():
+        return math.inf
+    scale = float(np.abs(want[np.isfinite(want)]).max(initial=0.0)) or 1.0
+    largest = float(np.abs(got[~same] - want[~same]).max(initial=0.0))
+    return max(largest / scale, float(np.finfo(np.float64).tiny))
+
+
+def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:
+    """What the reference says of each output.
+
+    Raises:
+        ConfigError: the reference fails, or returns something else.
+    """
+    made = made_contents(program)
+    before = {
+        buffer.name: made[buffer.name] if buffer.name in made else initial_value(buffer)
+        for buffer in program.buffers
+    }
+    returned = _call(program, "expected", before, dict(program.parameters))
+    return {name: _array(program, "expected", returned, name) for name in program.outputs}
+
+
+def made_contents(program: OwnProgram) -> Mapping[str, Array]:
+    """Contents that the reference makes, by buffer.
+
+    Raises:
+        ConfigError: as :func:`expected_outputs`.
+    """
+    names = [buffer.name for buffer in program.buffers if buffer.fill.kind == "reference"]
+    if not names:
+        return {}
+    returned = _call(program, "contents", dict(program.parameters))
+    return {name: _array(program, "contents", returned, name) for name in names}
+
+
+def _call(program: OwnProgram, name: str, *arguments: Any) -> Any:
+    assert program.reference is not None
+    function = _functions(program.reference).get(name)
+    if not callable(function):
+        raise ConfigError(
+            f"the reference has no function {name}",
+            file=program.reference,
+            remedy="see docs/own-kernels.md for the two functions of a reference",
+        )
+    called: Callable[..., Any] = function
+    try:
+        return called(*arguments)
+    except Exception as error:
+        raise ConfigError(
+            f"{name}() of the reference fails: {type(error).__name__}: {error}", file=program.reference
+        ) from error
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(path: Path) -> Mapping[str, Any]:
+    try:
+        return runpy.run_path(str(path), run_name="apuflow_reference")
+    except Exception as error:
+        raise ConfigError(
+            f"the reference cannot be loaded: {type(error).__name__}: {error}", file=path
+        ) from error
+
+
+def _array(program: OwnProgram, function: str, returned: Any, name: str) -> Array:
+    """What was returned for a buffer, as an array of its type and length."""
+    buffer = program.buffer(name)
+    if not isinstance(returned, Mapping) or name not in returned:
+        raise ConfigError(f"{function}() returns nothing for {name}", file=program.reference)
+    array = np.asarray(returned[name]).ravel()
+    if array.size != buffer.elements:
+        raise ConfigError(
+            f"{function}() returns {array.size} elements for {name}, which has {buffer.elements}",
+            file=program.reference,
+        )
+    return array.astype(NUMPY_TYPES[buffer.type])

@@ -1,0 +1,173 @@
+"""From the user's source to a code object, by clang alone: OpenCL, HIP (device side), assembly."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import atomic_write
+from apuflow.miopen.compiler import Compiler, digest, host_compiler, read_code_object
+from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import KernelObject, compile_source, kernel_object
+
+Language: TypeAlias = Literal["opencl", "hip", "assembly", "object"]
+LANGUAGES: Final[Mapping[str, Language]] = {
+    ".cl": "opencl",
+    ".hip": "hip",
+    ".cpp": "hip",
+    ".s": "assembly",
+    ".S": "assembly",
+    ".o": "object",
+    ".co": "object",
+    ".hsaco": "object",
+}
+"""Language by a file's ending."""
+HEADERS: Final = Path(__file__).parent / "include"
+"""Ours, for HIP: what its kernels need of hip/hip_runtime.h."""
+_INCLUDE: Final = re.compile(rb'^\s*#\s*include\s+"([^"]+)"|^\s*\.incbin\s+"([^"]+)"', re.MULTILINE)
+
+
+def language(source: Path) -> Language:
+    """The language of a source file.
+
+    Raises:
+        ConfigError: its ending is not one of ``LANGUAGES``.
+    """
+    if source.suffix not in LANGUAGES:
+        raise ConfigError(
+            "not a file of kernels",
+            key="source",
+            value=str(source),
+            remedy=f"its ending says what it is: {', '.join(LANGUAGES)}",
+        )
+    return LANGUAGES[source.suffix]
+
+
+def is_own(program: str) -> bool:
+    """Whether a row names a source of the user's, by its path. MIOpen's and this project's are bare names."""
+    return "/" in program
+
+
+def own_compiler(source: Path) -> Compiler:
+    """What makes a code object (V4) of a source on this machine.
+
+    Raises:
+        EngineError: no clang with an AMDGPU target; not for code objects, which need none.
+    """
+    kind = language(source)
+    if kind == "object":
+        return Compiler("a copy", (), (), "a copy of the code object")
+    opencl = host_compiler(code_object=4)
+    clang = opencl.command[0]
+    version = opencl.identity.partition("\n")[0]
+    libraries = next(word for word in opencl.command if word.startswith("--rocm-device-lib-path="))
+    if kind == "opencl":  # messages then name arguments as the source does
+        flags = (*opencl.flags, "-cl-kernel-arg-info")
+        return replace(opencl, flags=flags, identity=f"{opencl.identity}\n{flags[-1]}")
+    if kind == "hip":
+        command: tuple[str, ...] = (
+            *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
+            *(f"-I{HEADERS}", libraries, "-O3"),
+        )
+        gpu_option = "--offload-arch="
+        known = digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h"))))
+    else:
+        assembler = "assembler-with-cpp" if source.suffix == ".S" else "assembler"
+        command = (clang, "-x", assembler, "--target=amdgcn-amd-amdhsa")
+        gpu_option = "-mcpu="
+        known = ""
+    shown = [word for word in command[1:] if word != f"-I{HEADERS}"]
+    identity = "\n".join((version, *shown, *opencl.flags, known))
+    return replace(opencl, command=command, identity=identity, gpu_option=gpu_option)
+
+
+def own_object(program: str, arguments: str, workload: str, gfx: str, root: Path) -> KernelObject:
+    """The object to compile for a source of the user's.
+
+    Args:
+        program: the source's path from the project's directory ``root``.
+    """
+    source = root / program
+    row = Row(program, arguments, workload)
+    return kernel_object(row, gfx, own_compiler(source).identity, source_identity(source))
+
+
+@lru_cache(maxsize=256)
+def source_identity(source: Path) -> str:
+    """Hash over a source and everything beside it that it includes.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    parts = _parts(source)
+    return digest(*(f"{name}\0{parts[name].hex()}" for name in sorted(parts)))
+
+
+def source_files(source: Path) -> tuple[Path, ...]:
+    """A source and everything beside it that it includes; raises as source_identity does."""
+    return tuple(source.parent / name for name in _parts(source))
+
+
+def _parts(source: Path) -> dict[str, bytes]:
+    waiting, seen = [source.name], dict[str, bytes]()
+    while waiting:
+        name = waiting.pop()
+        path = source.parent / name
+        if name in seen or (not path.is_file() and name != source.name):
+            continue
+        try:
+            seen[name] = path.read_bytes()
+        except OSError as error:
+            raise ConfigError(
+                f"cannot read the kernels' source: {error.strerror}",
+                file=path,
+                key="source",
+                remedy="put it there, or correct source in the workload's file",
+            ) from None
+        found = _INCLUDE.findall(seen[name])
+        waiting += [(first or second).decode("utf-8", "replace") for first, second in found]
+    return seen
+
+
+def compile_own(row: Row, gfx: str, out: Path, root: Path = Path()) -> None:
+    """Compile a source of the user's to ``out``; it appears there only when it is whole.
+
+    Raises:
+        EngineError: the compiler is missing or fails, or a code object is broken or for another GPU.
+    """
+    source = (root / row.program).resolve()
+    compiler = own_compiler(source)
+    if language(source) != "object":
+        compile_source(source, row, gfx, compiler, out)
+        return
+    data = source.read_bytes()
+    found = read_code_object(data, source)
+    if found.gfx != gfx:
+        raise EngineError(
+            f"the code object is for {found.gfx}, the machine is a {gfx}",
+            file=source,
+            key="source",
+            remedy=f"compile it for {gfx}; with {{gfx}} in its name, source names one file for each GPU",
+        )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(out) as part:
+        part.write_bytes(data)
+
+
+def compiled(program: str, arguments: str, gfx: str, root: Path = Path()) -> Path:
+    """A code object in a new temporary directory, which the caller removes."""
+    directory = Path(tempfile.mkdtemp(prefix="apuflow-kernels-"))
+    out = directory / "kernels.o"
+    try:
+        compile_own(Row(program, arguments), gfx, out, root)
+    except BaseException:
+        shutil.rmtree(directory)
+        raise
+    return out

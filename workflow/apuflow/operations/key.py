@@ -1,0 +1,106 @@
+"""Keys of an operation: what its class states of each of its attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Final
+
+from apuflow.core.scalar import Scalar
+
+INT_MAX: Final = 2**31 - 1
+_KEY: Final = "key"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of an operation's shape.
+
+    Attributes:
+        type: Python type of the value.
+        default: None where the key must be given.
+        meaning: what it sets.
+        minimum: smallest value that makes sense.
+        choices: the only values (empty: any).
+        name: as written.
+    """
+
+    type: type[int] | type[float] | type[bool] | type[str]
+    default: Scalar | None
+    meaning: str
+    minimum: float | None = None
+    choices: tuple[str, ...] = ()
+    name: str = ""
+
+    def read(self, value: object) -> Scalar:
+        """The value as the operation takes it; text stands for what it spells.
+
+        Raises:
+            ValueError: with what would be right.
+        """
+        if self.type is bool:
+            spelled = {"true": True, "false": False}
+            found = spelled.get(value, value) if isinstance(value, str) else value
+            if not isinstance(found, bool):
+                raise ValueError("true or false")
+            return found
+        if self.type is str:
+            if self.choices and value not in self.choices:
+                raise ValueError(f"one of {', '.join(self.choices)}")
+            return str(value)
+        return self._number(value)
+
+    def _number(self, value: object) -> Scalar:
+        whole = self.type is int
+        wanted = "a whole number" if whole else "a number"
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError(wanted)
+        try:
+            number = int(value) if whole and not isinstance(value, float) else float(value)
+        except ValueError:
+            raise ValueError(wanted) from None
+        if not math.isfinite(number) or (whole and number != int(number)):
+            raise ValueError(wanted)
+        if self.minimum is not None and number < self.minimum:
+            raise ValueError(f"at least {self.minimum:g}")
+        if whole and abs(number) > INT_MAX:
+            raise ValueError(f"at most {INT_MAX} (a C int)")
+        return self.type(number)
+
+
+def whole(meaning: str, default: int | None = None, minimum: int = 1) -> Any:
+    """An attribute that is a whole number; without a default it must be given."""
+    return _attribute(Key(int, default, meaning, minimum))
+
+
+def real(meaning: str, default: float | None = None, minimum: float | None = None) -> Any:
+    """An attribute that is a number."""
+    return _attribute(Key(float, default, meaning, minimum))
+
+
+def flag(meaning: str, default: bool) -> Any:
+    """An attribute that is true or false."""
+    return _attribute(Key(bool, default, meaning))
+
+
+def choice(meaning: str, default: str | None, choices: tuple[str, ...]) -> Any:
+    """An attribute that is one of a few words."""
+    return _attribute(Key(str, default, meaning, choices=choices))
+
+
+def words(meaning: str) -> Any:
+    """An attribute of text that must be given."""
+    return _attribute(Key(str, None, meaning))
+
+
+def keys_of(kind: type[Any]) -> Iterator[Key]:
+    """The keys of an operation's class, in order."""
+    for attribute in fields(kind):
+        if _KEY in attribute.metadata:
+            key: Key = attribute.metadata[_KEY]
+            yield Key(key.type, key.default, key.meaning, key.minimum, key.choices, attribute.name)
+
+
+def _attribute(key: Key) -> Any:
+    return field(default=MISSING if key.default is None else key.default, metadata={_KEY: key})

@@ -1,0 +1,171 @@
+"""What networks of attention and training need and MIOpen 4.0.1 has no kernel for: by kernels of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from typing_extensions import override
+
+from apuflow.miopen.launch import Arg, Extent, Launch, Role
+from apuflow.miopen.rocm_4_0_1.common import floats, ints, read_unit
+from apuflow.operations import own
+from apuflow.operations.key import real, whole
+from apuflow.operations.launching import buffer, fill, launch
+from apuflow.operations.operation import Operation, Pass
+
+GROUP = 256
+WAVE = 64
+INT_ELEMENTS = 2**31
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Own(Operation):
+    """An operation whose kernels are ours."""
+
+    @override
+    def macs(self, direction: Pass) -> int:
+        return 0
+
+    def _launch(
+        self, direction: Pass, program: str, kernel: str, grid: Extent, group: int, args: tuple[Arg, ...]
+    ) -> Launch:
+        unit = read_unit(args[0].elements)
+        arguments = f" -DUNIT={unit}" if program == "elementwise.cl" else ""
+        group_of = (group, 1, 1)
+        return launch(self, direction, program, arguments, kernel, grid, group_of, args, own.NOTE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gelu(_Own):
+    """``x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2``."""
+
+    kind: ClassVar[str] = "gelu"
+    title: ClassVar[str] = "GELU activation, by the hyperbolic tangent"
+    source: ClassVar[str] = "apuflow's own: gelu_forward, gelu_backward"
+
+    elements: int = whole("32-bit floats")
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        size = self.elements
+        x = buffer("gelu.bottom", size, "in", "x")
+        args: tuple[Arg, ...] = (x, buffer("gelu.top", size, "out", "y"))
+        if direction == "bwd":
+            dy, dx = buffer("gelu.top_diff", size, "in", "dy"), buffer("gelu.bottom_diff", size, "out", "dx")
+            args = (x, dy, dx)
+        grid = (size // read_unit(size), 1, 1)
+        kernel = "gelu_forward" if direction == "fwd" else "gelu_backward"
+        return (self._launch(direction, "elementwise.cl", kernel, grid, GROUP, args),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sgd(_Own):
+    """``velocity = momentum velocity + gradient + decay weight``, ``weight = weight - rate velocity``."""
+
+    kind: ClassVar[str] = "sgd"
+    title: ClassVar[str] = "update of weights by gradient descent with momentum"
+    source: ClassVar[str] = "apuflow's own: sgd_momentum"
+    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
+
+    elements: int = whole("weights")
+    rate: float = real("learning rate", 0.01)
+    momentum: float = real("factor of the velocity", 0.9)
+    decay: float = real("factor of the weight in its gradient", 0.0)
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        size = self.elements
+        args = (
+            buffer("sgd.weights", size, "inout"),
+            buffer("sgd.velocity", size, "inout"),
+            buffer("sgd.gradient", size, "in"),
+            *floats(rate=self.rate, momentum=self.momentum, decay=self.decay),
+        )
+        grid = (size // read_unit(size), 1, 1)
+        return (self._launch(direction, "elementwise.cl", "sgd_momentum", grid, GROUP, args),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerNorm(_Own):
+    """Each row less its mean, over its standard deviation, scaled and shifted along the row."""
+
+    kind: ClassVar[str] = "layernorm"
+    title: ClassVar[str] = "layer normalisation over the last dimension"
+    source: ClassVar[str] = "apuflow's own: layernorm_forward, layernorm_backward, layernorm_weights"
+
+    rows: int = whole("rows: tokens of all sequences")
+    width: int = whole("elements of a row")
+    epsilon: float = real("what is added to the variance", 1e-5, 1e-10)
+
+    @override
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        yield from _too_large(self.rows * self.width)
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        size, rows, width = self.rows * self.width, self.rows, self.width
+        x = buffer("layernorm.bottom", size, "in", "x")
+        gamma = buffer("layernorm.gamma", width, "in")
+        program = "layernorm.cl"
+        kept: Role = "out" if direction == "fwd" else "in"
+        saved = (buffer("layernorm.mean", rows, kept), buffer("layernorm.inverse_deviation", rows, kept))
+        if direction == "fwd":
+            beta, y = buffer("layernorm.beta", width, "in"), buffer("layernorm.top", size, "out", "y")
+            args = (x, gamma, beta, y, *saved, *ints(width=width), *floats(epsilon=self.epsilon))
+            return (self._launch(direction, program, "layernorm_forward", (rows * WAVE, 1, 1), WAVE, args),)
+        dy = buffer("layernorm.top_diff", size, "in", "dy")
+        dx = buffer("layernorm.bottom_diff", size, "out", "dx")
+        sums = (
+            buffer("layernorm.gamma_diff", width, "out", "dgamma"),
+            buffer("layernorm.beta_diff", width, "out", "dbeta"),
+        )
+        data = (x, dy, gamma, *saved, dx, *ints(width=width))
+        weights = (x, dy, *saved, *sums, *ints(rows=rows, width=width))
+        return (
+            self._launch(direction, program, "layernorm_backward", (rows * WAVE, 1, 1), WAVE, data),
+            self._launch(direction, program, "layernorm_weights", (width, 1, 1), GROUP, weights),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedding(_Own):
+    """Rows of a table by their numbers; backward the table's gradient, cleared and then summed in order."""
+
+    kind: ClassVar[str] = "embedding"
+    title: ClassVar[str] = "rows of a table gathered by number; backward the table's gradient"
+    source: ClassVar[str] = "apuflow's own: embedding_forward, embedding_backward"
+
+    rows: int = whole("rows of the table (words)")
+    width: int = whole("elements of a row")
+    tokens: int = whole("rows that are gathered")
+
+    @override
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        yield from _too_large(max(self.rows, self.tokens) * self.width)
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        index = buffer("embedding.index", self.tokens, "in")
+        group = GROUP if self.width >= GROUP else WAVE
+        sizes = ints(rows=self.rows, width=self.width)
+        if direction == "fwd":
+            table = buffer("embedding.table", self.rows * self.width, "in")
+            y = buffer("embedding.top", self.tokens * self.width, "out", "y")
+            grid = (self.width, self.tokens, 1)
+            args = (index, table, y, *sizes)
+            return (self._launch(direction, "embedding.cl", "embedding_forward", grid, group, args),)
+        dy = buffer("embedding.top_diff", self.tokens * self.width, "in", "dy")
+        diff = buffer("embedding.table_diff", self.rows * self.width, "inout")
+        args = (index, dy, diff, *sizes, *ints(tokens=self.tokens))
+        grid = (self.width, 1, 1)
+        return (
+            fill(self, direction, diff._replace(role="out")),
+            self._launch(direction, "embedding.cl", "embedding_backward", grid, group, args),
+        )
+
+
+def _too_large(elements: int) -> Iterator[tuple[str, str, str]]:
+    if elements >= INT_ELEMENTS:
+        yield "width", f"a tensor of {elements} elements: launches count in a C int", "make it smaller"

@@ -1,0 +1,138 @@
+"""What an operation is: a kind of work with a shape, and the kernels that it launches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal, NamedTuple
+
+from apuflow.core.errors import ConfigError
+from apuflow.dnnmark import Direction
+from apuflow.miopen.launch import Launch
+from apuflow.operations.key import keys_of
+
+Pass = Literal["fwd", "bwd"]
+
+
+class Cost(NamedTuple):
+    """What an operation has to do in one direction, whatever its kernels are.
+
+    Attributes:
+        macs: multiply-adds (two floating point operations each) of products, convolutions and cells; 0 for
+            what only moves data or computes element by element.
+        read_bytes, written_bytes: each tensor once, workspaces left out.
+    """
+
+    macs: int
+    read_bytes: int
+    written_bytes: int
+
+    @property
+    def flops(self) -> int:
+        """Floating point operations, two per multiply-add."""
+        return 2 * self.macs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(ABC):
+    """One operation with its shape. Two with equal keys are equal and launch the same kernels."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    """What it computes."""
+    source: ClassVar[str]
+    """Whose kernels it runs, and which."""
+    directions: ClassVar[tuple[Pass, ...]] = ("fwd", "bwd")
+
+    @property
+    def name(self) -> str:
+        """The layer's name in launches."""
+        return self.kind
+
+    @property
+    def text(self) -> str:
+        """Canonical form, part of a point's identity: the keys that are not at their defaults."""
+        lines = [f"[{self.kind}]"]
+        for key in keys_of(type(self)):
+            value = getattr(self, key.name)
+            if value != key.default:
+                lines.append(f"{key.name}={str(value).lower() if isinstance(value, bool) else value}")
+        return "\n".join([*lines, ""])
+
+    @property
+    def label(self) -> str:
+        """Kind and what is not at its default, on a line."""
+        return " ".join(self.text.replace("[", "").replace("]", "").split())
+
+    @abstractmethod
+    def macs(self, direction: Pass) -> int:
+        """Multiply-adds in one direction."""
+
+    @abstractmethod
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        """The launches of one direction that the operation has."""
+
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        """Keys whose values do not fit each other: key, what is wrong, what to do."""
+        yield from ()
+
+    def passes(self, direction: Direction) -> tuple[Pass, ...]:
+        """The directions that ``direction`` asks for, forward first.
+
+        Raises:
+            ConfigError: one that the operation does not have.
+        """
+        wanted: tuple[Pass, ...] = ("fwd", "bwd") if direction == "both" else (direction,)
+        missing = [each for each in wanted if each not in self.directions]
+        if missing:
+            raise ConfigError(
+                f"operation {self.kind} has no direction {missing[0]}",
+                key="direction",
+                value=direction,
+                remedy=f"direction: {self.directions[0]}",
+            )
+        return wanted
+
+    def launches(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+        """The GPU kernels that it launches, in order.
+
+        Raises:
+            ConfigError: a direction that it does not have.
+        """
+        return _launches(self, direction, compute_units)
+
+    def cost(self, direction: Pass) -> Cost:
+        """What one direction has to do."""
+        read: dict[str, int] = {}
+        written: dict[str, int] = {}
+        for launch in self.launches(direction, 4):
+            for arg in launch.args:
+                name = str(arg.value)
+                if arg.kind != "buffer" or name.endswith("workspace"):
+                    continue
+                size = arg.elements * arg.element_bytes
+                if arg.role in ("in", "inout") and name not in written:
+                    read[name] = max(size, read.get(name, 0))
+                if arg.role in ("out", "inout"):
+                    written[name] = max(size, written.get(name, 0))
+        return Cost(self.macs(direction), sum(read.values()), sum(written.values()))
+
+    def buffer_bytes(self, direction: Direction) -> dict[str, int]:
+        """Bytes of each buffer that its launches touch, workspaces included."""
+        sizes: dict[str, int] = {}
+        for launch in self.launches(direction, 4):
+            for arg in launch.args:
+                if arg.kind == "buffer":
+                    name = str(arg.value)
+                    sizes[name] = max(sizes.get(name, 0), arg.elements * arg.element_bytes)
+        return sizes
+
+
+@lru_cache(maxsize=16384)
+def _launches(operation: Operation, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    found: list[Launch] = []
+    for one in operation.passes(direction):
+        found += operation.one_pass(one, compute_units)
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""Patches of one's own on gem5's sources: applied to a clean checkout of their own, never to another's."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.core.errors import EngineError
+from apuflow.core.files import file_lock, sha256_file
+from apuflow.core.git import git
+from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A patch file.
+
+    Attributes:
+        place: as the configuration names it.
+        file: where it is.
+        sha256: of its bytes.
+    """
+
+    place: str
+    file: Path
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.sha256[:12]}"
+
+
+def gem5_patches(release: Release, site: Site) -> tuple[str, ...]:
+    """The patches for gem5's sources in the order in which they are applied: the release's, then the site's.
+
+    A gem5 that the site supplies is used as it is, so it has none.
+    """
+    return () if site.gem5.binary is not None else (*release.gem5.patches, *site.gem5.patches)
+
+
+def read_patches(places: Sequence[str], root: Path) -> tuple[Patch, ...]:
+    """The patch files of the configuration.
+
+    Raises:
+        EngineError: one of them is not there.
+    """
+    for place in places:
+        if not (root / place).is_file():
+            raise EngineError(
+                "there is no such patch for gem5",
+                file=root / place,
+                key="gem5.patches",
+                remedy="correct the path: it is relative to the project's directory",
+            )
+    return tuple(Patch(place, root / place, sha256_file(root / place)) for place in places)
+
+
+def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Path) -> SourceRecord:
+    """A checkout with patches applied, below ``directory``; whole or not there at all.
+
+    Args:
+        source: the checkout that the patches are for; it is not changed.
+        directory: where checkouts are made. The name of the new one holds commit and patches, so that it is
+            found again, and that another list of patches gets another one.
+
+    Raises:
+        EngineError: the checkout has changes or no commit, a patch does not apply (the message names its file
+            and place), or somebody has changed the patched checkout.
+    """
+    if source.commit is None or source.dirty:
+        raise EngineError(
+            "patches are applied to a checkout without changes of its own",
+            file=source.path,
+            key="gem5.patches",
+            remedy="commit or undo the changes there, or make them a patch, too",
+        )
+    together = hashlib.sha256("".join(patch.sha256 for patch in patches).encode()).hexdigest()
+    place = directory.resolve() / f"gem5-{source.commit[:12]}-{together[:8]}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with file_lock(place.with_name(f".{place.name}.lock")):
+        if not place.exists():
+            _make(source, patches, place)
+    if changed := git(place, "diff", "--name-only"):
+        raise EngineError(
+            f"the patched gem5 sources have been changed; the first file is {changed.splitlines()[0]}",
+            file=place,
+            remedy="remove the directory: it is made again; make the changes a patch to keep them",
+        )
+    return use_checkout(place, commit=source.commit, allow_dirty=True)
+
+
+def _make(source: SourceRecord, patches: Sequence[Patch], place: Path) -> None:
+    assert source.commit is not None
+    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+    try:
+        checkout = work / "gem5"
+        fetch_source(source.path, source.commit, checkout)
+        for patch in patches:
+            _apply(patch, checkout, source.commit)
+        checkout.rename(place)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _apply(patch: Patch, checkout: Path, commit: str) -> None:
+    try:
+        git(checkout, "apply", "--index", "--whitespace=nowarn", "--", str(patch.file.resolve()))
+    except EngineError as error:
+        raise EngineError(
+            f"the patch does not apply to gem5 {commit[:12]}: {error.message}",
+            file=patch.file,
+            key="gem5.patches",
+            remedy="make it against that commit and after the patches before it (git diff in such a "
+            "checkout), or take it out of the list",
+        ) from None

@@ -1,0 +1,307 @@
+"""rocBLAS' own matrix products: Tensile's assembly kernels for gfx803, and the one that scales C for them.
+
+Counts: ``rocblas_counts.csv`` has the instructions of each part of each kernel that rocBLAS can select, of
+the disassembly of the kernel as it runs here (``apuflow.rocblas.changes``): prologue, loop (as many steps as
+it has copies), its exit, the remainder of k, the end, and the four ways of writing C (beta 0 or not, edge or
+not; of an addition that another workgroup disturbs, only the first try).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from functools import cache
+from math import ceil, gcd
+from pathlib import Path
+
+from apuflow.core.errors import NotModelled
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import PAGE, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.rocblas.tables import Solution, solution_of
+
+INSTRUCTION_BYTES = 6.0
+"""Mean over what writes C."""
+HIDDEN = 600.0
+"""GPU cycles of a load that the computation of the step before hides."""
+ISSUE = 4.0
+"""GPU cycles between two vector instructions of a wavefront."""
+TOGETHER = 64
+"""Workgroups taken to run at a time, along m first: they share the slabs of their row or column."""
+LANES = 32
+"""Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
+
+
+@cache
+def _parts() -> Mapping[str, Mapping[str, str]]:
+    with Path(__file__).with_name("rocblas_counts.csv").open(encoding="utf-8", newline="") as file:
+        return {row["kernel"]: row for row in csv.DictReader(file)}
+
+
+def has_counts(kernel: str) -> bool:
+    """Whether a kernel is one of rocBLAS' that the preview knows."""
+    return kernel in _parts()
+
+
+def library_product(facts: Facts) -> Profile:
+    """``m``, ``n``, ``k``, ``batch``, ``alpha``, ``beta``, leading dimensions are values of the launch.
+
+    Raises:
+        NotModelled: the kernel's instructions have not been counted.
+    """
+    solution, parts = solution_of(facts.kernel), _parts().get(facts.kernel)
+    if solution is None or parts is None:
+        raise NotModelled("the preview does not model this kernel", key="kernel", value=facts.kernel)
+    m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
+    batch, waves = facts.integer("batch"), facts.waves_per_group
+    groups = facts.workgroups
+    tiles_m, tiles_n = ceil(m / solution.macro_tile_m), ceil(n / solution.macro_tile_n)
+    whole, rest = divmod(k, solution.depth_u)
+    split = solution.global_split_u
+    per_split = groups / split
+    steps = per_split * whole  # of all workgroups
+    started = per_split * min(split, whole)  # workgroups that enter the loop's part at all
+    edge = _edge_share(m, n, solution, tiles_m, tiles_n)
+    plain = facts.number("alpha") == 1.0 and facts.number("beta") == 0.0 and rest == 0 and started
+    short = started * (1.0 - edge) if parts["short"] and plain else 0.0
+    prefetch = parts["prefetch"] == "1"
+    loops = max(0.0, steps - started) if prefetch else steps
+    write = "write_B0" if facts.number("beta") == 0.0 else "write_B1"
+    one = block(parts["prologue"])
+    total = one * groups
+    total += block(parts["loop"]) * (loops / int(parts["copies"]))
+    total += block(parts["tests"]) * started
+    total += block(parts["short"]) * short
+    total += (block(parts["exit"]) if prefetch else Counts()) * (started - short)
+    total += block(parts["tail_test"]) * (groups - short)
+    if rest:
+        tail = block(parts["tail"]) + block(parts["tail_step"]) * ceil(rest / solution.local_split_u)
+        total += tail * per_split
+    ending = groups - short
+    total += (block(parts["finish"]) + block("en1")) * ending
+    edges = groups * edge
+    total += block(parts[f"{write}_E1"]) * edges + block(parts[f"{write}_E0"]) * (ending - edges)
+    counts = total * waves
+    turns = whole + bool(rest)
+    streams = _operands(facts, solution, tiles_m, tiles_n, per_split * turns, waves)
+    streams += _result(facts, solution, tiles_m, counts, streams)
+    per_loop = block(parts["loop"]).valu / int(parts["copies"])
+    waiting = max(0.0, 1.0 - per_loop * ISSUE / HIDDEN) if prefetch else 1.0
+    turns_of_one = turns / split
+    rounds = 1.0 + waiting * max(0.0, turns_of_one - 1.0) + (rest > 0) / split
+    reads_c = solution.splits or facts.number("beta") != 0.0
+    path = ("bytes_loop", "bytes_short") if short else ("bytes_loop", "bytes_exit", "bytes_end")
+    code = sum(float(parts[name]) for name in path)
+    code += 0.0 if short else block(parts[f"{write}_E{int(edge > 0.5)}"]).instructions * INSTRUCTION_BYTES
+    return Profile(
+        workgroups=groups,
+        waves_per_group=waves,
+        counts=counts,
+        streams=streams,
+        code_bytes=code,
+        rounds=rounds + reads_c,
+        walk_rounds=_walks(facts, solution, turns_of_one),
+        store_rounds=1.0 if solution.splits else 0.0,
+        lds_bytes=solution.lds_bytes,
+        vgprs=solution.vgprs,
+        sgprs=solution.sgprs,
+        lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
+        flops=2.0 * m * n * k * batch,
+    )
+
+
+def _edge_share(m: int, n: int, solution: Solution, tiles_m: int, tiles_n: int) -> float:
+    """Part of the workgroups whose tile reaches beyond C."""
+    inside_m = tiles_m - (m % solution.macro_tile_m != 0)
+    inside_n = tiles_n - (n % solution.macro_tile_n != 0)
+    return 1.0 - inside_m * inside_n / (tiles_m * tiles_n)
+
+
+def _operands(
+    facts: Facts, solution: Solution, tiles_m: int, tiles_n: int, turns: float, waves: int
+) -> tuple[Stream, ...]:
+    """A and B: each workgroup loads a slab of both in every step."""
+    k, batch = facts.integer("k"), facts.integer("batch")
+    together = min(facts.workgroups, TOGETHER)
+    across = min(tiles_m, together)
+    slabs = solution.macro_tile_m * across + solution.macro_tile_n * ceil(together / across)
+    window = 4.0 * solution.depth_u * slabs / together
+    streams = []
+    for outer, tile, leading, along_k, others, width, tiles in (
+        (
+            facts.integer("m"),
+            solution.macro_tile_m,
+            facts.integer("lda"),
+            facts.integer("transpose_a") == 1,
+            tiles_n,
+            solution.load_width_a,
+            tiles_m,
+        ),
+        (
+            facts.integer("n"),
+            solution.macro_tile_n,
+            facts.integer("ldb"),
+            facts.integer("transpose_b") == 0,
+            tiles_m,
+            solution.load_width_b,
+            tiles_n,
+        ),
+    ):
+        depth, breadth = min(solution.depth_u, k), min(tile, outer)
+        if along_k:
+            lines = breadth * span_lines(4 * depth, 4 * leading)
+            rows = max(1.0, PAGE / 4 / max(1, leading) / tile)
+            sharing = others * min(float(tiles), rows) * min(solution.global_split_u, PAGE / 4 / depth)
+        else:
+            lines = depth * span_lines(4 * breadth, 4 * leading)
+            sharing = others * max(1.0, min(float(tiles), PAGE / 4 / tile))
+        loads = turns * waves * max(1.0, tile * solution.depth_u / (solution.threads * width))
+        size = outer * k
+        streams.append(
+            Stream(
+                "load",
+                loads,
+                max(lines * turns, batch * lines_of(size)),
+                batch * lines_of(size),
+                batch * pages_of(size),
+                "device",
+                window,
+                float(min(4, waves)),
+                sharing,
+                0.5,
+                line_sharing=float(others),
+            )
+        )
+    return tuple(streams)
+
+
+def _result(
+    facts: Facts,
+    solution: Solution,
+    tiles_m: int,
+    counts: Counts,
+    operands: tuple[Stream, ...],
+) -> tuple[Stream, ...]:
+    """C: written once; of a split sum read and added to by each workgroup that has a part."""
+    m, n, batch = (facts.integer(name) for name in ("m", "n", "batch"))
+    size, ldc = m * n, facts.integer("stride_d1")
+    single = solution.splits  # element by element, a vector's elements apart
+    width = _tile(facts.kernel)[2] if single else 1
+    accesses = batch * n * tiles_m * span_lines(4 * min(solution.macro_tile_m, m), 4 * ldc) * width
+    accesses *= solution.global_split_u
+    lines, pages = batch * lines_of(size), batch * pages_of(size)
+    columns = PAGE / 4 / m
+    sharing = (
+        min(
+            float(facts.workgroups),
+            min(tiles_m, PAGE / 4 / solution.macro_tile_m) * max(1.0, columns / solution.macro_tile_n),
+        )
+        * solution.global_split_u
+    )
+    group = min(4.0, max(1.0, columns / 4))
+    read = max(0.0, counts.loads - sum(stream.instructions for stream in operands))
+    streams: tuple[Stream, ...] = (
+        Stream(
+            "store",
+            counts.stores,
+            accesses,
+            lines,
+            pages,
+            page_group=group,
+            sharing=sharing,
+            lockstep=0.5,
+            resident=False,
+        ),
+    )
+    if solution.splits or facts.number("beta") != 0.0:
+        streams += (
+            Stream(
+                "load",
+                read,
+                accesses,
+                lines,
+                0.0,
+                page_group=group,
+                sharing=sharing,
+                line_sharing=float(solution.global_split_u),
+                resident=not solution.splits,
+            ),
+        )
+    return streams
+
+
+def _walks(facts: Facts, solution: Solution, turns: float) -> float:
+    """Page walks that a workgroup waits for, one after the other."""
+    walks = 0.0
+    for leading, along_k in (
+        (facts.integer("lda"), facts.integer("transpose_a") == 1),
+        (facts.integer("ldb"), facts.integer("transpose_b") == 0),
+    ):
+        step = solution.depth_u * leading * 4 / PAGE
+        walks += 1.0 if along_k else max(1.0, turns * min(1.0, step))
+    return walks
+
+
+def _tile(kernel: str) -> tuple[int, int, int]:
+    """Elements of C that a work-item has along m and n, and how many lie side by side."""
+    found = re.search(r"_TT(\d+)_(\d+)_VW(\d+)_", kernel)
+    assert found is not None
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def _conflicts(facts: Facts, solution: Solution, loop: Counts) -> float:
+    """Serialised accesses beyond the first of an LDS instruction, on average.
+
+    gem5 takes a byte's address modulo the banks for its bank; lanes with the same address count once.
+    """
+    per_m, per_n, width = _tile(facts.kernel)
+    lanes_m = max(1, solution.macro_tile_m // per_m)
+    lanes_n = max(1, solution.macro_tile_n // per_n)
+
+    def serial(distinct: float, stride: int) -> float:
+        banks = LANES // gcd(stride, LANES)
+        return 2.0 * ceil(distinct / banks)
+
+    read_m = serial(min(LANES, lanes_m), 4 * width)
+    read_n = serial(min(float(lanes_n), max(1.0, LANES / lanes_m)), 4 * width)
+    reads = (read_m * per_m + read_n * per_n) / (per_m + per_n)
+    writes = 0.0
+    for along_k, wide in (
+        (facts.integer("transpose_a") == 1, solution.load_width_a),
+        (facts.integer("transpose_b") == 0, solution.load_width_b),
+    ):
+        if along_k:
+            deep = max(1, solution.depth_u // wide)
+            writes += 2.0 * LANES / min(8.0, max(1.0, LANES / deep)) / 2.0
+        else:
+            writes += serial(LANES, 4 * wide) / 2.0
+    share = loop.lds_writes / loop.lds if loop.lds else 0.0
+    return reads * (1.0 - share) + writes * share - 1.0
+
+
+def scale(facts: Facts) -> Profile:
+    """One work-item an element of C: three divisions in their short form for small numbers, a store."""
+    m, n, batch = (facts.integer(name) for name in ("m", "n", "batch"))
+    elements = m * n * batch
+    groups, waves = facts.workgroups, facts.waves_per_group
+    busy = -(-elements // 64)
+    added = facts.number("beta") != 0.0
+    counts = block("v6 s4 sm3 wt2 br1 en1") * (groups * waves)
+    counts += block("v85 s20 br8 wt1 st1" + (" ld1 wt1" if added else "")) * busy
+    lines, pages = lines_of(elements), pages_of(elements)
+    streams: tuple[Stream, ...] = (
+        Stream("store", float(busy), lines, lines, pages, page_group=4.0, sharing=4.0, resident=False),
+    )
+    if added:
+        streams += (Stream("load", float(busy), lines, lines, 0.0, page_group=4.0, sharing=4.0),)
+    return Profile(
+        workgroups=groups,
+        waves_per_group=waves,
+        counts=counts,
+        streams=streams,
+        code_bytes=2400.0,
+        rounds=float(added),
+        walk_rounds=float(added),
+        vgprs=16,
+        sgprs=24,
+    )

@@ -1,0 +1,196 @@
+"""What rocBLAS launches for a product: the kernel with its 140 bytes of arguments, and what comes before it.
+
+Source: Tensile rocm-4.0.0, ``ContractionSolution.cpp`` (``generateSingleCall``, ``generateBetaOnlyCall``,
+``staggerUIter``, ``smallMagicNumber``), ``ContractionProblem.cpp`` (``allocatedElementsNonBatchA``); rocBLAS
+rocm-4.0.0, ``tensile_host.cpp``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from apuflow.miopen.launch import Arg, Gemm, Launch, Role
+from apuflow.rocblas.changes import CHANGES_VERSION, changes_of
+from apuflow.rocblas.selection import FLOAT_BYTES, select
+from apuflow.rocblas.tables import (
+    GPUS,
+    RELEASE,
+    ROCBLAS_COMMIT,
+    TENSILE_COMMIT,
+    Products,
+    Solution,
+    solution_of,
+)
+
+SCALE: Final = "Cijk_S"
+"""rocBLAS' kernel that scales C, or clears it, before workgroups add to it."""
+SCALE_SOURCE: Final = Path(__file__).with_name("rocblas_scale.cl")
+SCALE_GROUP: Final = 256
+SCALE_NOTE: Final = f"stand-in for rocBLAS' HIP kernel {SCALE}: one work-item per element of C"
+
+PRODUCTS_KEY: Final = "products"
+"""Of a point's content: which kernels its products are."""
+
+ASSEMBLY: Final = ".s"
+"""How the program of a launch of rocBLAS' kernels ends."""
+
+
+def library_launches(launches: Iterable[Launch], gfx: str) -> tuple[Launch, ...]:
+    """The same launches, with rocBLAS' own kernels for each product that it has one for on this GPU."""
+    return tuple(one for launch in launches for one in _library_launches(launch, gfx))
+
+
+def products_content(products: Products, gfx: str) -> dict[str, Any]:
+    """What of the site's choice is part of a point's identity: nothing where the stand-in runs."""
+    if products == "stand-in" or gfx not in GPUS:
+        return {}
+    made_from = {"rocblas": ROCBLAS_COMMIT, "tensile": TENSILE_COMMIT, "changes": CHANGES_VERSION}
+    return {PRODUCTS_KEY: made_from}
+
+
+def library_of(launch: Launch, gfx: str) -> str:
+    """Which library's kernel a launch of :func:`library_launches` runs; "" where it is none of rocBLAS'."""
+    if solution_of(launch.kernel) is None:
+        return ""
+    return f"rocBLAS {RELEASE}" + ("" if gfx == "gfx803" else f", gfx803 kernel assembled for {gfx}")
+
+
+def changed(launch: Launch, gfx: str) -> str:
+    """What is not as rocBLAS has it in the kernel of a launch, in words; "" where nothing is."""
+    solution = solution_of(launch.kernel)
+    return "" if solution is None else "; ".join(one.name for one in changes_of(solution.splits, gfx))
+
+
+def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:
+    return (launch,) if launch.gemm is None else _calls(launch, gfx)
+
+
+@functools.lru_cache(maxsize=65536)
+def _calls(launch: Launch, gfx: str) -> tuple[Launch, ...]:
+    assert launch.gemm is not None
+    gemm = launch.gemm if launch.gemm.alpha else launch.gemm._replace(k=0)  # as tensile_host.cpp does
+    if gemm.k == 0 and gemm.beta == 1.0:
+        return ()
+    solution, reason = select(gemm, gfx)
+    if solution is None:
+        return (replace(launch, note=f"{launch.note}; {reason}"),)
+    if not solution.splits:
+        return (product_launch(launch, gemm, solution, launch.args[2].role),)
+    if launch.count > 1 and not launch.loop:
+        raise AssertionError("a repeated product needs the number of its loop")
+    return scale_launch(launch, gemm), product_launch(
+        launch, gemm._replace(beta=1.0), solution, "inout", gemm.beta
+    )
+
+
+def product_launch(
+    launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta: float | None = None
+) -> Launch:
+    """The launch of a kernel; ``gemm`` says what it does to C, ``beta`` what it is given, if that differs."""
+    tiles_m, tiles_n = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
+    return replace(
+        launch,
+        program=solution.kernel + ASSEMBLY,
+        arguments="",
+        kernel=solution.kernel,
+        grid=(tiles_m * solution.threads, tiles_n * solution.global_split_u, gemm.batch),
+        workgroup=(solution.threads, 1, 1),
+        args=tuple(_arguments(launch, gemm, solution, role, gemm.beta if beta is None else beta)),
+        note="",
+        gemm=gemm,
+    )
+
+
+def _arguments(launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta: float) -> Iterator[Arg]:
+    a, b, c = launch.args[:3]
+    stored_a = (gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)
+    stored_b = (gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)
+    yield _long("size_c", _extent((gemm.m, gemm.n), gemm.ldc) + (gemm.batch - 1) * gemm.stride_c)
+    yield _long("size_a", _extent(stored_a, gemm.lda))
+    yield _long("size_b", _extent(stored_b, gemm.ldb))
+    for name in ("D", "C"):
+        yield _buffer(name, c, gemm.offset_c, gemm.step_c, role)
+    yield _buffer("A", a, gemm.offset_a, gemm.step_a, a.role)
+    yield _buffer("B", b, gemm.offset_b, gemm.step_b, b.role)
+    yield Arg("float", gemm.alpha, name="alpha")
+    yield Arg("float", beta, name="beta")
+    for name, leading, stride in (
+        ("d", gemm.ldc, gemm.stride_c),
+        ("c", gemm.ldc, gemm.stride_c),
+        ("a", gemm.lda, gemm.stride_a),
+        ("b", gemm.ldb, gemm.stride_b),
+    ):
+        yield _uint(f"stride_{name}1", leading)
+        yield _uint(f"stride_{name}2", stride)
+    sizes = {"m": gemm.m, "n": gemm.n, "batch": gemm.batch, "k": gemm.k}
+    for name, size in sizes.items():
+        yield _uint(name, size)
+    yield Arg("int", stagger(gemm.k, solution), name="stagger_u_iter")
+    tiles_m, tiles_n = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
+    yield _uint("tiles_m", tiles_m)
+    yield _uint("tiles_n", tiles_n)
+    full, rest = divmod(tiles_n, solution.workgroup_mapping)
+    rest = rest or solution.workgroup_mapping
+    yield _uint("full_blocks", full)
+    yield _uint("rest", rest)
+    yield _uint("magic_of_rest", (1 << 31) // rest + 1)
+    yield _uint("pad", 0)
+
+
+def stagger(k: int, solution: Solution) -> int:
+    """How many steps apart along k workgroups start, less one: fewer where k has few steps."""
+    steps = k // solution.depth_u // solution.global_split_u
+    apart = solution.stagger_u
+    while apart > 1 and steps < apart << solution.stagger_stride_shift:
+        apart //= 2
+    return max(0, apart - 1)
+
+
+def scale_launch(launch: Launch, gemm: Gemm) -> Launch:
+    """C times beta, or zero, before several workgroups add to its elements."""
+    c = launch.args[2]
+    strides = (0 if gemm.n == 1 else gemm.ldc, 0 if gemm.batch == 1 else gemm.stride_c)
+    args = [_buffer(name, c, gemm.offset_c, gemm.step_c, c.role) for name in ("D", "C")]
+    args += [
+        _uint(f"stride_{name}{number}", value) for name in "dc" for number, value in enumerate(strides, 1)
+    ]
+    args += [_uint("m", gemm.m), _uint("n", gemm.n), _uint("batch", gemm.batch)]
+    args += [Arg("float", gemm.beta, name="beta")]
+    items = -(-gemm.m * gemm.n * gemm.batch // SCALE_GROUP) * SCALE_GROUP
+    return replace(
+        launch,
+        program=SCALE_SOURCE.name,
+        arguments="",
+        kernel=SCALE,
+        grid=(items, 1, 1),
+        workgroup=(SCALE_GROUP, 1, 1),
+        args=tuple(args),
+        note=SCALE_NOTE,
+        gemm=None,
+    )
+
+
+def _extent(shape: tuple[int, int], leading: int) -> int:
+    """Elements from the first to the last of a column-major matrix."""
+    return 1 + (shape[0] - 1) + (shape[1] - 1) * leading
+
+
+def _buffer(name: str, memory: Arg, offset: int, step: int, role: Role) -> Arg:
+    return memory._replace(
+        name=name,
+        role=role,
+        offset=memory.offset + FLOAT_BYTES * offset,
+        step=FLOAT_BYTES * step,
+    )
+
+
+def _uint(name: str, value: int) -> Arg:
+    return Arg("uint", value, name=name)
+
+
+def _long(name: str, value: int) -> Arg:
+    return Arg("long", value, name=name)

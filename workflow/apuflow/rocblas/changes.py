@@ -1,0 +1,182 @@
+"""What is changed in a kernel that Tensile writes, so that gem5 executes it; each change with its reason.
+
+The products' loops stay as they are; what writes the result of a split sum does not. Source of the reasons:
+gem5 v23.0.1.0, ``src/arch/amdgpu/gcn3``; each was found by running a kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from apuflow.core.errors import EngineError
+
+CHANGES_VERSION: Final = "1"
+"""Raised whenever a change does something else; part of the identity of objects and of points."""
+
+When: TypeAlias = Literal["always", "split", "other GPU"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One mechanical change.
+
+    Attributes:
+        name: as tables show it.
+        reason: why.
+        when: in which kernels: all, those whose sum several workgroups share, those for another GPU than
+            gfx803.
+        edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
+    """
+
+    name: str
+    reason: str
+    when: When
+    edit: Callable[[str, str], str] | None = None
+
+
+def changes_of(splits: bool, gfx: str) -> tuple[Change, ...]:
+    """The changes of a kernel."""
+    holds = {"always": True, "split": splits, "other GPU": gfx != "gfx803"}
+    return tuple(change for change in CHANGES if holds[change.when])
+
+
+def apply(text: str, splits: bool, gfx: str) -> str:
+    """A kernel's assembly with its changes.
+
+    Raises:
+        EngineError: the text is not as Tensile rocm-4.0.0 writes it; the message names the change.
+    """
+    for change in changes_of(splits, gfx):
+        if change.edit is not None:
+            text = change.edit(text, gfx)
+    return text
+
+
+# edits ----------------------------------------------------------------------------------------------------
+_ADDRESS = re.compile(
+    r"^(flat_load_dword v\d+, v\[(\d+):(\d+)\],.*\n)"
+    r"(_v_add_co_u32 v\2, vcc, .*\n)"
+    r"(_v_addc_co_u32 v\3, vcc, .*\n)",
+    re.MULTILINE,
+)
+_EXEC = re.compile(r"s_mov_b64 exec,|s_\w+_saveexec_b64 ")
+_VECTOR_WAIT = re.compile(r"s_waitcnt .*\bvmcnt\(0\)|s_waitcnt 0\b")
+WAIT: Final = "s_waitcnt vmcnt(0) // apuflow: the atomic ends before lanes change\n"
+
+
+def _retarget(text: str, gfx: str) -> str:
+    return _every(r'^(\.amdgcn_target "amdgcn-amd-amdhsa--)gfx803"', rf'\g<1>{gfx}"', text, "another GPU")
+
+
+def _argument_bytes(text: str, gfx: str) -> str:
+    del gfx
+    size = re.search(r"\.kernarg_segment_size:\s+(\d+)", text)
+    if size is None:
+        raise _unknown("size of arguments")
+    line = rf"\g<0>\n  .amdhsa_kernarg_size {size[1]}"
+    return _every(r"^\.amdhsa_kernel \S+$", line, text, "size of arguments")
+
+
+def _no_priority(text: str, gfx: str) -> str:
+    del gfx
+    return _every(r"^s_setprio \d+", "s_nop 0", text, "no priorities")
+
+
+def _lane_zero(text: str, gfx: str) -> str:
+    del gfx
+    pattern = r"^v_readfirstlane_b32 (s\S+), (v\S+)"
+    return _every(pattern, r"v_readlane_b32 \1, \2, 0", text, "lane 0 for the first lane")
+
+
+def _address_first(text: str, gfx: str) -> str:
+    del gfx
+    changed, count = _ADDRESS.subn(r"\4\5\1", text)
+    if count != text.count("// load C (atomic)"):
+        raise _unknown("address before load")
+    return changed
+
+
+def _atomics_end(text: str, gfx: str) -> str:
+    del gfx
+    lines, pending = [], False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("flat_atomic_"):
+            pending = True
+        elif _VECTOR_WAIT.match(line):
+            pending = False
+        elif pending and _EXEC.match(line):
+            lines.append(WAIT)
+            pending = False
+        lines.append(line)
+    if "flat_atomic_" not in text:
+        raise _unknown("atomics end before lanes change")
+    return "".join(lines)
+
+
+def _every(pattern: str, by: str, text: str, name: str) -> str:
+    changed, count = re.subn(pattern, by, text, flags=re.MULTILINE)
+    if not count:
+        raise _unknown(name)
+    return changed
+
+
+def _unknown(name: str) -> EngineError:
+    return EngineError(
+        f"the assembly is not as Tensile writes it: nothing to change for `{name}`",
+        key="tensile_source",
+        remedy="use Tensile and rocBLAS at rocm-4.0.0, unchanged",
+    )
+
+
+CHANGES: Final = (
+    Change(
+        "another GPU",
+        "rocBLAS has kernels for gfx803 and none for gfx801, which executes the same instructions",
+        "other GPU",
+        _retarget,
+    ),
+    Change(
+        "size of arguments",
+        "Tensile leaves it out of the kernel's descriptor; the runtime reads it elsewhere, the launcher here",
+        "always",
+        _argument_bytes,
+    ),
+    Change(
+        "no priorities",
+        "s_setprio ends gem5 before v24.0 (panicUnimplemented); s_nop takes the same issue slot, and gem5 "
+        "has no priorities among wavefronts",
+        "always",
+        _no_priority,
+    ),
+    Change(
+        "lane 0 for the first lane",
+        "gem5 takes the scalar destination of v_readfirstlane_b32 for a vector register, which may not be "
+        "there (op_encodings.cc, Inst_VOP1::initOperandInfo); v_readlane_b32 of lane 0 does the same "
+        "where all lanes hold the value",
+        "always",
+        _lane_zero,
+    ),
+    Change(
+        "flat atomics",
+        "gem5 has no buffer_atomic_cmpswap for GCN3: Tensile is asked for flat addresses (BufferStore "
+        "false), in what writes C alone",
+        "split",
+    ),
+    Change(
+        "address before load",
+        "in that form Tensile loads C before it has added the base to the address, on hardware as well",
+        "split",
+        _address_first,
+    ),
+    Change(
+        "atomics end before lanes change",
+        "gem5 writes the result of an atomic to the lanes that are active when it arrives (operand.hh, "
+        "VecOperand::write), so a lane took a failed addition for done; a wait stands before the change",
+        "split",
+        _atomics_end,
+    ),
+)
+"""In the order in which they are made."""

@@ -1,0 +1,138 @@
+"""Code objects of rocBLAS' kernels: Tensile writes the assembly, clang assembles it, each kernel once.
+
+The assembly is the same for all GPUs and assemblers; the object's name says which kernel, GPU, assembler and
+changes made it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import atomic_write
+from apuflow.miopen.compiler import CodeObject, Compiler, Runner, digest, run_on_host
+from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import KernelObject, compile_source
+from apuflow.rocblas import changes, write_assembly
+from apuflow.rocblas.call import ASSEMBLY
+from apuflow.rocblas.tables import LOGIC, ROCBLAS_COMMIT, TENSILE_COMMIT, Solution, solution_of
+
+LOGIC_DIRECTORY = "library/src/blas3/Tensile/Logic/asm_full"
+SOURCES = f"rocblas {ROCBLAS_COMMIT}\ntensile {TENSILE_COMMIT}"
+"""What every kernel is written from."""
+
+
+def is_library_kernel(program: str) -> bool:
+    """Whether a launch's program is a kernel of rocBLAS'."""
+    return program.endswith(ASSEMBLY) and solution_of(program.removesuffix(ASSEMBLY)) is not None
+
+
+def library_kernel(program: str) -> Solution:
+    """The solution that a program names.
+
+    Raises:
+        ConfigError: it is none of rocBLAS' tuned kernels.
+    """
+    solution = solution_of(program.removesuffix(ASSEMBLY))
+    if solution is None:
+        raise ConfigError("not a single precision kernel of rocBLAS for gfx803", key="program", value=program)
+    return solution
+
+
+def library_object(row: Row, gfx: str, assembler: str) -> KernelObject:
+    """The object of a kernel.
+
+    Args:
+        assembler: its identity.
+    """
+    solution = library_kernel(row.program)
+    made_from = (solution.kernel, gfx, assembler, SOURCES, changes.CHANGES_VERSION)
+    return KernelObject(row, gfx, f"{solution.kernel}-{digest(*made_from)}")
+
+
+def assembly_name(program: str) -> str:
+    """File name, without extension, of a kernel's assembly."""
+    solution = library_kernel(program)
+    return f"{solution.kernel}-{digest(SOURCES, _form(solution))}"
+
+
+def assembler(clang: Compiler) -> Compiler:
+    """The compiler of the launcher's kernels, as an assembler."""
+    command = (clang.command[0], "-x", "assembler", "--target=amdgcn-amd-amdhsa")
+    flags = ("-mcode-object-version=4",)
+    version = clang.identity.partition("\n")[0]
+    return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
+
+
+def write(program: str, tensile: Path, rocblas: Path, out: Path, log: Path) -> None:
+    """Have Tensile write a kernel's assembly, as rocBLAS has it.
+
+    Args:
+        tensile, rocblas: checkouts at the pinned commits.
+        log: gets what Tensile says.
+
+    Raises:
+        EngineError: a checkout lacks a file, or Tensile fails.
+    """
+    solution = library_kernel(program)
+    logic = rocblas / LOGIC_DIRECTORY / f"r9nano_{LOGIC[solution.transposes]}.yaml"
+    for file, key in (
+        (logic, "rocblas_source"),
+        (tensile / "Tensile/KernelWriterAssembly.py", "tensile_source"),
+    ):
+        if not file.is_file():
+            raise EngineError(
+                "the checkout lacks a file",
+                file=file,
+                key=key,
+                remedy="name a checkout at rocm-4.0.0, or leave the key out of configs/site.yaml",
+            )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".work-") as work:
+        text = Path(work).resolve() / "kernel.s"
+        command = [sys.executable, "-P", str(Path(write_assembly.__file__).resolve()), str(tensile.resolve())]
+        command += [str(logic.resolve()), str(solution.number), solution.kernel, _form(solution), str(text)]
+        with log.open("ab") as messages:
+            status = subprocess.run(
+                command, cwd=work, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
+            ).returncode
+        if status != 0 or not text.is_file():
+            last = (log.read_text(errors="replace").strip().splitlines() or ["it says nothing"])[-1]
+            raise EngineError(
+                f"Tensile does not write {solution.kernel}: exit status {status}\n  {last}",
+                file=log,
+                remedy="read the log; Tensile and rocBLAS must be at rocm-4.0.0, unchanged",
+            )
+        with atomic_write(out) as part:
+            part.write_bytes(text.read_bytes())
+
+
+def assemble(
+    row: Row, gfx: str, tool: Compiler, assembly: Path, out: Path, *, run: Runner = run_on_host
+) -> CodeObject:
+    """Make gem5's changes in a kernel's assembly, and its object.
+
+    Raises:
+        EngineError: the text is not Tensile's, or the assembler fails.
+    """
+    solution = library_kernel(row.program)
+    text = changes.apply(assembly.read_text(encoding="utf-8"), solution.splits, gfx)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".work-") as work:
+        source = Path(work).resolve() / row.program
+        source.write_text(text, encoding="utf-8")
+        return compile_source(source, row, gfx, tool, out, run=run, expect=(solution.kernel,))
+
+
+def assembly_path(program: str) -> str:
+    """Where a kernel's assembly is kept, relative to the project's directory."""
+    return paths.kernel_assembly(assembly_name(program))
+
+
+def _form(solution: Solution) -> str:
+    return "flat" if solution.splits else "buffer"

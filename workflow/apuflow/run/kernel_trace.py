@@ -1,0 +1,95 @@
+"""The kernels that gem5 dispatched, from its trace: every launch, the runtime's copies and fills included.
+
+gem5 writes the trace beside its statistics when it is asked to (``--debug-flags``, not in gem5.fast, which is
+built without traces). Its lines are the same in v21.1 to v24.0: ``gpu_command_processor.cc``
+(``submitDispatchPkt``) and ``dispatcher.cc`` (``exec``, ``notifyWgCompl``) in ``src/gpu-compute``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow.core.record import DispatchRecord
+
+FLAGS = ("GPUKernelInfo", "GPUCommandProc")
+"""What gem5 has to trace: some ten lines a kernel."""
+
+FILE = "kernels.trace"
+
+_LINE = re.compile(r"^\s*(?P<tick>\d+): \S+: (?P<text>.*)$")
+_NAME = re.compile(r"Kernel name: (.+)$")
+_PACKET = re.compile(
+    r"Task ID: (?P<number>\d+) Got AQL: wg size \((?P<workgroup>[\dx]+)\), grid size \((?P<grid>[\dx]+)\) "
+    r"kernarg addr: (?P<arguments>0x[0-9a-f]+|0), "
+)
+_CODE = re.compile(
+    r"Extracted code object: .* \(num vector regs: (?P<vector>\d+), num scalar regs: (?P<scalar>\d+), "
+    r"code addr: (?P<code>0x[0-9a-f]+|0), "
+)
+_LAUNCHED = re.compile(r"Launched kernel (\d+)$")
+_COMPLETED = re.compile(r"Completed kernel (\d+)$")
+
+
+@dataclass
+class _Dispatch:
+    """What is known so far of a dispatch."""
+
+    name: str
+    grid: tuple[int, ...]
+    workgroup: tuple[int, ...]
+    arguments: int
+    submitted: int
+    vector_registers: int | None = None
+    scalar_registers: int | None = None
+    code: int | None = None
+    launched: int | None = None
+    completed: int | None = None
+
+
+def read_trace(file: Path) -> tuple[DispatchRecord, ...]:
+    """The dispatches of a run in their order; none where there is no trace.
+
+    A trace that ends in the middle, as that of a killed gem5, yields what it holds.
+    """
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return parse_trace(lines)
+    except FileNotFoundError:
+        return ()
+
+
+def parse_trace(lines: Iterable[str]) -> tuple[DispatchRecord, ...]:
+    """The dispatches in the lines of a trace (see ``read_trace``)."""
+    dispatches: dict[int, _Dispatch] = {}
+    name, last = "", None
+    for line in lines:
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        tick, text = int(match["tick"]), match["text"]
+        if named := _NAME.match(text):
+            name = named[1]
+        elif packet := _PACKET.match(text):
+            last = _Dispatch(
+                name, _extent(packet["grid"]), _extent(packet["workgroup"]), int(packet["arguments"], 0), tick
+            )
+            dispatches[int(packet["number"])] = last
+        elif last is not None and (code := _CODE.match(text)):
+            last.vector_registers, last.scalar_registers = int(code["vector"]), int(code["scalar"])
+            last.code = int(code["code"], 0)
+        elif launched := _LAUNCHED.match(text):
+            # Said again each time that workgroups of it found no room and are tried once more.
+            begun = dispatches.get(int(launched[1]))
+            if begun is not None and begun.launched is None:
+                begun.launched = tick
+        elif (ended := _COMPLETED.match(text)) and int(ended[1]) in dispatches:
+            dispatches[int(ended[1])].completed = tick
+    return tuple(DispatchRecord(**vars(dispatches[number])) for number in sorted(dispatches))
+
+
+def _extent(text: str) -> tuple[int, ...]:
+    """``256x1x1`` as numbers."""
+    return tuple(int(size) for size in text.split("x"))

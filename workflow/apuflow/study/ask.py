@@ -1,0 +1,132 @@
+"""A question asked on the command line (workloads, options, layer keys), answered by the preview at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.tables import of_counters
+from apuflow import preview
+from apuflow.campaign.points import points, sweep_workloads
+from apuflow.configure.catalogue import catalogue
+from apuflow.configure.combinations import PLACES
+from apuflow.configure.layer_list import plain_value
+from apuflow.configure.loading import check_new_name, sweep_of
+from apuflow.configure.point import Point
+from apuflow.configure.sweep import Sweep
+from apuflow.configure.yaml_source import Document
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
+from apuflow.core.record import Status
+from apuflow.engines.preview_batch import axes_of, batch_frame
+
+ENGINE = "preview"
+NAME = "question"
+
+
+def described(workloads: str, settings: Sequence[str]) -> dict[str, Any]:
+    """The content of the sweep that asks this.
+
+    Args:
+        workloads: names or patterns, with commas between.
+        settings: ``key=value`` fixes an option or a layer key, ``key=value,value`` varies it.
+
+    Raises:
+        ConfigError: a setting has no ``=``, or a key stands twice.
+    """
+    names = [name.strip() for name in workloads.split(",") if name.strip()]
+    content: dict[str, Any] = {
+        "description": " ".join(["apuflow ask", workloads, *settings]),
+        "engines": [ENGINE],
+        "release": preview.RELEASE,
+        "workloads": names,
+    }
+    seen: set[str] = set()
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        values = [plain_value(value.strip()) for value in text.split(",")]
+        if not equals or not key.strip() or "" in values:
+            raise ConfigError(
+                "not a setting",
+                value=setting,
+                remedy="key=value or key=value,value: num-compute-units=4,16 n=100",
+            )
+        key = _key(key.strip())
+        if key in seen:
+            raise ConfigError("the key is set twice", key=key, value=setting, remedy="keep one of them")
+        seen.add(key)
+        _set(content, key, values)
+    return content
+
+
+def _key(given: str) -> str:
+    """The option, place or ``layer.<key>`` that is meant."""
+    dashed = given.replace("_", "-")
+    if given in catalogue() or given in PLACES:
+        return given
+    if dashed in catalogue():
+        return dashed
+    return given if "-" in given else f"layer.{given.removeprefix('layer.')}"
+
+
+def _set(content: dict[str, Any], key: str, values: list[Any]) -> None:
+    name = key.removeprefix("layer.")
+    if len(values) > 1:
+        axes = content.setdefault("axes", {})
+        (axes.setdefault("layer", {}) if name != key else axes)[name] = values
+    elif key in PLACES:
+        content[key] = values[0]
+    else:
+        content.setdefault("layer" if name != key else "options", {})[name] = values[0]
+
+
+def question(content: Mapping[str, Any], root: Path = Path()) -> Sweep:
+    """The sweep, checked.
+
+    Raises:
+        ConfigError: a mistake in it.
+    """
+    return sweep_of(Document(Path("the command line"), dict(content), {}), NAME, root)
+
+
+def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
+    """The preview's result table of all points of a sweep, by workload.
+
+    Raises:
+        ConfigError: a point cannot run.
+    """
+    return pd.concat(
+        [table_of(points(sweep, name, root)) for name in sweep_workloads(sweep, root)], ignore_index=True
+    )
+
+
+def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
+    """The result table of points of one workload whose engine is the preview."""
+    frame = batch_frame(chosen).assign(
+        engine=ENGINE,
+        workload=chosen[0].workload,
+        direction=chosen[0].direction,
+        status=Status.COMPLETED.value,
+        evidence=f"preview {preview.VERSION}",
+    )
+    return of_counters(frame, axes_of(chosen))
+
+
+def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:
+    """Keep a question as the sweep ``configs/sweeps/<name>.yaml``.
+
+    Raises:
+        ConfigError: the name cannot be used, or there is a sweep of this name.
+    """
+    import yaml
+
+    path = root / paths.sweep_file(name)
+    check_new_name(name, "sweep", path, force=force)
+    head = "# yaml-language-server: $schema=../../workflow/schemas/sweep.schema.json\n"
+    body = yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=None, width=100)
+    write_text(path, head + body)
+    return path

@@ -1,0 +1,55 @@
+"""What a suite is, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from apuflow.suites.spec import Refused, Spec, spec_of
+from apuflow.suites.step import Choice, Step
+from apuflow.suites.suite import Suite
+
+
+def overview(suite: Suite) -> tuple[str, str, str, str, str, str]:
+    """Name, kind, steps, distinct operations, steps that no engine runs, description."""
+    found = _specified(suite)
+    distinct = {spec for _, spec in found if isinstance(spec, Spec)}
+    left = sum(isinstance(spec, Refused) for _, spec in found)
+    return (
+        suite.name,
+        suite.kind,
+        str(len(found)),
+        str(len(distinct)),
+        str(left or "-"),
+        suite.description,
+    )
+
+
+def details(suite: Suite) -> str:
+    """Everything about one suite: totals, what its steps run as, what is not run and why."""
+    found = _specified(suite)
+    lines = [f"{suite.name}: {suite.description}", f"source: {suite.source}"]
+    network = suite.network or suite.sequence
+    if network is not None:
+        per = "image" if suite.network is not None else "iteration"
+        lines.append(
+            f"{network.params:,} learnt values, {network.macs / 1e9:,.3f} G multiply-adds per {per}; "
+            f"{suite.n or 1} images (sequences) in an iteration"
+        )
+    if suite.groups:
+        counts = Counter(step.group for step, _ in found)
+        lines.append("sets: " + ", ".join(f"{group} ({counts[group]})" for group in suite.groups))
+    if suite.note:
+        lines.append(f"note: {suite.note}")
+    runs = Counter((step.op, step.phase, spec.kind) for step, spec in found if isinstance(spec, Spec))
+    lines += ["runs as:", *(f"  {count:4} {op} {phase}: {kind}" for (op, phase, kind), count in runs.items())]
+    left = Counter((step.op, step.phase, spec.why) for step, spec in found if isinstance(spec, Refused))
+    if left:
+        lines += [
+            "not run:",
+            *(f"  {count:4} {op} {phase}: {why}" for (op, phase, why), count in left.items()),
+        ]
+    return "\n".join(lines)
+
+
+def _specified(suite: Suite) -> list[tuple[Step, Spec | Refused]]:
+    return [(step, spec_of(step)) for step in suite.steps(Choice())]

@@ -1,0 +1,147 @@
+"""A sweep's suites, folded from the table of its operations."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.tables import store
+from analysis.tables.columns import axis_column
+from analysis.tables.suites import Folder, Item, Iteration, summary, times
+from analysis.tables.tables import require_completed
+from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.members import Member
+from apuflow.configure import Sweep, labels, sweep_names
+from apuflow.configure.point import Point
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import write_files
+from apuflow.suites.suite import Suite
+
+
+def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
+    """Every combination of a suite in a sweep, as tables need it.
+
+    Raises:
+        ConfigError: a choice that the suite does not have, or an operation that cannot run.
+    """
+    return [_iteration(member) for member in campaign.members(sweep) if member.suite.name == suite]
+
+
+def _iteration(member: Member) -> Iteration:
+    items = tuple(
+        Item(
+            step.item,
+            step.name,
+            step.op,
+            step.phase,
+            step.repeats,
+            step.flop,
+            step.group,
+            point.id if isinstance(point, Point) else "",
+            "" if isinstance(point, Point) else point.why,
+        )
+        for step, point in member.items
+    )
+    parts = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
+    told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
+    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
+    suite = member.suite
+    memory = suite.memory(member.choice)
+    return Iteration(
+        suite=suite.name,
+        engine=member.engine,
+        direction=member.choice.direction,
+        label=f"{labels.join(suite.name, *parts)}-{digest}",
+        axes=dict(member.assignment),
+        items=items,
+        images=(member.choice.n or suite.n or 1) if suite.is_network else None,
+        params=_params(suite),
+        memory={} if memory is None else asdict(memory),
+    )
+
+
+def points_of_suite(name: str, root: Path) -> frozenset[str]:
+    """Identifiers of a suite's points in all sweeps that name it; a sweep with a mistake is passed over."""
+    campaign = Campaign(root)
+    found: set[str] = set()
+    for sweep_name in sweep_names(root):
+        with contextlib.suppress(ApuflowError):
+            sweep = campaign.load(sweep_name)
+            if name in campaign.suites(sweep):
+                mine = (member for member in campaign.members(sweep) if member.suite.name == name)
+                found |= {point.id for member in mine for point in member.points}
+    return frozenset(found)
+
+
+def _params(suite: Suite) -> int:
+    network = suite.network or suite.sequence
+    return network.params if network is not None else 0
+
+
+def suite_table(campaign: Campaign, sweep: Sweep, suite: str, operations: str | Path) -> pd.DataFrame:
+    """The table of a suite: a row per iteration.
+
+    Args:
+        operations: the sweep's table of operations, Parquet.
+
+    Raises:
+        AnalysisError: the table cannot be read; or an operation failed and the sweep is strict.
+    """
+    frame = Folder(store.read(operations, whole=True)).table(iterations(campaign, sweep, suite))
+    if sweep.on_failure == "strict":
+        require_completed(frame)
+    return frame
+
+
+def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.DataFrame:
+    """Items of all suites of a sweep, with the label of their iteration and its memory by part.
+
+    Args:
+        operations: the sweep's table of operations, Parquet.
+
+    Raises:
+        ConfigError: the sweep has no suites.
+    """
+    names = campaign.suites(sweep)
+    if not names:
+        raise ConfigError(
+            "the sweep has no suites", file=paths.sweep_file(sweep.name), key="suites", remedy="name one"
+        )
+    folder = Folder(store.read(operations, whole=True))
+    every = [iteration for name in names for iteration in iterations(campaign, sweep, name)]
+    frame = folder.items(every)
+    labels_of = [(one.label, one.memory) for one in every for _ in one.items]
+    frame["iteration"] = [
+        f"{label} {engine}" for (label, _), engine in zip(labels_of, frame["engine"], strict=True)
+    ]
+    for part in dict.fromkeys(part for one in every for part in one.memory):
+        frame[f"{part}_bytes"] = [memory.get(part) for _, memory in labels_of]
+    frame.attrs["axes"] = tuple(dict.fromkeys(axis_column(name) for one in every for name in one.axes))
+    return frame
+
+
+def write_items(
+    campaign: Campaign, under: str, suite: str, operations: str | Path, files: Sequence[str | Path]
+) -> None:
+    """Write a suite's items, its sums by phase and kind, and its summary, as CSV; all files or none.
+
+    Args:
+        campaign: the project.
+        under: the sweep's place below results/.
+        suite: its name.
+        operations: the sweep's table of operations, Parquet.
+        files: where the three go, in this order.
+    """
+    sweep = campaign.sweep(under)
+    folder = Folder(store.read(operations, whole=True))
+    all_of_it = iterations(campaign, sweep, suite)
+    items = folder.items(all_of_it)
+    frames = (items, times(items, all_of_it), summary(items, folder.table(all_of_it), all_of_it))
+    texts = (frame.to_csv(index=False, lineterminator="\n") for frame in frames)
+    write_files({file: text.encode() for file, text in zip(files, texts, strict=True)})

@@ -1,0 +1,276 @@
+"""Networks as tables: one row per layer, one image, in forward order; each row names its inputs.
+
+An iteration of ``n`` images runs each row forward and backward, and updates the weights of each row that has
+some. Work is counted as the field counts it: a multiply-add is two floating-point operations; only
+convolutions and fully connected layers count. Backward is twice forward, but for a layer that reads the
+images themselves, which needs no gradient of its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from apuflow.core.errors import ConfigError
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.suites.table import Row, read_rows
+
+COLUMNS: Final = (
+    *("name", "op", "inputs", "in_n", "in_c", "in_h", "in_w", "out_c", "out_h", "out_w"),
+    *("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation", "groups", "ceil_mode"),
+    *("bias", "params", "macs"),
+)
+IMAGES: Final = "input"
+"""The name that the images have among the inputs of a layer."""
+FLOAT_BYTES: Final = 4
+_POINTWISE: Final = ("relu", "relu6", "sigmoid", "tanh", "gelu", "clipped_relu")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One row of a network's table.
+
+    Attributes:
+        images: inputs of this layer for one image: 1, but for the heads of a detection network.
+        params, macs: as the table states them, for one image; macs of all its inputs together.
+    """
+
+    number: int
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    images: int
+    c: int
+    h: int
+    w: int
+    out_c: int
+    out_h: int
+    out_w: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    pad: tuple[int, int]
+    dilation: int
+    groups: int
+    bias: bool
+    params: int
+    macs: int
+
+    @property
+    def reads_images(self) -> bool:
+        """Whether its input is the images, which have no gradient."""
+        return IMAGES in self.inputs
+
+    @property
+    def out_elements(self) -> int:
+        """Values of the output for one image."""
+        return self.images * self.out_c * self.out_h * self.out_w
+
+    @property
+    def weights(self) -> int:
+        """Learnt values, reckoned from the shape; batch normalisation may have scale and shift or not."""
+        taps = self.kernel[0] * self.kernel[1]
+        if self.op == "conv":
+            return self.out_c * (self.c // self.groups) * taps + self.out_c * self.bias
+        if self.op == "deconv":
+            return self.c * self.out_c * taps + self.out_c * self.bias
+        if self.op == "fc":
+            return self.out_c * (self.c * self.h * self.w) + self.out_c * self.bias
+        return self.params if self.op == "batchnorm" else 0
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds of one image, reckoned from the shape."""
+        taps = self.kernel[0] * self.kernel[1]
+        plane = self.out_h * self.out_w
+        if self.op == "conv":
+            return self.images * self.out_c * plane * (self.c // self.groups) * taps
+        if self.op == "deconv":
+            return self.images * self.c * self.h * self.w * self.out_c * taps
+        return self.images * self.out_c * self.c * self.h * self.w if self.op == "fc" else 0
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that an iteration of a network needs, by part.
+
+    Attributes:
+        weights: learnt values.
+        activations: the images and the output of every layer; what works in place shares its input's.
+        gradients: of weights and of activations; 0 without a backward pass.
+        workspace: the largest column matrix of a convolution by GEMM (one image).
+        momentum: of the update of the weights; 0 without one.
+    """
+
+    weights: int
+    activations: int
+    gradients: int
+    workspace: int
+    momentum: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.weights + self.activations + self.gradients + self.workspace + self.momentum
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: its layers in forward order."""
+
+    layers: tuple[Layer, ...]
+
+    @cached_property
+    def params(self) -> int:
+        """Learnt values, as reckoned from the shapes."""
+        return sum(layer.weights for layer in self.layers)
+
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-adds of one image."""
+        return sum(layer.multiply_adds for layer in self.layers)
+
+    @cached_property
+    def _channels(self) -> dict[str, int]:
+        """Channels that each layer gives."""
+        return {layer.name: layer.out_c for layer in self.layers}
+
+    def steps(self, choice: Choice, n: int) -> Iterator[Step]:
+        """An iteration of ``n`` images: forward in order, backward in reverse, then the update."""
+        for phase in PHASES_OF[choice.direction]:
+            for layer in reversed(self.layers) if phase == "backward" else self.layers:
+                if phase == "update":
+                    yield from _update(layer)
+                elif layer.op == "concat":
+                    channels = ",".join(str(self._channels.get(name, 0)) for name in layer.inputs)
+                    step = _step(layer, phase, n)
+                    yield replace(step, shape={**step.shape, "channels": channels})
+                else:
+                    yield _step(layer, phase, n)
+
+    def memory(self, choice: Choice, n: int) -> Memory:
+        """Bytes of an iteration of ``n`` images, in fp32."""
+        backward, update = choice.direction != "fwd", choice.direction == "both"
+        first = self.layers[0]
+        held = first.images * first.c * first.h * first.w
+        held += sum(layer.out_elements for layer in self.layers if layer.op not in (*_POINTWISE, "dropout"))
+        activations = FLOAT_BYTES * n * held
+        weights = FLOAT_BYTES * self.params
+        return Memory(
+            weights,
+            activations,
+            (weights + activations) if backward else 0,
+            max((_columns(layer) for layer in self.layers), default=0),
+            weights if update else 0,
+        )
+
+
+def read_network(file: Path) -> Network:
+    """The network of a table.
+
+    Raises:
+        ConfigError: not a table of layers, or a layer reads one that does not stand before it.
+    """
+    layers = tuple(_layer(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1))
+    return Network(layers)
+
+
+def _layer(number: int, row: Row) -> Layer:
+    op = row.text("op")
+    groups = row.whole("groups", 1, 1)
+    layer = Layer(
+        number=number,
+        name=row.text("name"),
+        op=op,
+        inputs=tuple(row.text("inputs").replace("+", " ").replace(";", " ").split()),
+        images=row.whole("in_n", minimum=1),
+        c=row.whole("in_c", minimum=1),
+        h=row.whole("in_h", minimum=1),
+        w=row.whole("in_w", minimum=1),
+        out_c=row.whole("out_c", minimum=1),
+        out_h=row.whole("out_h", minimum=1),
+        out_w=row.whole("out_w", minimum=1),
+        kernel=(row.whole("kernel_h", 1, 1), row.whole("kernel_w", row.whole("kernel_h", 1, 1), 1)),
+        stride=(row.whole("stride_h", 1, 1), row.whole("stride_w", 1, 1)),
+        pad=(row.whole("pad_h", 0), row.whole("pad_w", 0)),
+        dilation=row.whole("dilation", 1, 1),
+        groups=groups,
+        bias=bool(row.whole("bias", 0)),
+        params=row.whole("params", 0),
+        macs=row.whole("macs", 0),
+    )
+    if layer.c % groups or layer.out_c % groups:
+        raise ConfigError(
+            "channels are no multiple of the groups",
+            file=f"{row.file}:{row.line}",
+            key="groups",
+            value=groups,
+            remedy=f"a divisor of {layer.c} and {layer.out_c}",
+        )
+    return layer
+
+
+def _step(layer: Layer, phase: Phase, n: int) -> Step:
+    macs = layer.multiply_adds * n
+    gradients = 1 if phase == "forward" or layer.reads_images else 2
+    shape: dict[str, int | str] = {"n": n * layer.images, "c": layer.c, "h": layer.h, "w": layer.w}
+    if layer.op in ("conv", "deconv"):
+        shape |= {
+            "k": layer.out_c,
+            **_window(layer),
+            "dilation": layer.dilation,
+            "groups": layer.groups,
+            "data": int(not layer.reads_images),
+            "out_h": layer.out_h,
+            "out_w": layer.out_w,
+        }
+    elif layer.op == "fc":
+        shape |= {"k": layer.out_c, "data": int(not layer.reads_images)}
+    elif layer.op in ("maxpool", "avgpool"):
+        shape |= {**_window(layer), "out_h": layer.out_h, "out_w": layer.out_w}
+    elif layer.op == "lrn":
+        shape |= {"size": layer.kernel[0]}
+    elif layer.op in ("add", "concat", "upsample_nearest"):
+        shape |= {"inputs": len(layer.inputs), "k": layer.out_c, "out_h": layer.out_h, "out_w": layer.out_w}
+    return Step(layer.number, layer.name, layer.op, phase, shape, flop=2 * macs * gradients)
+
+
+def _window(layer: Layer) -> dict[str, int | str]:
+    return {
+        "kernel_h": layer.kernel[0],
+        "kernel_w": layer.kernel[1],
+        "stride_h": layer.stride[0],
+        "stride_w": layer.stride[1],
+        "pad_h": layer.pad[0],
+        "pad_w": layer.pad[1],
+    }
+
+
+def _update(layer: Layer) -> Iterator[Step]:
+    if layer.weights:
+        yield Step(layer.number, layer.name, "sgd", "update", {"elements": layer.weights})
+
+
+def _columns(layer: Layer) -> int:
+    """Bytes of the column matrix of one image; a 1x1 convolution of stride 1 needs none."""
+    if layer.op != "conv" or (layer.kernel, layer.stride, layer.pad) == ((1, 1), (1, 1), (0, 0)):
+        return 0
+    taps = layer.kernel[0] * layer.kernel[1]
+    return FLOAT_BYTES * layer.c // layer.groups * taps * layer.out_h * layer.out_w
+
+
+def check_names(layers: Sequence[Layer], file: Path) -> None:
+    """Refuse a table in which two layers have one name.
+
+    Raises:
+        ConfigError: with the name.
+    """
+    seen: set[str] = set()
+    for layer in layers:
+        if layer.name in seen:
+            raise ConfigError(
+                "two layers have this name", file=file, key="name", value=layer.name, remedy="rename one"
+            )
+        seen.add(layer.name)

@@ -1,0 +1,214 @@
+"""Recurrent and attention networks as tables: products and element-wise kernels of one iteration.
+
+Batch and lengths stand in the shapes: they are choices of whoever made the table. The table has the forward
+pass. Backward each product has two: the gradients of both its factors; a layer of another kind has one
+kernel of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from apuflow.suites.network import FLOAT_BYTES, Memory
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.suites.table import Row, read_rows
+
+COLUMNS: Final = (
+    *("layer", "op", "m", "n", "k", "batch", "a_transposed", "b_transposed", "elements", "repeats"),
+    *("macs", "params", "note"),
+)
+ADD_LAYERNORM: Final = "add_layernorm"
+"""Two steps: the sum with what went past the layers before, and its normalisation."""
+LSTM_GATES: Final = "lstm_pointwise"
+PRODUCTS: Final = ("gemm", "conv")
+"""Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One row: a product or an element-wise kernel, ``repeats`` times.
+
+    Attributes:
+        macs: multiply-adds of all repeats, as the table states them.
+        params: learnt values.
+        width: values that a softmax normalises together; 0 for any other row.
+    """
+
+    number: int
+    name: str
+    op: str
+    m: int
+    n: int
+    k: int
+    batch: int
+    transpose_a: bool
+    transpose_b: bool
+    elements: int
+    repeats: int
+    macs: int
+    params: int
+    width: int = 0
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds of all repeats, reckoned from the shape."""
+        return self.repeats * self.batch * self.m * self.n * self.k if self.op in PRODUCTS else 0
+
+    @property
+    def out_elements(self) -> int:
+        """Values that all repeats write."""
+        each = self.batch * self.m * self.n if self.op in PRODUCTS else self.elements
+        return self.repeats * each
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A network of products and element-wise kernels, forward order."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def params(self) -> int:
+        """Learnt values."""
+        return sum(part.params for part in self.parts)
+
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-adds of the forward pass."""
+        return sum(part.multiply_adds for part in self.parts)
+
+    def steps(self, choice: Choice) -> Iterator[Step]:
+        """An iteration: forward in order, backward in reverse, then the update."""
+        for phase in PHASES_OF[choice.direction]:
+            for part in reversed(self.parts) if phase == "backward" else self.parts:
+                if phase == "update" or part.number not in self._cells:
+                    yield from _steps(part, phase)
+                elif part.op == "gemm":
+                    yield _cell(part, phase)
+
+    @cached_property
+    def _cells(self) -> frozenset[int]:
+        """Rows that are the recurrent products of an LSTM layer, and the gates behind them: one operation."""
+        pairs = (
+            (product, gates)
+            for product, gates in zip(self.parts, self.parts[1:], strict=False)
+            if gates.op == LSTM_GATES and (product.op, product.repeats) == ("gemm", gates.repeats)
+            if product.m == 4 * product.k and gates.elements == product.k * product.n
+        )
+        return frozenset(part.number for pair in pairs for part in pair)
+
+    def memory(self, choice: Choice) -> Memory:
+        """Bytes of an iteration in fp32: every output is kept, as a backward pass needs it."""
+        backward, update = choice.direction != "fwd", choice.direction == "both"
+        weights = FLOAT_BYTES * self.params
+        activations = FLOAT_BYTES * sum(part.out_elements for part in self.parts)
+        return Memory(
+            weights, activations, weights + activations if backward else 0, 0, weights if update else 0
+        )
+
+
+def read_sequence(file: Path) -> Sequence:
+    """The network of a table.
+
+    Raises:
+        ConfigError: not such a table.
+    """
+    parts = [_part(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1)]
+    for place, part in enumerate(parts):
+        if part.op == "softmax":
+            parts[place] = replace(part, width=_width(parts, place))
+    return Sequence(tuple(parts))
+
+
+def _width(parts: list[Part], place: int) -> int:
+    """What a softmax normalises: the depth of the batched product behind it, else rows of the one before."""
+    after = next((part for part in parts[place + 1 :] if part.op == "gemm"), None)
+    before = next((part for part in reversed(parts[:place]) if part.op == "gemm"), None)
+    elements = parts[place].elements
+    if after is not None and after.batch > 1 and elements % after.k == 0:
+        return after.k
+    return before.m if before is not None and elements % before.m == 0 else elements
+
+
+def _part(number: int, row: Row) -> Part:
+    product = row.text("op") in PRODUCTS
+    least = 1 if product else 0
+    missing = None if product else 0
+    return Part(
+        number=number,
+        name=row.text("layer"),
+        op=row.text("op"),
+        m=row.whole("m", missing, least),
+        n=row.whole("n", missing, least),
+        k=row.whole("k", missing, least),
+        batch=row.whole("batch", 1, 1),
+        transpose_a=bool(row.whole("a_transposed", 0)),
+        transpose_b=bool(row.whole("b_transposed", 0)),
+        elements=row.whole("elements", 0 if product else None, 0 if product else 1),
+        repeats=row.whole("repeats", 1, 1),
+        macs=row.whole("macs", 0),
+        params=row.whole("params", 0),
+    )
+
+
+def _steps(part: Part, phase: Phase) -> Iterator[Step]:
+    if phase == "update":
+        if part.params:
+            yield Step(part.number, part.name, "sgd", phase, {"elements": part.params})
+        return
+    if part.op == ADD_LAYERNORM:
+        both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": part.elements, "inputs": 2}
+        yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
+        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
+        yield Step(part.number, part.name, "layernorm", phase, shape, part.repeats)
+        return
+    if part.op not in PRODUCTS:
+        shape = {"elements": part.elements, "params": part.params}
+        shape |= {"width": part.width} if part.width else {}
+        yield Step(part.number, part.name, part.op, phase, shape, part.repeats)
+        return
+    flop = 2 * part.multiply_adds
+    if phase == "forward":
+        forward = _product(part.m, part.n, part.k, part.transpose_a, part.transpose_b, part.batch)
+        yield Step(part.number, part.name, "gemm", phase, forward, part.repeats, flop)
+        return
+    for name, shape in (("a", _gradient_a(part)), ("b", _gradient_b(part))):
+        yield Step(part.number, f"{part.name}.d{name}", "gemm", phase, shape, part.repeats, flop)
+
+
+def _cell(part: Part, phase: Phase) -> Step:
+    """The time steps of an LSTM layer: the input's product has a row of its own."""
+    shape: dict[str, int | str] = {"cell": "lstm", "hidden": part.k, "batch": part.n, "steps": part.repeats}
+    times = 2 if phase == "forward" else 4
+    return Step(part.number, part.name, "recurrent", phase, shape, 1, times * part.multiply_adds)
+
+
+def _product(
+    m: int, n: int, k: int, transpose_a: bool, transpose_b: bool, batch: int
+) -> dict[str, int | str]:
+    return {
+        "m": m,
+        "n": n,
+        "k": k,
+        "transpose_a": int(transpose_a),
+        "transpose_b": int(transpose_b),
+        "batch": batch,
+    }
+
+
+def _gradient_a(part: Part) -> dict[str, int | str]:
+    """``dC op(B)'``, m x k; its transpose where A is stored transposed."""
+    if part.transpose_a:
+        return _product(part.k, part.m, part.n, part.transpose_b, True, part.batch)
+    return _product(part.m, part.k, part.n, False, not part.transpose_b, part.batch)
+
+
+def _gradient_b(part: Part) -> dict[str, int | str]:
+    """``op(A)' dC``, k x n; its transpose where B is stored transposed."""
+    if part.transpose_b:
+        return _product(part.n, part.k, part.m, True, part.transpose_a, part.batch)
+    return _product(part.k, part.n, part.m, not part.transpose_a, False, part.batch)

@@ -1,0 +1,345 @@
+"""What engines run of a step: an operation in one direction, as a line of text that says all of it.
+
+A kind with a capital is a section of a ``.dnnmark`` file, any other one of ``apuflow.operations``. Two steps
+with equal specifications are one point. Keys that do not matter to a direction are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias
+
+from apuflow import operations
+from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
+from apuflow.dnnmark.layers import KINDS as LAYERS
+from apuflow.dnnmark.shape import NoOutput, started_windows
+from apuflow.operations.deconvolution import Deconvolution
+from apuflow.suites.step import Step
+
+Direction: TypeAlias = Literal["fwd", "bwd"]
+Shape: TypeAlias = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An operation in one direction.
+
+    Attributes:
+        kind: section of a ``.dnnmark`` file, or kind of ``apuflow.operations``.
+        keys: by name, in the order in which they are written.
+    """
+
+    kind: str
+    direction: Direction
+    keys: tuple[tuple[str, Scalar], ...]
+
+    @property
+    def text(self) -> str:
+        """All of it on a line: ``Convolution fwd n=1 c=3 ...``."""
+        return " ".join([self.kind, self.direction, *(f"{name}={_text(value)}" for name, value in self.keys)])
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether it is one of DNNMark's layers."""
+        return self.kind in LAYERS
+
+    def network(self) -> str:
+        """The ``.dnnmark`` text of one of DNNMark's layers."""
+        lines = ["[DNNMark]", "run_mode=standalone", f"[{self.kind}]", f"name={self.kind.lower()}"]
+        lines += [f"{name}={_text(value)}" for name, value in self.keys]
+        return "\n".join([*lines, ""])
+
+    def operation(self) -> operations.Operation:
+        """The operation of one that is none of DNNMark's layers.
+
+        Raises:
+            ConfigError: no such kind, or keys that it does not take.
+        """
+        return operations.make(self.kind, dict(self.keys))
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why no engine runs a step."""
+
+    why: str
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str) -> Spec:
+    """The specification that ``Spec.text`` wrote.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    kind, _, rest = text.partition(" ")
+    direction, _, keys = rest.partition(" ")
+    pairs = [pair.partition("=") for pair in keys.split()]
+    if direction not in ("fwd", "bwd") or not all(equals for _, equals, _ in pairs):
+        raise ConfigError(
+            "not an operation",
+            key="layer.operation",
+            value=text,
+            remedy="kind, fwd or bwd, then key=value: Softmax fwd n=100 c=1000",
+        )
+    return Spec(
+        kind, "fwd" if direction == "fwd" else "bwd", tuple((name, value) for name, _, value in pairs)
+    )
+
+
+def spec_of(step: Step) -> Spec | Refused:
+    """What engines run of a step, or why none does."""
+    if step.why:
+        return Refused(step.why)
+    if step.op in _NOTHING:
+        return Refused(_NOTHING[step.op])
+    if step.op not in _TRANSLATED:
+        return Refused(f"no engine has kernels for {step.op}")
+    translated = _TRANSLATED[step.op](step)
+    if isinstance(translated, Refused):
+        return translated
+    kind, shape = translated
+    own_backward = step.phase == "backward" and kind != "gemm"  # a product's gradients are products
+    spec = Spec(kind, "bwd" if own_backward else "fwd", tuple(shape.items()))
+    if spec.is_layer:
+        return spec
+    if kind not in operations.KINDS:
+        return Refused(f"no engine has kernels for {step.op}")
+    if spec.direction not in operations.KINDS[kind].directions:
+        return Refused(f"{kind} has no kernel backward")
+    return spec
+
+
+_NOTHING: Final[Mapping[str, str]] = {
+    "dropout": "DNNMark has no kernel for it on HIP",
+    "sparse_gemm": "MIOpen and rocBLAS of ROCm 4.0 have no sparse product",
+}
+
+
+def _data(step: Step) -> dict[str, Scalar]:
+    return {name: step.shape[name] for name in ("n", "c", "h", "w")}
+
+
+def _convolution(step: Step) -> tuple[str, Shape] | Refused:
+    """DNNMark's, or MIOpen's in groups and with dilation: without bias, the products are MIOpen's GEMM."""
+    get = step.shape
+    if int(get["groups"]) != 1 or int(get["dilation"]) != 1:
+        return "convolution", _grouped(step)
+    shape: dict[str, Scalar] = {
+        **_data(step),
+        "conv_mode": "cross_correlation",
+        "num_output": get["k"],
+        **_pair("kernel_size", get["kernel_h"], get["kernel_w"]),
+        **_pair("pad", get["pad_h"], get["pad_w"]),
+        **_pair("stride", get["stride_h"], get["stride_w"]),
+    }
+    if step.phase == "backward" and not int(get["data"]):
+        shape["propagation"] = False
+    return "Convolution", shape
+
+
+def _grouped(step: Step) -> Shape:
+    get = step.shape
+    shape: dict[str, Scalar] = {**_data(step), "num_output": get["k"]}
+    shape |= {name: get[name] for name in ("kernel_h", "kernel_w", "pad_h", "pad_w", "stride_h", "stride_w")}
+    if int(get["dilation"]) != 1:
+        shape |= {"dilation_h": get["dilation"], "dilation_w": get["dilation"]}
+    if int(get["groups"]) != 1:
+        shape["groups"] = get["groups"]
+    if step.phase == "backward" and not int(get["data"]):
+        shape["propagation"] = False
+    return shape
+
+
+def _deconvolution(step: Step) -> tuple[str, Shape] | Refused:
+    """MIOpen's: DNNMark's keeps the number of channels and reckons a plain one's output."""
+    shape = {name: value for name, value in _grouped(step).items() if name != "propagation"}
+    made = operations.make("deconvolution", shape)
+    assert isinstance(made, Deconvolution)
+    if made.out != (int(step.shape["out_h"]), int(step.shape["out_w"])):
+        return Refused("a transposed convolution with another output than its filters reach")
+    return "deconvolution", shape
+
+
+def _pool(mode: str) -> Callable[[Step], tuple[str, Shape] | Refused]:
+    def translate(step: Step) -> tuple[str, Shape] | Refused:
+        get = {name: int(value) for name, value in step.shape.items()}
+        sides = {
+            side: _pooled(
+                get[side],
+                get[f"out_{side}"],
+                get[f"kernel_{side}"],
+                get[f"pad_{side}"],
+                get[f"stride_{side}"],
+                get["pad_h"] > 0 and get["pad_w"] > 0,
+            )
+            for side in ("h", "w")
+        }
+        if None in sides.values():
+            return Refused("DNNMark's pooling cannot have this output size")
+        return "Pooling", {
+            "n": get["n"],
+            "c": get["c"],
+            "h": sides["h"] or 0,
+            "w": sides["w"] or 0,
+            "pool_mode": mode,
+            **_pair("kernel_size", get["kernel_h"], get["kernel_w"]),
+            **_pair("pad", get["pad_h"], get["pad_w"]),
+            **_pair("stride", get["stride_h"], get["stride_w"]),
+        }
+
+    return translate
+
+
+def _pooled(size: int, out: int, kernel: int, pad: int, stride: int, padded: bool) -> int | None:
+    """The input size of which DNNMark, which counts started windows, makes ``out`` outputs.
+
+    Where the table counts whole windows, what no window reads is left out of the input.
+    """
+    read = (out - 1) * stride + kernel - 2 * pad
+    for candidate in (size, min(size, read)):
+        try:
+            if candidate > 0 and started_windows(candidate, kernel, pad, stride, padded) == out:
+                return candidate
+        except NoOutput:
+            continue
+    return None
+
+
+def _pair(name: str, along_h: Scalar, along_w: Scalar) -> dict[str, Scalar]:
+    if along_h == along_w:
+        return {name: along_h}
+    return {f"{name}_h": along_h, f"{name}_w": along_w}
+
+
+def _activation(mode: str) -> Callable[[Step], tuple[str, Shape] | Refused]:
+    def translate(step: Step) -> tuple[str, Shape] | Refused:
+        if "elements" in step.shape:
+            return "Activation", {**_flat(step), "activation_mode": mode}
+        return "Activation", {**_data(step), "activation_mode": mode}
+
+    return translate
+
+
+def _flat(step: Step) -> dict[str, Scalar]:
+    return {"n": 1, "c": step.shape["elements"], "h": 1, "w": 1}
+
+
+def _fully_connected(step: Step) -> tuple[str, Shape] | Refused:
+    return "FullyConnected", {**_data(step), "num_output": step.shape["k"]}
+
+
+def _batchnorm(step: Step) -> tuple[str, Shape] | Refused:
+    if "elements" not in step.shape:
+        return "BatchNorm", {**_data(step), "batchnorm_mode": "spatial"}
+    channels = int(step.shape["params"]) // 2
+    n = int(step.shape["elements"]) // max(1, channels)
+    return "BatchNorm", {"n": n, "c": channels, "h": 1, "w": 1, "batchnorm_mode": "spatial"}
+
+
+def _softmax(step: Step) -> tuple[str, Shape] | Refused:
+    if "width" in step.shape:
+        width = int(step.shape["width"])
+        return "Softmax", {"n": int(step.shape["elements"]) // width, "c": width, "h": 1, "w": 1}
+    return "Softmax", _data(step)
+
+
+def _lrn(step: Step) -> tuple[str, Shape] | Refused:
+    return "LRN", {**_data(step), "local_size": step.shape["size"]}
+
+
+def _gemm(step: Step) -> tuple[str, Shape] | Refused:
+    shape: dict[str, Scalar] = {name: step.shape[name] for name in ("m", "n", "k")}
+    shape |= {name: True for name in ("transpose_a", "transpose_b") if int(step.shape[name])}
+    if int(step.shape["batch"]) != 1:
+        shape["batch"] = step.shape["batch"]
+    if int(step.shape.get("beta", 0)):
+        shape["beta"] = step.shape["beta"]
+    return "gemm", shape
+
+
+def _add(step: Step) -> tuple[str, Shape] | Refused:
+    if step.phase == "backward":
+        return Refused("both gradients are the one that comes in: nothing is launched")
+    if int(step.shape["inputs"]) != 2:
+        return Refused("a sum of more than two tensors")
+    return "elementwise", {**_data(step), "operator": "add"}
+
+
+def _scale_shift(step: Step) -> tuple[str, Shape] | Refused:
+    return "scale_shift", _data(step)
+
+
+def _moved(step: Step) -> tuple[str, Shape] | Refused:
+    if step.op == "transpose":
+        return "transpose", _data(step)
+    n, c, h, w = (int(step.shape[name]) for name in ("n", "c", "h", "w"))
+    return step.op, {"elements": n * c * h * w}
+
+
+def _update(step: Step) -> tuple[str, Shape] | Refused:
+    return "sgd", {"elements": step.shape["elements"]}
+
+
+def _concat(step: Step) -> tuple[str, Shape] | Refused:
+    channels = str(step.shape.get("channels", ""))
+    if not channels or "0" in channels.split(","):
+        return Refused("the table does not say what is put together")
+    if "," not in channels:
+        return Refused("one tensor alone: nothing is put together")
+    return "concat", {"n": step.shape["n"], "channels": channels, "h": step.shape["h"], "w": step.shape["w"]}
+
+
+def _gelu(step: Step) -> tuple[str, Shape] | Refused:
+    return "gelu", {"elements": step.shape["elements"]}
+
+
+def _layer_norm(step: Step) -> tuple[str, Shape] | Refused:
+    """Scale and shift, and the bias of the product before: three values for each of the width."""
+    width = int(step.shape["params"]) // 3
+    if not width or int(step.shape["elements"]) % width:
+        return Refused("the table does not tell the width of a row")
+    return "layernorm", {"rows": int(step.shape["elements"]) // width, "width": width}
+
+
+def _recurrent(step: Step) -> tuple[str, Shape] | Refused:
+    """DeepBench's vanilla cell has a ReLU; its backward pass is that of the weights, the input left out."""
+    cell = "relu" if step.shape["cell"] == "vanilla" else step.shape["cell"]
+    shape: dict[str, Scalar] = {"cell": cell}
+    shape |= {name: step.shape[name] for name in ("hidden", "batch", "steps")}
+    if step.phase == "backward" and "backward" in step.shape:
+        shape["backward"] = step.shape["backward"]
+    return "recurrent", shape
+
+
+_TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] = {
+    "conv": _convolution,
+    "deconv": _deconvolution,
+    "fc": _fully_connected,
+    "batchnorm": _batchnorm,
+    "relu": _activation("relu"),
+    "sigmoid": _activation("sigmoid"),
+    "tanh": _activation("tanh"),
+    "maxpool": _pool("max"),
+    "avgpool": _pool("avg"),
+    "softmax": _softmax,
+    "lrn": _lrn,
+    "gemm": _gemm,
+    "add": _add,
+    "scale_shift": _scale_shift,
+    "copy": _moved,
+    "fill": _moved,
+    "transpose": _moved,
+    "sgd": _update,
+    "concat": _concat,
+    "recurrent": _recurrent,
+    "gelu": _gelu,
+    "layernorm": _layer_norm,
+}
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

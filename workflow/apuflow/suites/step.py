@@ -1,0 +1,63 @@
+"""What a suite asks for, item by item: one step is one row of its table in one phase of an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+Phase: TypeAlias = Literal["forward", "backward", "update"]
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+Passes: TypeAlias = Literal["fwd", "bwd", "both"]
+"""``both`` is an iteration of training: forward, backward, and the update of the weights."""
+PASSES: Final[tuple[Passes, ...]] = get_args(Passes)
+PHASES_OF: Final[Mapping[Passes, tuple[Phase, ...]]] = {
+    "fwd": ("forward",),
+    "bwd": ("backward",),
+    "both": PHASES,
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of a table in one phase.
+
+    Attributes:
+        item: number of the row, from 1.
+        name: of the layer, or of the item.
+        op: kind of layer as the table says it: conv, batchnorm, gemm ...
+        shape: sizes by key, as ``operation.py`` reads them.
+        repeats: how often one iteration runs it.
+        flop: floating-point operations of all repeats by the suite's own rule; 0: the suite counts none.
+        group: the set that the row belongs to, where the table has sets.
+        why: why it is not run, though it is part of the table; empty: it is run if its operation is known.
+    """
+
+    item: int
+    name: str
+    op: str
+    phase: Phase
+    shape: Mapping[str, int | str]
+    repeats: int = 1
+    flop: int = 0
+    group: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a suite is run.
+
+    Attributes:
+        n: images (sequences) of an iteration; None: as the table or suite says.
+        direction: which passes.
+        group: the set that is run; None: all.
+        subset: how many items, those with the least work; None: all.
+        op: the kind of layer or item that is run alone; None: all.
+    """
+
+    n: int | None = None
+    direction: Passes = "both"
+    group: str | None = None
+    subset: int | None = None
+    op: str | None = None

@@ -1,0 +1,163 @@
+"""A suite: a network, or a list of items, of which a part can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from apuflow.core.errors import ConfigError
+from apuflow.suites import lists
+from apuflow.suites.network import Memory, Network, check_names, read_network
+from apuflow.suites.sequence import Sequence as SequenceNetwork
+from apuflow.suites.sequence import read_sequence
+from apuflow.suites.step import Choice, Step
+from apuflow.suites.table import Row, read_rows
+
+NETWORK: Final = "network"
+SEQUENCE: Final = "sequence"
+KINDS: Final = (NETWORK, SEQUENCE, *lists.READERS)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What a file of ``configs/suites`` describes.
+
+    Attributes:
+        name: of its file.
+        kind: one of ``KINDS``.
+        table: its CSV file.
+        n: images of an iteration unless a sweep says otherwise; None: the table says it.
+        source: where table and batch are from.
+        note: what a reader of its numbers must know.
+    """
+
+    name: str
+    description: str
+    kind: str
+    table: Path
+    n: int | None = None
+    source: str = ""
+    note: str = ""
+
+    @cached_property
+    def network(self) -> Network | None:
+        """Its layers, where it is a network of layers."""
+        if self.kind != NETWORK:
+            return None
+        network = read_network(self.table)
+        check_names(network.layers, self.table)
+        return network
+
+    @cached_property
+    def sequence(self) -> SequenceNetwork | None:
+        """Its parts, where it is a network of products."""
+        return read_sequence(self.table) if self.kind == SEQUENCE else None
+
+    @property
+    def is_network(self) -> bool:
+        """Whether its steps are one iteration, and not a list of separate items."""
+        return self.kind in (NETWORK, SEQUENCE)
+
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
+        return read_rows(self.table, lists.READERS[self.kind][1])
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Names of its sets, in the order of the table; none where it has no sets."""
+        if self.is_network:
+            return ()
+        return tuple(dict.fromkeys(step.group for step in self._listed(Choice()) if step.group))
+
+    def steps(self, choice: Choice) -> tuple[Step, ...]:
+        """What is run of it, in order.
+
+        Raises:
+            ConfigError: a choice that this suite does not have, or a mistake in its table.
+        """
+        self.check(choice)
+        steps = [step for step in self._all(choice) if choice.op in (None, step.op)]
+        if choice.op is not None and not steps:
+            known = dict.fromkeys(step.op for step in self._all(choice))
+            raise ConfigError(
+                f"suite {self.name} has nothing of this kind",
+                key="layer.op",
+                value=choice.op,
+                remedy=f"one of {', '.join(known)}",
+            )
+        if not steps:
+            raise ConfigError(
+                f"suite {self.name} has nothing to run in this direction",
+                key="layer.direction",
+                value=choice.direction,
+                remedy="direction: fwd for it",
+            )
+        return tuple(steps if choice.subset is None else _least(steps, choice.subset))
+
+    def _all(self, choice: Choice) -> Iterator[Step]:
+        if self.network is not None:
+            yield from self.network.steps(choice, choice.n or self.n or 1)
+        elif self.sequence is not None:
+            yield from self.sequence.steps(choice)
+        else:
+            yield from (step for step in self._listed(choice) if choice.group in (None, step.group))
+
+    def memory(self, choice: Choice) -> Memory | None:
+        """Bytes of an iteration by part; None where the suite is a list."""
+        if self.network is not None:
+            return self.network.memory(choice, choice.n or self.n or 1)
+        return self.sequence.memory(choice) if self.sequence is not None else None
+
+    def check(self, choice: Choice) -> None:
+        """Refuse a choice that this suite does not have.
+
+        Raises:
+            ConfigError: with key and remedy.
+        """
+        what = "a network" if self.is_network else "a list of items"
+        if choice.n is not None and self.kind != NETWORK:
+            raise ConfigError(
+                f"the sizes of suite {self.name} are fixed: each of its items has a batch of its own",
+                key="layer.n",
+                value=choice.n,
+                remedy="leave n out for it (per_workload gives it to others alone)",
+            )
+        if choice.group is not None and choice.group not in self.groups:
+            raise ConfigError(
+                f"suite {self.name} has no such set",
+                key="layer.set",
+                value=choice.group,
+                remedy=f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets",
+            )
+        if choice.subset is not None and self.is_network:
+            raise ConfigError(
+                f"suite {self.name} is {what}: a part of it is no iteration",
+                key="layer.subset",
+                value=choice.subset,
+                remedy="leave subset out for it",
+            )
+
+    def _listed(self, choice: Choice) -> Iterator[Step]:
+        read = lists.READERS[self.kind][0]
+        for number, row in enumerate(self._rows, 1):
+            yield from read(number, row, choice)
+
+
+def _least(steps: Sequence[Step], count: int) -> list[Step]:
+    """Steps of the ``count`` items with the least work, in order; memory decides where no work is counted."""
+    work: dict[tuple[int, str], float] = {}
+    for step in steps:
+        key = step.item, step.name
+        work[key] = work.get(key, 0) + (step.flop or _elements(step))
+    chosen = set(sorted(work, key=lambda key: (work[key], key))[:count])
+    return [step for step in steps if (step.item, step.name) in chosen]
+
+
+def _elements(step: Step) -> int:
+    product = 1
+    for key in ("n", "c", "h", "w", "elements", "m", "k"):
+        product *= int(step.shape.get(key, 1))
+    return product

@@ -1,0 +1,96 @@
+"""Reads the tables of networks and suites: CSV files with named columns, checked as they are read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuflow.core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        file, line: where it stands.
+        cells: text by column.
+    """
+
+    file: Path
+    line: int
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """A cell as it stands."""
+        return self.cells[column]
+
+    def whole(self, column: str, default: int | None = None, minimum: int = 0) -> int:
+        """A cell as a whole number.
+
+        Args:
+            default: of an empty cell; None: an empty cell is a mistake.
+            minimum: the smallest number that makes sense.
+
+        Raises:
+            ConfigError: it is none.
+        """
+        text = self.cells[column].strip()
+        if not text and default is not None:
+            return default
+        try:
+            value = int(text)
+        except ValueError:
+            value = minimum - 1
+        if value < minimum:
+            raise ConfigError(
+                f"a whole number from {minimum} on is expected",
+                file=f"{self.file}:{self.line}",
+                key=column,
+                value=text,
+                remedy="correct the cell",
+            )
+        return value
+
+
+def read_rows(file: Path, needed: Iterable[str]) -> tuple[Row, ...]:
+    """The rows of a table.
+
+    Args:
+        file: the table.
+        needed: columns that it must have; others are passed over.
+
+    Raises:
+        ConfigError: it cannot be read, lacks a column, has no row, or a row has too few cells.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a UTF-8 text file"
+        raise ConfigError(f"cannot read the table: {why}", file=file, remedy="put the table there") from None
+    reader = csv.DictReader(text.splitlines())
+    columns = reader.fieldnames or ()
+    for column in needed:
+        if column not in columns:
+            raise ConfigError(
+                "the table lacks a column",
+                file=file,
+                key=column,
+                remedy=f"its first line names {', '.join(columns) or 'nothing'}",
+            )
+    rows = []
+    for cells in reader:
+        line = reader.line_num
+        if None in cells or any(cell is None for cell in cells.values()):
+            raise ConfigError(
+                "a row has more or fewer cells than the table has columns",
+                file=f"{file}:{line}",
+                value=len(cells),
+                remedy=f"{len(columns)} cells",
+            )
+        rows.append(Row(file, line, cells))
+    if not rows:
+        raise ConfigError("the table has no row", file=file, remedy="add at least one")
+    return tuple(rows)
