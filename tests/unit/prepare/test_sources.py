@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import subprocess
 from pathlib import Path
 
@@ -34,7 +35,17 @@ def test_a_clone_is_exactly_the_pinned_commit(upstream: Repository, tmp_path: Pa
     record = fetch_source(url, upstream.commit, target, mirror=mirror)
     assert record == SourceRecord(path=str(target), commit=upstream.commit)
     assert (target / "file").read_text() == "one"
-    assert [path.name for path in target.parent.iterdir()] == ["gem5"]
+    assert sorted(path.name for path in target.parent.iterdir()) == [".gem5.lock", "gem5"]
+
+
+def test_jobs_that_fetch_the_same_commit_at_the_same_time_all_have_it(
+    upstream: Repository, tmp_path: Path
+) -> None:
+    """As two releases with one commit do."""
+    target = tmp_path / "src" / "gem5"
+    with concurrent.futures.ProcessPoolExecutor(6) as pool:
+        jobs = [pool.submit(fetch_source, str(upstream.path), upstream.commit, target) for _ in range(24)]
+    assert {job.result() for job in jobs} == {SourceRecord(path=str(target), commit=upstream.commit)}
 
 
 def test_an_existing_clone_is_kept_and_a_changed_one_refused(upstream: Repository, tmp_path: Path) -> None:
@@ -62,7 +73,7 @@ def test_an_existing_clone_is_kept_and_a_changed_one_refused(upstream: Repositor
 def test_what_cannot_be_cloned_leaves_nothing(url: str, wanted: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=message):
         fetch_source(url, wanted, tmp_path / "src/gem5")
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
     assert not Path("/tmp/pwned").exists()
 
 
@@ -70,7 +81,7 @@ def test_an_unknown_commit_is_said(upstream: Repository, tmp_path: Path) -> None
     with pytest.raises(EngineError, match="has no such commit") as caught:
         fetch_source(str(upstream.path), "f" * 40, tmp_path / "src/gem5")
     assert caught.value.value == "f" * 40
-    assert not list((tmp_path / "src").iterdir())
+    assert [path.name for path in (tmp_path / "src").iterdir()] == [".gem5.lock"]
 
 
 def test_a_clone_cut_off_half_way_publishes_nothing(
@@ -87,7 +98,7 @@ def test_a_clone_cut_off_half_way_publishes_nothing(
     monkeypatch.setenv("PATH", str(broken.parent), prepend=":")
     with pytest.raises(EngineError):
         fetch_source(str(upstream.path), upstream.commit, tmp_path / "src/gem5")
-    assert not list((tmp_path / "src").iterdir())
+    assert [path.name for path in (tmp_path / "src").iterdir()] == [".gem5.lock"]
 
 
 def test_changes_are_refused_or_recorded(upstream: Repository) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from apuflow.core.errors import EngineError
+from apuflow.core.files import file_lock
 from apuflow.core.git import changes_of, commit_of, git
 from apuflow.prepare.records import ToolRecord
 
@@ -43,14 +44,21 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
     Raises:
         EngineError: no git, no such repository or commit, no network, or something else stands there.
     """
-    place = mirror or url
-    if destination.exists():
-        return use_checkout(destination, commit=commit)
-    if place.startswith("-"):
-        raise EngineError("not a repository address", key="url", value=place, remedy="a URL or a directory")
-    if Path(place).is_dir():
-        place = str(Path(place).resolve())
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    if not destination.exists():
+        place = mirror or url
+        if place.startswith("-"):
+            raise EngineError(
+                "not a repository address", key="url", value=place, remedy="a URL or a directory"
+            )
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        # Two releases of the same commit are fetched by two jobs at the same time.
+        with file_lock(destination.with_name(f".{destination.name}.lock")):
+            if not destination.exists():
+                _clone(str(Path(place).resolve()) if Path(place).is_dir() else place, commit, destination)
+    return use_checkout(destination, commit=commit)
+
+
+def _clone(place: str, commit: str, destination: Path) -> None:
     part = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", suffix=".part", dir=destination.parent))
     try:
         git(part, "init", "--quiet")
@@ -63,7 +71,6 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return SourceRecord(path=str(destination), commit=commit)
 
 
 def _fetch(part: Path, place: str, commit: str) -> None:
