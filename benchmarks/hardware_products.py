@@ -1,6 +1,7 @@
 """What the preview says of the products that AMD measured on an R9 Nano, beside AMD's numbers.
 
     .venv/bin/python benchmarks/hardware_products.py [--machine r9-nano] [--figure FILE.svg]
+    .venv/bin/python benchmarks/hardware_products.py --runs results/r9_nano/gemm.csv   # and what gem5 says
 
 rocBLAS' logic files hold the GFLOPS of 243 sizes on that card, 152 of them DeepBench's
 (``apuflow/rocblas/measured.csv``). Printed: the ratio of previewed to measured GFLOPS, by transposes and by
@@ -86,8 +87,21 @@ def table(gpus: GpuModel) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
+    """The sizes of ``frame`` that a result table of gem5 has, with column ``gem5``: GFLOPS there."""
+    runs = pd.read_csv(results)
+    runs = runs[runs["status"] == "completed"]
+    transposes = zip(runs["transpose_a"].astype(bool), runs["transpose_b"].astype(bool), strict=True)
+    runs = runs.assign(
+        transposes=["NT"[a] + "NT"[b] for a, b in transposes],
+        gem5=2e3 * runs["m"] * runs["n"] * runs["k"] / runs["gpu_active_ticks"],
+    )
+    found = frame.merge(runs[["transposes", *"mnk", "gem5"]], on=["transposes", *"mnk"])
+    return found.assign(preview_error=found["gem5"] / found["preview"] - 1)
+
+
 def draw(frame: pd.DataFrame, file: Path) -> None:
-    """Previewed over measured GFLOPS, both logarithmic."""
+    """Previewed, and where it is known simulated, over measured GFLOPS, all logarithmic."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -96,10 +110,12 @@ def draw(frame: pd.DataFrame, file: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(5, 4.5))
     for form, part in frame.groupby("transposes"):
         axes.loglog(part["measured"], part["preview"], "o", markersize=3, label=form)
+    if "gem5" in frame:
+        axes.loglog(frame["measured"], frame["gem5"], "kx", markersize=5, label="gem5")
     ends = [frame[["measured", "preview"]].min().min(), frame[["measured", "preview"]].max().max()]
     axes.plot(ends, ends, "k-", linewidth=0.5)
     axes.set_xlabel("measured on an R9 Nano [GFLOPS]")
-    axes.set_ylabel("preview of gem5's model [GFLOPS]")
+    axes.set_ylabel("gem5's model of the card [GFLOPS]")
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(file)
@@ -110,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--machine", default="r9-nano")
     parser.add_argument("--figure", type=Path)
+    parser.add_argument("--runs", type=Path, help="result table of gem5 with some of the sizes")
     given = parser.parse_args()
     frame = table(gpu(given.machine))
     parts = [("all", frame), *frame.groupby("transposes"), *frame.groupby("bound")]
@@ -121,6 +138,9 @@ def main() -> None:
     print(
         f"stand-in / rocBLAS' kernels, preview, median {(frame['stand_in'] / frame['preview']).median():.2f}"
     )
+    if given.runs:
+        frame = simulated(frame, given.runs)
+        print(frame.drop(columns=["stand_in", "ratio"]).round(2).to_string(index=False))
     if given.figure:
         draw(frame, given.figure)
         frame.to_csv(given.figure.with_suffix(".csv"), index=False)

@@ -5,6 +5,9 @@
     apuflow score results/random_layers/*.csv                # every kernel of every layer
     apuflow score results/random_layers/*.csv --held-out     # the third that is left aside
 
+``random_products.yaml``, matrix products alone, was drawn with ``--products --points 90 --most 60`` where
+``configs/site.yaml`` has ``products: rocblas``.
+
 Shapes, 1 to 64 compute units and options are drawn independently, sizes evenly in their logarithm, with a
 fixed seed. Whole layers: all kernels of a point run in one gem5 process, with caches and TLBs as the kernel
 before left them. A draw is dropped when it cannot run, or when the preview expects gem5 to take less than
@@ -62,7 +65,19 @@ def flat(rng: Draw) -> Layer:
     return {"n": size(rng, 1, 512), "c": size(rng, 8, 4096), "h": 1, "w": 1}
 
 
-LAYERS: dict[str, Callable[[Draw], Layer]] = {
+def product(rng: Draw) -> Layer:
+    """A matrix product: any sizes and transposes, one in four with beta, one in eight a batch."""
+    return {
+        **{key: size(rng, 1 if key == "n" else 8, 2048) for key in "mnk"},
+        "transpose_a": rng.random() < 0.5,
+        "transpose_b": rng.random() < 0.4,
+        "beta": rng.choice([0, 0, 0, 1]),
+        "batch": rng.choice([1] * 7 + [4]),
+    }
+
+
+Layers = dict[str, Callable[[Draw], Layer]]
+LAYERS: Layers = {
     "softmax": lambda rng: rng.choice([flat, image])(rng),
     "activation": lambda rng: {
         **image(rng),
@@ -75,6 +90,8 @@ LAYERS: dict[str, Callable[[Draw], Layer]] = {
     "conv": lambda rng: {**image(rng, most=48), **window(rng), "num_output": size(rng, 1, 128)},
     "fc": lambda rng: {**flat(rng), "num_output": size(rng, 8, 2048)},
 }
+WORKLOADS: Layers = {f"{kind}_{pass_}": layer for kind, layer in LAYERS.items() for pass_ in ("fwd", "bwd")}
+PRODUCTS: Layers = {"gemm": product}
 OPTIONS: dict[str, list[Any]] = {
     "num-tccs": [1, 1, 2, 4, 8],
     "tcc-size": ["256kB", "256kB", "128kB", "512kB", "1MB", "2MB"],
@@ -112,16 +129,16 @@ def resolved(workload: str, row: dict[str, Any], layer: Layer) -> Point | None:
         return None
 
 
-def draw(count: int, seed: int, least: float, most: float) -> dict[str, list[dict[str, Any]]]:
+def draw(layers: Layers, count: int, seed: int, least: float, most: float) -> dict[str, list[dict[str, Any]]]:
     """Rows of each workload: compute units, options and layer keys (as ``layer``)."""
     rng = random.Random(seed)
-    workloads = [f"{kind}_{direction}" for kind in LAYERS for direction in ("fwd", "bwd")]
+    workloads = list(layers)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in workloads}
     seen: set[str] = set()
     total = 0.0
     while sum(map(len, rows.values())) < count:
         workload = workloads[sum(map(len, rows.values())) % len(workloads)]
-        box, layer = machine(rng), LAYERS[workload.rpartition("_")[0]](rng)
+        box, layer = machine(rng), layers[workload](rng)
         point = resolved(workload, box, layer)
         if point is None or point.id in seen:
             continue
@@ -134,15 +151,16 @@ def draw(count: int, seed: int, least: float, most: float) -> dict[str, list[dic
     return rows
 
 
-def sweep(rows: dict[str, list[dict[str, Any]]], command: str) -> str:
-    """The sweep file: one zip of each workload's rows."""
+def sweep(rows: dict[str, list[dict[str, Any]]], name: str, command: str) -> str:
+    """The sweep file ``name``: one zip of each workload's rows."""
     per_workload: dict[str, Any] = {}
     for workload, drawn in rows.items():
         group: dict[str, Any] = {name: [row[name] for row in drawn] for name in drawn[0] if name != "layer"}
         group["layer"] = {key: [row["layer"][key] for row in drawn] for key in drawn[0]["layer"]}
         per_workload[workload] = {"zip": [group]}
+    what = name.partition("_")[2].capitalize()
     content = {
-        "description": "Layers, machines and options drawn at random, to judge the preview by",
+        "description": f"{what}, machines and options drawn at random, to judge the preview by",
         "engines": ["gem5-kernels", "preview"],
         "release": "v23.0",
         "workloads": list(rows),
@@ -154,8 +172,8 @@ def sweep(rows: dict[str, list[dict[str, Any]]], command: str) -> str:
         "# yaml-language-server: $schema=../../workflow/schemas/sweep.schema.json\n"
         f"# Drawn by {command}\n# before any of its points ran. Do not edit: runs that somebody "
         "chose are\n# no judges. A third is held out by the hash of its name: apuflow score --held-out.\n#\n"
-        "#   snakemake --cores 2 results/random_layers/report.html\n"
-        "#   apuflow score results/random_layers/*.csv --held-out\n"
+        f"#   snakemake --cores 2 results/{name}/report.html\n"
+        f"#   apuflow score results/{name}/*.csv --held-out\n"
     )
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=116)
     return head + body
@@ -170,10 +188,11 @@ def main() -> None:
         "--least", type=float, default=4.0, help="seconds of gem5 that a point takes at least"
     )
     parser.add_argument("--most", type=float, default=180.0, help="seconds that a point takes at most")
+    parser.add_argument("--products", action="store_true", help="matrix products in place of layers")
     given = parser.parse_args()
-    rows = draw(given.points, given.seed, given.least, given.most)
-    command = f"benchmarks/random_layers.py --points {given.points} --seed {given.seed}"
-    print(sweep(rows, command), end="")
+    layers, name = (PRODUCTS, "random_products") if given.products else (WORKLOADS, "random_layers")
+    rows = draw(layers, given.points, given.seed, given.least, given.most)
+    print(sweep(rows, name, " ".join(["benchmarks/random_layers.py", *sys.argv[1:]])), end="")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,25 @@ from functools import lru_cache
 
 from typing_extensions import override
 
-from apuflow import dnnmark, miopen
+from apuflow import dnnmark, miopen, operations
 from apuflow.core.errors import NotModelled
 from apuflow.operations import Operation
 
 RUNTIME_BYTES = 512 * 1024**2
 """Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
 softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
+
+
+def launches_of(text: str, direction: dnnmark.Direction, compute_units: int) -> tuple[miopen.Launch, ...]:
+    """The GPU kernels of a network or an operation in canonical form (``Work.text``), in order.
+
+    Raises:
+        ConfigError: the text is neither.
+        NotDerivable: MIOpen refuses a layer.
+    """
+    if text.startswith("[DNNMark]"):
+        return _launches(text, direction, compute_units)
+    return operations.parse(text).launches(direction, compute_units)
 
 
 class Work(ABC):

@@ -29,13 +29,14 @@ from analysis.tables.kernels import UNNAMED, kernel_table
 from analysis.tables.records import COMPLETED
 from apuflow import preview
 from apuflow.configure import option_rules
+from apuflow.configure.work import launches_of
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
 from apuflow.core.record import read_run
 from apuflow.core.scalar import Scalar
-from apuflow.dnnmark import LAYER_KEYS, Direction, parse
-from apuflow.miopen import Launch, expand, launches
+from apuflow.dnnmark import LAYER_KEYS, Direction
+from apuflow.miopen import Launch, expand
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
@@ -107,7 +108,7 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
 
 @lru_cache(maxsize=16384)
 def _of_layer(config: str, direction: Direction, compute_units: int, library: str) -> tuple[Launch, ...]:
-    found = launches(parse(config), direction, compute_units)
+    found = launches_of(config, direction, compute_units)
     return library_launches(found, library) if library else found
 
 
@@ -172,7 +173,7 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
 
 
 POINT = ("engine", "workload", "point", "status")
-"""Engines whose kernels are measured."""
+"""Columns that every result table has."""
 
 
 def is_result_table(frame: pd.DataFrame) -> bool:
@@ -247,16 +248,15 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     who = record.engine, record.workload, record.point
     config, direction = record.identity.get("config"), record.direction
     if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
-        return _refused(*who, "not a DNNMark network")
+        return _refused(*who, "neither a network nor an operation")
     facts = record.release_facts
     if facts is None:
         return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")
     options = record.options
     try:
         table = kernel_table(directory)
-        layer = launches(parse(config), direction, int(options.get("num-compute-units") or 0))
         library = record.gfx if PRODUCTS_KEY in record.identity else ""
-        layer = library_launches(layer, library) if library else layer
+        layer = _of_layer(config, direction, int(options.get("num-compute-units") or 0), library)
     except (AnalysisError, ApuflowError) as error:
         return _refused(*who, str(error).splitlines()[0])
     named = table[table["kernel"] != UNNAMED]
