@@ -38,8 +38,6 @@ slurm: $(VENV)/.slurm  ## also what runs jobs on a Slurm cluster (docs/cluster.m
 
 quickstart: env  ## every table and figure of the preview engine, no container needed
 	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html
-	@echo "table:  results/quickstart/softmax_fwd.csv"
-	@echo "report: results/quickstart/report.html"
 
 test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)

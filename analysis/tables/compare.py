@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,7 @@ class Comparison:
         summary: per column: ``points``, geometric mean, smallest and largest ``ratio``, largest absolute
             ``difference``.
         keys: columns that identify a point.
+        differ: what else is one value on each side and not the same: column, value in A, value in B.
         only_a, only_b: points that only one side has completed.
         wrong_a, wrong_b: workloads with outputs that are wrong on one side alone.
     """
@@ -50,18 +51,24 @@ class Comparison:
     table: pd.DataFrame
     summary: pd.DataFrame
     keys: tuple[str, ...]
+    differ: tuple[tuple[str, str, str], ...]
     only_a: int
     only_b: int
     wrong_a: tuple[str, ...] = ()
     wrong_b: tuple[str, ...] = ()
 
 
-def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> Comparison:
+def compare(
+    a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN, without: str | None = None
+) -> Comparison:
     """Join two result tables on workload, direction and everything that varies between points.
+
+    Of sides with one workload each, workload and direction need not agree: forward is compared with backward.
 
     Args:
         a, b: tables from ``analysis.tables.tables``; only completed rows take part.
         names: counter and metric columns to compare.
+        without: a column that does not tell points apart.
 
     Raises:
         AnalysisError: an unknown column, no point in common, or several rows of one point on a side.
@@ -72,7 +79,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> C
                 "no such counter or metric", key="column", value=name, remedy="docs/metrics.md lists them all"
             )
     sides = [side[side["status"] == COMPLETED] for side in (a, b)]
-    keys = _keys(a, b)
+    keys = tuple(name for name in _keys(a, b) if name != without) or ("status",)
     for label, side in zip("AB", sides, strict=True):
         doubled = side[side.duplicated(list(keys), keep=False)]
         if len(doubled):
@@ -82,7 +89,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> C
                 value=", ".join(f"{key}: {doubled.iloc[0][key]}" for key in keys),
                 remedy="keep one engine and one release per side (--engines, or filter the table)",
             )
-    left, right = (side.set_index([*keys]) for side in sides)
+    left, right = (side.set_index([*keys], drop=False) for side in sides)
     common = left.index.intersection(right.index, sort=False)
     if len(common) == 0:
         raise AnalysisError(
@@ -95,6 +102,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN) -> C
         pd.concat(parts, ignore_index=True),
         pd.DataFrame([_summary(name, part) for name, part in zip(names, parts, strict=True)]),
         keys,
+        tuple(_differences(sides[0], sides[1])),
         len(left) - len(common),
         len(right) - len(common),
         *_wrong_alone(left.loc[common], right.loc[common]),
@@ -145,17 +153,63 @@ def compare_releases(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] =
     return compare(sides[0], sides[1], names)
 
 
+def compare_values(
+    frame: pd.DataFrame, axis: str, a: str, b: str, names: Sequence[str] = SHOWN
+) -> Comparison:
+    """Compare two values of one axis of a table (see ``compare``).
+
+    Args:
+        axis: the column, or the option: ``num-compute-units``.
+
+    Raises:
+        AnalysisError: the table has no such axis, or no row with one of the values.
+    """
+    axes = [column.name for column in columns(frame) if column.kind == "axis"]
+    name = axis if axis in axes else axis.replace("-", "_")
+    if name not in axes:
+        raise AnalysisError(
+            "no such axis in the table", key="axis", value=axis, remedy=f"it has {', '.join(axes) or 'none'}"
+        )
+    sides = []
+    for value in (a, b):
+        side = frame[frame[name].astype(str) == value]
+        if side.empty:
+            known = dict.fromkeys(map(str, frame[name]))
+            raise AnalysisError(
+                "no row of this value in the table",
+                key=name,
+                value=value,
+                remedy=f"it has {', '.join(known)}",
+            )
+        side.attrs = dict(frame.attrs)
+        sides.append(side)
+    return compare(sides[0], sides[1], names, without=name)
+
+
+def _differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """What is the same in all rows of a side, and not the same on both."""
+    axes = [column.name for side in (a, b) for column in columns(side) if column.kind == "axis"]
+    machine = [column.name for column in MACHINE]
+    for name in dict.fromkeys(["engine", "workload", "direction", *machine, *axes]):
+        if name in a.columns and name in b.columns:
+            values = [tuple(dict.fromkeys(map(str, side[name]))) for side in (a, b)]
+            if len(values[0]) == len(values[1]) == 1 and values[0] != values[1]:
+                yield name, values[0][0], values[1][0]
+
+
 def _wrong_alone(left: pd.DataFrame, right: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
     wrong = [side["flags"].astype(str).str.contains(_WRONG, regex=False).to_numpy() for side in (left, right)]
-    named = left.index.get_level_values("workload").to_numpy()
+    named = left["workload"].to_numpy()
     return tuple(dict.fromkeys(named[wrong[0] & ~wrong[1]])), tuple(
         dict.fromkeys(named[wrong[1] & ~wrong[0]])
     )
 
 
 def _keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
-    """Workload, direction, the axes of both, and machine parameters that vary within a side."""
-    keys = ["workload", "direction"]
+    """Workload and direction (not where each side has one of its own), axes, machine parameters that vary."""
+    workloads = [{*side["workload"]} for side in (a, b)]
+    other_work = workloads[0] != workloads[1] and all(len(names) == 1 for names in workloads)
+    keys = [] if other_work else ["workload", "direction"]
     axes = [[column.name for column in columns(side) if column.kind == "axis"] for side in (a, b)]
     keys += [name for name in axes[0] if name in b.columns]
     keys += [name for name in axes[1] if name in a.columns and name not in keys]
@@ -178,7 +232,7 @@ def _column(left: pd.DataFrame, right: pd.DataFrame, name: str) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(a == b, 1.0, b / a)
     ratio[(a == 0) & (b != 0)] = np.nan
-    keys = left.index.to_frame(index=False)
+    keys = left.index.to_frame(index=False).rename_axis(columns=None)
     return keys.assign(column=name, a=a, b=b, ratio=ratio, difference=b - a)
 
 

@@ -56,6 +56,18 @@ def test_the_installed_program_knows_its_version_and_its_data(machine: Machine, 
     assert "608" in machine.run(tmp_path, "apuflow", "score")
 
 
+def test_the_wheel_takes_no_name_that_others_use(machine: Machine, tmp_path: Path) -> None:
+    """Ours and what Snakemake looks for; a module of the user's called analysis does no harm."""
+    ours = {"apuflow", "snakemake_logger_plugin_apuflow"}
+    found = {
+        path.name for path in machine.package.parent.iterdir() if path.suffix not in (".pth", ".dist-info")
+    }
+    assert found - {"__pycache__"} == ours
+    (tmp_path / "analysis.py").write_text("raise SystemExit('not mine')\n")
+    asked = "apuflow.evaluate('softmax_fwd', {'num-compute-units': 4})['workgroups'][0]"
+    assert machine.run(tmp_path, "python", "-c", f"import apuflow; print({asked})").startswith("100")
+
+
 def test_the_first_tutorial_ends_with_what_it_promises(typed: tuple[Path, str]) -> None:
     first, printed = typed
     assert first.name == "first"
@@ -125,7 +137,8 @@ def test_its_archive_carries_the_program_along(
     there = tmp_path / "there"
     machine.run(typed[0], "apuflow", "unpack", "archives/tcc.tar.zst", str(there))
     carried = ("hatch_build.py", "pyproject.toml", "Makefile", "requirements.lock", "data/gem5_runs/runs.csv")
-    for file in ("workflow/Snakefile", "workflow/apuflow/cli.py", "analysis/__init__.py", *carried):
+    logger = "workflow/snakemake_logger_plugin_apuflow/__init__.py"
+    for file in ("workflow/Snakefile", "workflow/apuflow/cli.py", logger, "analysis/__init__.py", *carried):
         assert (there / file).read_bytes() == (ROOT / file).read_bytes()
     assert (there / "Snakefile").read_text() == project.SNAKEFILE
     assert not (there / "workflow/apuflow/project_files").exists()

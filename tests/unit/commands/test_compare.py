@@ -36,12 +36,23 @@ def test_command(tmp_path: Path) -> None:
     assert list(written["num_compute_units"]) == [1, 2]
 
 
+def test_an_axis_names_its_sides(tmp_path: Path) -> None:
+    store.write(engine_table("gem5", {4: 100, 16: 25}), csv=tmp_path / "a.csv")
+    asked = ["compare", str(tmp_path / "a.csv"), "--axis", "num-compute-units=4,16", "-c", "gpu_cycles"]
+    done = CliRunner().invoke(build_app(), asked)
+    assert done.exit_code == 0, done.output
+    assert "A: num-compute-units=4" in done.output and "differ: num_compute_units (4, 16)" in done.output
+    assert "0.25" in done.output
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["a.csv"],
         ["a.csv", "b.csv", "--engines", "x,y"],
         ["a.csv", "--engines", "x"],
+        ["a.csv", "--axis", "4,16"],
+        ["a.csv", "--engines", "x,y", "--axis", "u=1,2"],
         ["a", "--figure", "f"],
         ["--kernels", "."],
     ],

@@ -20,6 +20,7 @@ from typing import Any
 from apuflow.campaign import repairs, schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
+from apuflow.campaign.stage_lines import say_results
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 
@@ -80,6 +81,8 @@ class Session:
     def end(self) -> None:
         """After the last job: what was named is there, whatever Snakemake says. Orders of finished jobs go.
 
+        Last comes where the results are.
+
         Raises:
             SystemExit: with status 2, after the message: a ``results/`` target is missing.
         """
@@ -88,6 +91,7 @@ class Session:
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
                 _check_results_exist(self._root, settings.targets)
+        say_results(result_lines(settings.targets))
 
 
 def check_writable(root: Path) -> None:
@@ -178,6 +182,20 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
             campaign.check_figure(named["figure"])
         for workload in [named["workload"]] if "workload" in named else campaign.shown(sweep):
             campaign.points(sweep.name, workload)
+
+
+def result_lines(targets: Iterable[str]) -> list[str]:
+    """Where the results of a call are: figures and tables first, then reports."""
+    lines = []
+    for path in sorted(targets):
+        named = paths.target(path)
+        if named is None:
+            continue
+        kind = "table" if "workload" in named else "figure" if "figure" in named else "report"
+        if kind == "report":
+            lines.append((1, f"tables: {paths.table(named['under'] or '', '*')}"))
+        lines.append((2 if kind == "report" else 0, f"{kind}: {path}"))
+    return [line for _, line in sorted(lines)]
 
 
 def _check_results_exist(root: Path, targets: Iterable[str]) -> None:

@@ -1,7 +1,8 @@
-"""``apuflow compare``: two result tables, two engines of one, point by point; or the kernels of two runs."""
+"""``apuflow compare``: two tables, two parts of one, point by point; or the kernels of two runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,9 @@ def compare(
     releases: Annotated[
         str | None, typer.Option(help="Two gem5 releases of one table instead: --releases v23.0,v23.1.")
     ] = None,
+    axis: Annotated[
+        str | None, typer.Option(help="Two values of an axis of one table: --axis num-compute-units=4,16.")
+    ] = None,
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="Counter or metric; give it several times.")
     ] = None,
@@ -45,6 +49,7 @@ def compare(
 ) -> None:
     """Join two tables on workload and axes and show ratio (B over A) and difference of each number.
 
+    Two tables of a workload each need not be of the same one: conv_fwd.csv with conv_bwd.csv.
     With --kernels: which kernels two runs launched, those that one alone has, cycles of each, and what the
     time around them is. For a table, the runs of its engines gem5 and gem5-kernels (or of --engines).
     """
@@ -61,35 +66,52 @@ def compare(
         )
     from analysis.counters.table import NAMES as COUNTERS
     from analysis.metrics.compute import NAMES as METRICS
-    from analysis.tables.compare import SHOWN, compare_engines, compare_releases
+    from analysis.tables.compare import SHOWN
     from analysis.tables.compare import compare as compare_tables
     from analysis.tables.store import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
-    if engines is not None or releases is not None:
-        what, given = ("engines", engines) if engines is not None else ("releases", releases or "")
-        first, _, second = (given or "").partition(",")
-        if b is not None or not second or None not in (engines, releases):
-            raise ApuflowError(
-                f"--{what} takes one table and two {what}",
-                key=f"--{what}",
-                value=given,
-                remedy="apuflow compare TABLE --engines gem5,preview, or TABLE --releases v23.0,v23.1",
-            )
-        compare_sides = compare_engines if engines is not None else compare_releases
-        result = compare_sides(read(a), first.strip(), second.strip(), names)
+    parts = {"--engines": engines, "--releases": releases, "--axis": axis}
+    given = {key: value for key, value in parts.items() if value is not None}
+    if given:
+        result, sides = _parts_of(a, b, given, names)
     elif b is None:
         raise ApuflowError(
             "a second table is missing", remedy="apuflow compare A B, or apuflow compare A --engines X,Y"
         )
     else:
-        result = compare_tables(read(a), read(b), names)
-    first, second = (str(a), str(b)) if engines is None else engines.split(",", 1)
-    _show(result, points, (first.strip(), second.strip()))
+        result, sides = compare_tables(read(a), read(b), names), (str(a), str(b))
+    _show(result, points, sides)
     if csv is not None:
         from apuflow.core.files import write_text
 
         write_text(csv, result.table.to_csv(index=False, lineterminator="\n"))
+
+
+def _parts_of(
+    table: Path, b: Path | None, given: dict[str, str], names: Sequence[str]
+) -> tuple[Comparison, tuple[str, str]]:
+    """Two parts of one table, and what each is called."""
+    from analysis.tables.compare import compare_engines, compare_releases, compare_values
+    from analysis.tables.store import read
+
+    key, value = next(iter(given.items()))
+    axis, _, values = value.rpartition("=")
+    first, _, second = (part.strip() for part in values.partition(","))
+    if b is not None or len(given) > 1 or not second or bool(axis) != (key == "--axis"):
+        raise ApuflowError(
+            f"{key} takes one table and two values",
+            key=key,
+            value=value,
+            remedy="apuflow compare TABLE --engines gem5,preview, TABLE --releases v23.0,v23.1, or "
+            "TABLE --axis num-compute-units=4,16",
+        )
+    frame = read(table)
+    if key == "--axis":
+        result = compare_values(frame, axis, first, second, names)
+        return result, (f"{axis}={first}", f"{axis}={second}")
+    compare_sides = compare_engines if key == "--engines" else compare_releases
+    return compare_sides(frame, first, second, names), (first, second)
 
 
 def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
@@ -98,7 +120,10 @@ def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
 
     console = Console()
     for side, name in zip("AB", sides, strict=True):
-        console.print(f"{side}: {name}", highlight=False, markup=False)
+        console.print(f"{side}: {name}", highlight=False, markup=False, soft_wrap=True)
+    if result.differ:
+        differ = ", ".join(f"{name} ({a}, {b})" for name, a, b in result.differ)
+        console.print(f"differ: {differ}", highlight=False, markup=False, soft_wrap=True)
     summary = Table(
         title="B over A: geometric mean, smallest and largest ratio; largest difference", title_justify="left"
     )
@@ -110,7 +135,7 @@ def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
         summary.add_row(str(row["column"]), str(row["points"]), *(_number(row[cell]) for cell in cells))
     console.print(summary)
     if points:
-        keys = [key for key in result.keys if result.table[key].nunique(dropna=False) > 1] or ["workload"]
+        keys = [key for key in result.keys if result.table[key].nunique(dropna=False) > 1]
         table = Table(title="Points", title_justify="left")
         for heading in (*keys, "column"):
             table.add_column(heading, no_wrap=heading == "column")

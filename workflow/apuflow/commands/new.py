@@ -19,7 +19,7 @@ description: What {name} asks
 # minutes per point), gem5 (the whole DNNMark program on gem5: hours per point). Several make rows to compare.
 engines: [preview]
 
-release: v22.1         # gem5 release: a file of configs/gem5
+release: v23.0         # gem5 release: a file of configs/gem5; the preview was measured on this one
 machine: apu-gfx801    # a file of configs/machines
 
 # Names or patterns of configs/workloads (apuflow workloads lists them); all: every one that the engines can

@@ -15,7 +15,7 @@ from pydantic import (
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 from apuflow.configure.machine import SingleValue
-from apuflow.core.engines import ENGINES, EngineName
+from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -221,7 +221,11 @@ class Sweep(Variation):
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
     engines: ListOf[EngineName] = Field(min_length=1, description="gem5, gem5-kernels, preview")
-    release: Name = Field(DEFAULT_RELEASE, description="a file of configs/gem5")
+    release: Name = Field(
+        DEFAULT_RELEASE,
+        description=f"a file of configs/gem5; left out with `engines: [preview]`: {PREVIEW_RELEASE}, "
+        "on which the preview was measured",
+    )
     machine: Name = Field(DEFAULT_MACHINE, description="a file of configs/machines")
     workloads: ListOf[Text] = Field(
         ("all",),
@@ -273,6 +277,14 @@ class Sweep(Variation):
     @classmethod
     def _list(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_measured(cls, data: object) -> object:
+        """What the preview alone computes is of the release that it was measured on, if none is named."""
+        if isinstance(data, dict) and data.get("engines") in ("preview", ["preview"]):
+            return {"release": PREVIEW_RELEASE, **data}
+        return data
 
     @model_validator(mode="before")
     @classmethod

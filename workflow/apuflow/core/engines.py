@@ -12,6 +12,9 @@ EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
 PREVIEW_VERSION: Final = "6"
 """Of the timing model: raised whenever its numbers change. Part of a preview point's identity and path."""
 
+PREVIEW_RELEASE: Final = "v23.0"
+"""The gem5 release that the timing model was made after and measured on."""
+
 KERNELS_VERSION: Final = "2"
 """Of gem5-kernels: raised when guest or stand-in kernel changes results. Part of a point's identity."""
 

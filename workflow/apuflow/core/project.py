@@ -15,7 +15,8 @@ from apuflow.core.errors import ConfigError
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package ``apuflow``."""
 _CARRIED = PACKAGE / "project_files"
-_MODULES = {"workflow/apuflow": PACKAGE, "analysis": PACKAGE.parent / "analysis"}
+_LOGGER = "snakemake_logger_plugin_apuflow"
+_MODULES = {"workflow/apuflow": PACKAGE, f"workflow/{_LOGGER}": PACKAGE.parent / _LOGGER}
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
 
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
@@ -77,11 +78,12 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
     """Files of one of the project's files or directories: path in a checkout, and where it is.
 
     Args:
-        name: as of ``place``; nothing comes of one that is not there. ``workflow`` brings the package along.
+        name: as of ``place``; nothing comes of one that is not there. ``workflow`` brings its packages along.
     """
     yield from files_below(name, place(name))
     if name == "workflow" and is_installed():
-        yield from files_below("workflow/apuflow", PACKAGE)
+        for module, directory in _MODULES.items():
+            yield from files_below(module, directory)
 
 
 def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from result_frames import engine_table, grid
 
-from analysis.tables.compare import compare, compare_engines, compare_releases
+from analysis.tables.compare import compare, compare_engines, compare_releases, compare_values
 from apuflow.core.errors import AnalysisError
 
 
@@ -83,3 +83,31 @@ def test_two_releases_of_one_table() -> None:
     assert "release" not in found.keys
     with pytest.raises(AnalysisError, match="no row of this release"):
         compare_releases(frame, "v23.0", "v24.0")
+
+
+def test_forward_with_backward_names_what_differs() -> None:
+    forward = engine_table("preview", {1: 100, 2: 60}).assign(workload="conv_fwd", direction="fwd")
+    backward = engine_table("preview", {1: 250, 2: 60}).assign(workload="conv_bwd", direction="bwd")
+    result = compare(forward, backward, ["gpu_cycles"])
+    assert list(result.table["ratio"]) == [2.5, 1]
+    assert result.differ == (("workload", "conv_fwd", "conv_bwd"), ("direction", "fwd", "bwd"))
+
+
+def test_two_values_of_an_axis() -> None:
+    frame = engine_table("gem5", {4: 100, 16: 25})
+    result = compare_values(frame, "num-compute-units", "4", "16", ["gpu_cycles"])
+    assert list(result.table["ratio"]) == [0.25]
+    assert result.differ == (("num_compute_units", "4", "16"),)
+    with pytest.raises(AnalysisError, match="no row of this value") as caught:
+        compare_values(frame, "num_compute_units", "4", "5")
+    assert "4, 16" in str(caught.value) and "np.int64" not in str(caught.value)
+    with pytest.raises(AnalysisError, match="no such axis") as caught:
+        compare_values(frame, "tcc-size", "4", "5")
+    assert "num_compute_units" in str(caught.value)
+
+
+def test_several_rows_of_one_point_are_told_in_plain_numbers() -> None:
+    doubled = pd.concat([engine_table("gem5", {4: 100})] * 2, ignore_index=True)
+    with pytest.raises(AnalysisError, match="several rows of one point") as caught:
+        compare(doubled, doubled)
+    assert "num_compute_units: 4" in str(caught.value) and "np." not in str(caught.value)
