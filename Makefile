@@ -34,7 +34,7 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml
 
 env: $(VENV)/.runtime  ## create .venv with the pinned dependencies
 
-slurm: $(VENV)/.slurm  ## also what runs jobs on a Slurm cluster (docs/cluster.md)
+slurm: $(VENV)/.slurm  ## also what runs jobs on a Slurm cluster (docs/howto/cluster.md)
 
 quickstart: env  ## every table and figure of the preview engine, no container needed
 	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html

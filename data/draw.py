@@ -21,16 +21,16 @@ from apuflow.study.score_runs import KEYS
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "gem5_runs/figures"
-PICTURE = HERE.parent / "docs/pictures/scaling.svg"
+PICTURES = HERE.parent / "docs/pictures"
 MOST_LINES = 8
 SHOWN = {
     "softmax_fwd-100x1000x1x1": "softmax forward, 100 x 1000",
     "softmax_bwd-60x100x3x3": "softmax backward, 60 x 100 x 3 x 3",
-    "relu_bwd-8x32x28x28": "relu backward, 8 x 32 x 28 x 28",
+    "relu_bwd-8x32x28x28": "ReLU backward, 8 x 32 x 28 x 28",
     "pool_avg_fwd-8x8x32x32k2p0s2": "average pooling forward, 8 x 8 x 32 x 32",
     "lrn_bwd-6x16x32x32": "LRN backward, 6 x 16 x 32 x 32",
     "bn_fwd-30x200x1x1": "batch norm forward, 30 x 200",
-    "bn_spatial_bwd-6x32x12x12": "spatial batch norm backward, 6 x 32 x 12 x 12",
+    "bn_spatial_bwd-6x32x12x12": "spatial batch norm bwd., 6 x 32 x 12 x 12",
     "fc_fwd-32x400x1x1o150": "fully connected forward, 32 x 400 to 150",
 }
 """Runs over all compute units, by their ids without that number: their names in the README's picture."""
@@ -67,11 +67,11 @@ def _cycles(value: float, _: int) -> str:
     return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value else "0"
 
 
-def picture(frame: pd.DataFrame) -> bytes:
-    """The README's picture: eight primitives from 1 to 64 compute units."""
+def picture(frame: pd.DataFrame, width: float, height: float, columns: int) -> bytes:
+    """The README's picture: eight primitives from 1 to 64 compute units; inches, and panels side by side."""
     with style():
-        figure = new_figure(8.6, 4.3)
-        panels = figure.subplots(2, 4).flat
+        figure = new_figure(width, height)
+        panels = figure.subplots(len(SHOWN) // columns, columns).flat
         for axes, (run, title) in zip(panels, SHOWN.items(), strict=True):
             rows = frame[frame["id"] == run + "-u" + frame["units"].astype(str)]
             rows = rows.drop_duplicates("units").sort_values("units")
@@ -79,15 +79,16 @@ def picture(frame: pd.DataFrame) -> bytes:
             dress(axes, (1, 4, 16, 64))
             axes.set_ylim(0)
             name, shape = title.split(", ")
-            axes.set_title(f"{name}\n{shape}", fontsize=7.5, fontweight="normal")
-        figure.supxlabel("compute units", fontsize=8)
-        figure.supylabel("GPU cycles", fontsize=8)
+            axes.set_title(f"{name}\n{shape}", fontsize=8.5, fontweight="normal")
+            axes.tick_params(labelsize=8.5)
+        figure.supxlabel("compute units", fontsize=9)
+        figure.supylabel("GPU cycles", fontsize=9)
         handles = [
             Line2D([], [], color=BLUE, marker="o"),
             Line2D([], [], color=VERMILLION, linestyle="--", linewidth=1.1),
         ]
         names = ["gem5 v23.0.1.0, a run each (seconds to minutes)", "preview, all of them (milliseconds)"]
-        figure.legend(handles, names, loc="outside upper left", ncols=2)
+        figure.legend(handles, names, loc="outside upper left", ncols=columns // 2, fontsize=9)
         return render_svg(figure)
 
 
@@ -128,7 +129,8 @@ def main() -> None:
     FIGURES.mkdir(exist_ok=True)
     for name, svg in by_primitive(frame):
         (FIGURES / f"{name}.svg").write_bytes(svg)
-    PICTURE.write_bytes(picture(frame))
+    (PICTURES / "scaling.svg").write_bytes(picture(frame, 8.6, 4.6, 4))
+    (PICTURES / "scaling-narrow.svg").write_bytes(picture(frame, 4.2, 8.2, 2))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How the documentation site is built: ``make docs``.
 
 Pages are Markdown (MyST). Two directives write pages from the code: ``commands`` (the command line) and
-Sphinx' own ``autofunction`` (the Python face).
+Sphinx' own ``autofunction`` (the Python interface).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class SweepDescription:
         fixed: what is set: name to value.
         on_failure: ``strict`` or ``record``.
         sources: configuration files as they are: path to text.
-        accuracy: the preview's measured error, as a sentence; empty where the preview has no part.
+        accuracy: the preview's measured error, the first line in short; empty where the preview has no part.
     """
 
     name: str

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from analysis.report.describe import SweepDescription
+from analysis.tables.columns import UNMEASURED
 from analysis.tables.records import COMPLETED
 from apuflow.core import paths
 from apuflow.core.engines import engine_facts
 
 
-def trust(sweep: SweepDescription, frame: pd.DataFrame) -> str:
-    """On a line or two: who made the numbers, how they are known to be right, what to be careful with."""
-    return " ".join(_trust(sweep, frame))
+def trust(sweep: SweepDescription, frame: pd.DataFrame) -> list[str]:
+    """A line for each engine: who made the numbers, and how they are known to be right."""
+    return [_trust(str(engine), sweep, rows) for engine, rows in frame.groupby("engine", sort=True)]
 
 
-def _trust(sweep: SweepDescription, frame: pd.DataFrame) -> Iterator[str]:
-    for engine, rows in frame.groupby("engine", sort=True):
-        completed = int((rows["status"] == COMPLETED).sum())
-        name = engine_facts(str(engine)).title
-        if engine_facts(str(engine)).simulates:
-            yield f"{name}: each of the {completed} completed runs proved that it finished."
-        else:
-            yield f"{name}: {completed} rows of a model. {sweep.accuracy.partition('. ')[0].rstrip('.')}."
-    failed = int((frame["status"] != COMPLETED).sum())
-    if failed:
-        yield f"{failed} points did not complete and have no numbers."
-    flagged = int((frame["flags"].fillna("") != "").sum())
-    if flagged:
-        yield f"{flagged} rows carry a flag: read it before you use them."
-    if "stand_in" in frame.columns and frame["stand_in"].dropna().astype(str).str.len().any():
-        yield "Column stand_in names kernels that stand in for the program's own."
+def has_stand_ins(frame: pd.DataFrame) -> bool:
+    """Whether kernels of this project took the place of the program's own in some row."""
+    return "stand_in" in frame.columns and bool(frame["stand_in"].fillna("").astype(str).str.len().any())
+
+
+def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
+    facts = engine_facts(engine)
+    done = int((rows["status"] == COMPLETED).sum())
+    if facts.simulates:
+        said = [f"{done} of {len(rows)} runs completed and proved it"]
+    else:
+        said = [sweep.accuracy.partition("\n")[0].rstrip(".") or f"{done} rows of a model"]
+    flags = rows["flags"].fillna("").astype(str)
+    unmeasured = int(flags.str.contains(f"{UNMEASURED}: ", regex=False).sum())
+    if unmeasured:
+        said.append(f"{unmeasured} of {len(rows)} points outside")
+    return f"{facts.title}: {'; '.join(said)}."
 
 
 def repeat(sweep: SweepDescription) -> list[tuple[str, tuple[str, ...]]]:

@@ -23,7 +23,7 @@ from analysis.report.describe import (
     load_runs,
     summarise,
 )
-from analysis.report.handover import repeat, trust
+from analysis.report.handover import has_stand_ins, repeat, trust
 from analysis.tables.columns import INTERVAL, UNMEASURED
 from analysis.tables.tables import columns
 from apuflow import __version__
@@ -80,6 +80,7 @@ def render(
             summaries=summarise(frame, runs),
             points=len(frame),
             trust=trust(sweep, frame),
+            stand_ins=has_stand_ins(frame),
             repeat=repeat(sweep),
             version=__version__,
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),

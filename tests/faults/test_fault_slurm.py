@@ -1,7 +1,7 @@
 """The whole path on a real Slurm, started here: batches, who ended a job, daemons and login process killed.
 
-With APUFLOW_SLURM_EVENTS=FILE, what happened at each event is written there as a table (docs/cluster.md has
-it).
+With APUFLOW_SLURM_EVENTS=FILE, what happened at each event is written there as a table
+(docs/howto/cluster.md has it).
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_it_can_be_searched_and_every_page_is_in_the_list_of_contents(
 @pytest.mark.parametrize("name", [name for name in OUTSIDE if (ROOT / name).exists()])
 def test_relative_links_of_a_page_outside_the_site_resolve(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    links = re.findall(r"(?<=\]\()[^)\s]+|(?<=src=\")[^\"]+|(?<=href=\")[^\"]+", text)
+    links = re.findall(r"(?<=\]\()[^)\s]+|(?<=src=\")[^\"]+|(?<=srcset=\")[^\"]+|(?<=href=\")[^\"]+", text)
     for link in links:
         parts = urlsplit(link)
         if parts.scheme or not parts.path:

@@ -3,6 +3,7 @@
 const KINDS = { identity: "Point", axis: "Axes", machine: "Machine", counter: "Counters", metric: "Metrics", check: "Checks", run: "Run", provenance: "Provenance" };
 const MOST_CHOICES = 60;
 const PRINTED = 500;
+const LONG = 24;
 
 function buildTable(root, data) {
   const state = { column: null, descending: false, text: "", filters: new Map(), page: 0, size: 25 };
@@ -60,6 +61,9 @@ function buildTable(root, data) {
     }
     const bad = column.name === "status" && value !== "completed";
     const kind = text === "" ? "none" : bad ? "bad" : column.numeric ? "number" : column.name === "point" ? "id" : null;
+    if (text.length > LONG) {
+      return element("td", { class: "long" }, element("details", {}, element("summary", {}, text.slice(0, LONG) + "…"), text));
+    }
     return element("td", { class: kind, title: typeof value === "number" && text !== String(value) ? String(value) : null }, text === "" ? "–" : text);
   }
 

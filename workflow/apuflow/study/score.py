@@ -208,29 +208,29 @@ def report(scored: Scored) -> dict[str, Any]:
 
 
 def measured_error() -> str:
-    """The preview's error against the recorded gem5 runs, in all and per primitive.
+    """The preview's error against the recorded gem5 runs: a line in short, one in full, one per primitive.
 
-    The preview is scored anew each time, so that the sentences are true of the model as it is.
+    The preview is scored anew each time, so that the lines are true of the model as it is.
     """
     scored = score(read_tables(recorded()))
     errors = report(scored)
+    share = errors["ordered_share"]
     ordered = (
         ""
-        if errors["ordered_share"] is None
-        else f"; of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
-        f"compute units, {100 * errors['ordered_share']:.1f} % are in its order"
+        if share is None
+        else f" Of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
+        f"compute units, {100 * share:.1f} % are in its order."
     )
     refused = sum(scored.refused.values())
+    primitives = ", ".join(
+        f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
+        for name, part in errors["primitives"].items()
+    )
     return (
-        f"Measured against {errors['runs']} runs of real gem5 (MIOpen's kernels, 1 to 64 compute units): "
-        f"the error of the GPU cycles is {100 * errors['median_error']:.1f} % in the median, "
-        f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['p90_error']:.1f} % at the 90th "
-        f"percentile, {100 * errors['max_error']:.0f} % at most{ordered}"
-        + (f"; {refused} further runs it does not model" if refused else "")
-        + ". Per primitive, median/90th percentile in %: "
-        + ", ".join(
-            f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
-            for name, part in errors["primitives"].items()
-        )
-        + ". `apuflow score` repeats the measurement."
+        f"Cycles {100 * errors['median_error']:.1f} % off in the median, "
+        f"{100 * errors['p90_error']:.1f} % at the 90th percentile of {errors['runs']} gem5 runs.\n"
+        "These runs are of MIOpen's kernels on 1 to 64 compute units. The error is "
+        f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['max_error']:.0f} % at most.{ordered}"
+        + (f" {refused} further runs it does not model." if refused else "")
+        + f"\nMedian/90th percentile of each primitive, in %: {primitives} (command: apuflow score)."
     )
