@@ -18,7 +18,7 @@ def trust(sweep: SweepDescription, frame: pd.DataFrame) -> list[str]:
 
 def has_stand_ins(frame: pd.DataFrame) -> bool:
     """Whether kernels of this project took the place of the program's own in some row."""
-    return "stand_in" in frame.columns and bool(frame["stand_in"].fillna("").astype(str).str.len().any())
+    return "stand_in" in frame.columns and bool(frame["stand_in"].dropna().astype(str).str.len().any())
 
 
 def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:

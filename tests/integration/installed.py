@@ -43,7 +43,12 @@ class Machine:
         return self._do([str(self.bin / command[0]), *command[1:]], directory)
 
     def type_in(
-        self, directory: Path, tutorial: str, site: str | None = None, planned: bool = False
+        self,
+        directory: Path,
+        tutorial: str,
+        site: str | None = None,
+        planned: bool = False,
+        engine: str | None = None,
     ) -> tuple[Path, str]:
         """Type a tutorial: its shell blocks are run, other blocks written to the file named before them.
 
@@ -51,6 +56,7 @@ class Machine:
             directory: where the reader begins.
             tutorial: name of a page of docs/tutorials.
             site: what to write to ``configs/site.yaml`` in place of the tutorial's; nothing if empty.
+            engine: runs the sweeps in place of gem5-kernels.
             planned: let Snakemake plan only, and leave out ``bash`` blocks, which need what it would make.
 
         Returns:
@@ -65,6 +71,8 @@ class Machine:
                 assert named, f"{tutorial}: no file is named before\n{block}"
                 if named[1] == "configs/site.yaml" and site is not None:
                     block = site
+                if engine is not None:
+                    block = block.replace("engines: [gem5-kernels]", f"engines: [{engine}]")
                 target = directory / named[1]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if block:

@@ -98,6 +98,14 @@ def test_tutorials_for_gem5_plan_what_they_say(machine: Machine, tutorial: str, 
     assert "simulate" in printed and "report" in printed
 
 
+def test_the_cluster_tutorial_ends_with_a_report(machine: Machine, tmp_path: Path) -> None:
+    """By the preview, under the Slurm profile: no point is a job then, Snakemake makes all of it itself."""
+    there, printed = machine.type_in(tmp_path, "cluster", engine="preview")
+    table = pd.read_csv(there / "results/night/pool_fwd.csv")
+    assert len(table) == 24 and set(table["status"]) == {"completed"}
+    assert (there / "results/night/report.html").exists() and "no recorded failure" in printed
+
+
 @pytest.mark.gem5
 @pytest.mark.parametrize("tutorial", sorted({*PLANNED} - {"cluster"}))
 def test_tutorials_for_gem5_run_on_a_real_one(machine: Machine, tutorial: str, tmp_path: Path) -> None:

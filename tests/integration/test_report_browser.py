@@ -27,6 +27,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 120_000
+"""Milliseconds until a browser on a busy machine is given up."""
+
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bold</b>"
 
 
@@ -55,8 +58,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
         profile = tmp_path_factory.mktemp("profile")
         context = driver.chromium.launch_persistent_context(
-            str(profile), executable_path=BROWSER, args=FLAGS, viewport={"width": 1280, "height": 900}
+            str(profile),
+            executable_path=BROWSER,
+            args=FLAGS,
+            viewport={"width": 1280, "height": 900},
+            timeout=PATIENCE,
         )
+        context.set_default_timeout(PATIENCE)
         yield context
         context.close()
 
@@ -70,7 +78,6 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     opened.on("pageerror", lambda error: said.append(f"error: {error}"))
     requested: list[str] = []
     opened.on("request", lambda request: requested.append(request.url))
-    opened.set_default_timeout(5000)
     opened.goto(report.as_uri())
     yield opened
     assert said == []

@@ -61,6 +61,7 @@ def test_who_deposits_or_cites_it_finds_what_is_needed() -> None:
     licence = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
     assert citation["cff-version"] == "1.2.0" and citation["version"] == __version__
     assert licence == citation["license"] == metadata["license"]
+    assert (ROOT / "data/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_catalogue_finds_its_files() -> None:
