@@ -5,9 +5,9 @@
 
 Needs root and Debian's slurm-wlm and munge. The stand-in for gem5 repeats what one run left, after so many
 seconds of sleep, so that the processor time is ours, Snakemake's and Slurm's. A kill is SIGKILL of a job or
-of the login process in turn; after each the workflow is started again as a user does it. All processor time
-of the whole tree is counted: Slurm's daemons, the jobs, Snakemake twice in each job and once on the login
-node, the table.
+of the login process in turn; the workflow is started again as a user does it until its table is made. All
+processor time of the whole tree is counted: Slurm's daemons, the jobs, Snakemake twice in each job and once
+on the login node, the table.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import bench_load
+import pandas as pd
 from bench_load import ROOT, make_project, proven, records
 from gem5_project import SNAKEMAKE, Gem5Project
 from slurm_cluster import Cluster
@@ -49,7 +51,6 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600.0, help="no kill and no restart after this")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that the jobs' processor time is counted here
     bench_load.INSTANT = bench_load.INSTANT.replace("exec cp", f"sleep {given.seconds}\nexec cp")
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-slurm-") as directory:
         project = make_project(Path(directory), 1)
@@ -62,7 +63,30 @@ def main() -> int:
         project.sweep("many", axes=axes)
         site = project.root / "configs/site.yaml"
         site.write_text(f"{site.read_text()}batch: {given.batch}\n")
-        return measure(project, given.kills, random.Random(given.seed), time.monotonic() + 60 * given.minutes)
+        before, measuring = processor(), os.fork()
+        if measuring == 0:
+            end = time.monotonic() + 60 * given.minutes
+            code = measure(project, given.kills, random.Random(given.seed), end)
+            sys.stdout.flush()
+            os._exit(code)
+        code = adopt(measuring)
+        print(f"processor time per point  {(processor() - before) / given.points:.2f} s, of everything")
+        return code
+
+
+def adopt(child: int) -> int:
+    """Wait for a child, and for all orphans below it: their processor time counts, and none stays a zombie.
+
+    (Slurm's proctrack/pgid takes a zombie for a process that cannot be killed, and drains its node.)
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    code = 1
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.wait()
+            if pid == child:
+                code = os.waitstatus_to_exitcode(status)
+    return code
 
 
 @contextmanager
@@ -76,29 +100,31 @@ def slurm() -> Iterator[Cluster]:
 
 
 def measure(project: Gem5Project, kills: int, chance: random.Random, end: float) -> int:
-    before, started, lost, killed = processor(), time.monotonic(), 0, 0
+    started = time.monotonic()
     with slurm() as cluster:
         count = points(project)
-        thresholds = sorted(chance.sample(range(1, count), min(kills, count - 1)))
-        for number, threshold in enumerate([*thresholds, None]):
-            kept = proven(project)
-            run_until(project, cluster, threshold, killed_is_job=number % 2 == 0, end=end)
-            now = proven(project)
-            lost += sum(now.get(path) != mark for path, mark in kept.items())
-            killed += threshold is not None
+        left = sorted(chance.sample(range(1, count), min(kills, count - 1)))
+        load = Load(project, cluster, left, end)
+        load.run()
         jobs = cluster.jobs()
     seconds = time.monotonic() - started
-    reap()
     tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in records(project)]
     print(f"points                    {count}")
-    print(f"makespan                  {seconds:.0f} s, {killed} kills")
+    print(f"makespan                  {seconds:.0f} s, {load.starts} starts of the workflow")
+    print(f"killed                    {load.killed_jobs} jobs, {load.killed_logins} times the login process")
     print(f"jobs submitted            {len(jobs)}")
-    print(f"processor time per point  {(processor() - before) / max(1, len(tries)):.2f} s, of everything")
     print(f"runs proven               {len(tries)} of {count}")
-    print(f"finished runs lost        {lost}")
+    print(f"finished runs lost        {load.lost}")
     print(f"runs proven twice         {sum(each != 1 for each in tries)}")
-    print(f"table                     {'made' if (project.root / TABLE).exists() else 'not made'}")
-    return 0 if lost == 0 and set(tries) == {1} else 1
+    print(f"table                     {rows_completed(project)} rows completed")
+    whole = load.lost == 0 and set(tries) == {1} and rows_completed(project) == len(tries) == count
+    return 0 if whole else 1
+
+
+def rows_completed(project: Gem5Project) -> int:
+    """In the table; 0 without one."""
+    file = project.root / TABLE
+    return int((pd.read_csv(file)["status"] == "completed").sum()) if file.exists() else 0
 
 
 def points(project: Gem5Project) -> int:
@@ -111,70 +137,88 @@ def points(project: Gem5Project) -> int:
     return int(done.stdout)
 
 
-def run_until(
-    project: Gem5Project, cluster: Cluster, threshold: int | None, *, killed_is_job: bool, end: float
-) -> None:
-    """Start the workflow; with this many records, kill a job or the login process (None: neither)."""
-    standins = repositories.environment()
-    environment = {
-        **standins,
-        **cluster.environment,
-        "PATH": f"{cluster.place}/bin:{standins['PATH']}:/usr/sbin",
-    }
+@dataclass
+class Load:
+    """The workflow, started again and again until its table is made.
 
-    def snakemake(*arguments: str) -> subprocess.Popen[bytes]:
+    Attributes:
+        kill_at: numbers of records at which something is killed: a running job, then the login process, in
+            turn. The workflow goes on after a killed job, and is started again after the login process.
+        end: no kill and no new start after this.
+        lost: runs that were finished when something was killed, and were not the same afterwards.
+    """
+
+    project: Gem5Project
+    cluster: Cluster
+    kill_at: list[int]
+    end: float
+    starts: int = 0
+    lost: int = 0
+    killed_jobs: int = 0
+    killed_logins: int = 0
+
+    def run(self) -> None:
+        kept: dict[Path, tuple[int, int]] = {}
+        while not (self.project.root / TABLE).exists() and time.monotonic() < self.end:
+            process = self._snakemake("--", TABLE)
+            self.starts += 1
+            try:
+                self._follow(process)
+            finally:
+                process.kill()
+                process.wait()
+            now = proven(self.project)
+            self.lost += sum(now.get(path) != mark for path, mark in kept.items())
+            if len(now) == len(kept) and process.returncode != -signal.SIGKILL:
+                print("the workflow ended without a new run", file=sys.stderr)
+                break
+            kept = now
+            self._snakemake("--unlock").wait()
+
+    def _snakemake(self, *arguments: str) -> subprocess.Popen[bytes]:
+        standins = repositories.environment()
+        path = f"{self.cluster.place}/bin:{standins['PATH']}:/usr/sbin"
         return subprocess.Popen(
             [str(SNAKEMAKE), *PROFILE, "--cores", "2", "-q", "all", *arguments],
-            cwd=project.root, env=environment, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=self.project.root,
+            env={**standins, **self.cluster.environment, "PATH": path},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
-    process = snakemake("--", TABLE)
-    try:
-        follow(project, cluster, process, threshold, killed_is_job=killed_is_job, end=end)
-    finally:
-        process.kill()
-        process.wait()
-    snakemake("--unlock").wait()
+    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for the workflow's end, and kill what is to be killed on the way."""
+        told = time.monotonic()
+        while process.poll() is None:
+            count = sum(1 for _ in records(self.project))
+            if time.monotonic() - told > 60:
+                told = time.monotonic()
+                print(f"{time.strftime('%H:%M:%S')} {count} runs", file=sys.stderr, flush=True)
+            if self.kill_at and count >= self.kill_at[0] and time.monotonic() < self.end:
+                self._kill(process)
+            time.sleep(1 + count / 1000)
 
-
-def follow(
-    project: Gem5Project,
-    cluster: Cluster,
-    process: subprocess.Popen[bytes],
-    threshold: int | None,
-    *,
-    killed_is_job: bool,
-    end: float,
-) -> None:
-    """Wait for the workflow's end, and do what run_until says on the way."""
-    told = time.monotonic()
-    while process.poll() is None:
-        time.sleep(2)
-        count = sum(1 for _ in records(project))
-        if time.monotonic() - told > 60:
-            told = time.monotonic()
-            print(f"{time.strftime('%H:%M:%S')} {count} runs", file=sys.stderr, flush=True)
-        if threshold is not None and count >= threshold and time.monotonic() < end:
-            living = [number for number, job in cluster.jobs().items() if job["JobState"] == "RUNNING"]
-            if killed_is_job and living:
-                cluster.run("scancel", "--full", "--signal=KILL", str(living[0]))
-                threshold = None
-            else:
-                process.send_signal(signal.SIGKILL)
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        """A job that runs, or the login process; a job's turn waits until one runs."""
+        if self.killed_jobs > self.killed_logins:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            self.killed_logins += 1
+        else:
+            jobs = self.cluster.jobs().items()
+            living = [number for number, job in jobs if job["JobState"] == "RUNNING"]
+            if not living:
+                return
+            self.cluster.run("scancel", "--full", "--signal=KILL", str(living[0]))
+            self.killed_jobs += 1
+        del self.kill_at[0]
 
 
 def processor() -> float:
     """Seconds of processor time of all processes that have ended and been waited for, and of this one."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def reap() -> None:
-    """Wait for what fell to this process when its parent ended."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, 0)[0]:
-            pass
 
 
 if __name__ == "__main__":

@@ -163,9 +163,10 @@ class Cluster:
 
     def kill_node(self, node: str) -> None:
         """What a power cut of a node leaves: nothing of slurmd, its step daemons, and their jobs."""
+        place = f"{self.place}/".encode()
         here = [number for number, facts in self.jobs().items() if facts.get("NodeList") == node]
-        steps = [pid for number in here for pid in self._processes(f"slurmstepd: [{number}.".encode())]
-        mine = self._processes(f"SLURMD_NODENAME={node}\0".encode(), f"{self.place}/".encode())
+        steps = [pid for number in here for pid in self._processes(f"slurmstepd: [{number}.".encode(), place)]
+        mine = self._processes(f"SLURMD_NODENAME={node}\0".encode(), place)
         pids = [self._daemons[node].pid, *steps, *mine]
         for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them sees another one die
             for pid in pids:

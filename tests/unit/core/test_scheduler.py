@@ -1,10 +1,12 @@
-"""Who ended a job, from answers in the format of Slurm 22.05's scontrol, sacct and squeue."""
+"""Who ended a job: answers in the format of Slurm 22.05's scontrol and squeue, and recorded ones of sacct."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from places import DATA
 
 from apuflow.core.scheduler import Placement, end_of, living_jobs
 
@@ -56,11 +58,55 @@ def test_a_kill_near_the_memory_that_was_asked_for_was_for_the_memory(slurm: Pat
     assert end_of("7", 20 << 20) == "job 7 was killed (Slurm says NonZeroExitCode, exit 137:0)"
 
 
-def test_a_job_that_the_controller_has_forgotten_is_asked_of_accounting(slurm: Path) -> None:
-    says(slurm, "sacct", "NODE_FAIL|0:0|node2|00:10:00|5000M\nCANCELLED by 1000|0:15|node1|00:10:00|5000M\n")
-    assert end_of("7") == "job 7 was cancelled (scancel by 1000)"
+ACCOUNTED = {
+    "time limit": "Slurm's time limit of 00:01:00 ended job 7",
+    "memory": "Slurm's memory limit of 300M ended job 7",
+    "scancel": "job 7 was cancelled (scancel by root)",
+    "failed": "job 7 ended (FAILED, exit 3:0)",
+    "node failure": "node node3 of job 7 failed",
+    "preemption": "Slurm preempted job 7; it waits to be started again",
+    "requeue": "job 7 was requeued (scontrol requeue); it waits to be started again",
+}
+"""What is said of the events of tests/slurm_accounting.py."""
+
+
+@pytest.mark.parametrize("event", ACCOUNTED)
+def test_a_job_that_the_controller_has_forgotten_is_asked_of_accounting(slurm: Path, event: str) -> None:
+    recorded = json.loads((DATA / "slurm/accounting.json").read_text())
+    says(slurm, "sacct", recorded[event])
+    assert end_of("7", 280 << 20) == ACCOUNTED[event]
     says(slurm, "sacct", "")
     assert end_of("7") is None
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("preemption", "Slurm preempted job 7"),
+        ("requeue", "job 7 was requeued (scontrol requeue)"),
+        ("node failure, started again", "node node3 of job 7 failed"),
+    ],
+)
+def test_accounting_tells_why_slurm_took_a_job_back(slurm: Path, event: str, why: str) -> None:
+    """While its grace lasts, while it waits, and to the job that goes on with it."""
+    recorded = json.loads((DATA / "slurm/accounting.json").read_text())
+    says(slurm, "sacct", recorded[event])
+    says(slurm, "scontrol", JOB.format("COMPLETING", "None", 1, "0:0"))
+    assert Placement("7", "node1").stopped_by() == f"{why}: it will be started again"
+    says(slurm, "scontrol", JOB.format("PENDING", "BeginTime", 1, "0:0"))
+    assert end_of("7") == f"{why}; it waits to be started again"
+    assert Placement("7", "node1", restarts=1).taken_back() == why
+
+
+def test_where_accounting_does_not_answer_all_reasons_are_named(slurm: Path) -> None:
+    """Nor where it has not yet heard of the end: it still shows the start as running."""
+    for said in (None, "RUNNING|0:0|node1|00:05:00|300M\n"):
+        says(slurm, "sacct", said)
+        all_reasons = "Slurm had taken job 7 back (preemption, requeue or a node that failed)"
+        assert Placement("7", "node1", restarts=1).taken_back() == all_reasons
+        says(slurm, "scontrol", JOB.format("COMPLETING", "None", 1, "0:0"))
+        stopped = Placement("7", "node1").stopped_by()
+        assert stopped == "Slurm preempted or requeued job 7: it will be started again"
 
 
 @pytest.mark.parametrize(

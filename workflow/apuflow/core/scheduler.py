@@ -1,14 +1,14 @@
 """The scheduler that a job of ours runs under, and what it says of a job that was stopped or has ended.
 
 Slurm alone: its commands ``scontrol`` (jobs that its controller remembers), ``squeue`` (jobs that wait or
-    run) and
-``sacct`` (all jobs, where there is accounting). Where none of them answers, nothing is said. Seen on Slurm
-22.05 (``tests/integration/test_slurm.py``).
+run) and ``sacct`` (each start of all jobs, where there is accounting). Where none of them answers, nothing is
+said. Seen on Slurm 22.05 (``tests/faults/test_fault_slurm.py``; accounting: ``tests/slurm_accounting.py``).
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -19,6 +19,7 @@ _ANSWER_SECONDS = 10.0
 _FACT = re.compile(r"(\w+)=(\S*)")
 _KILLED = ("137:0", "0:9")
 _NEAR_LIMIT = 0.7
+_TAKEN_BACK = "Slurm had taken job {job} back (preemption, requeue or a node that failed)"
 _WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED")
 _GOING = ("RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
 
@@ -61,8 +62,18 @@ class Placement:
         if facts.get("JobState") == "PREEMPTED" or facts.get("PreemptTime", "None") not in ("None", ""):
             return f"Slurm preempted job {self.job}"
         if int(facts.get("Restarts", "0")) > self.restarts:
-            return f"Slurm preempted or requeued job {self.job}: it will be started again"
+            why = self._taken_back(self.restarts) or f"Slurm preempted or requeued job {self.job}"
+            return f"{why}: it will be started again"
         return f"job {self.job} was cancelled (scancel)"
+
+    def taken_back(self) -> str:
+        """Why Slurm had taken this job back before it was started again."""
+        return self._taken_back(self.restarts - 1) or _TAKEN_BACK.format(job=self.job)
+
+    def _taken_back(self, start: int) -> str | None:
+        """Why a start of this job was taken back; None: accounting does not say (yet)."""
+        starts = _starts(self.job)
+        return _why_taken_back(self.job, starts[start]) if 0 <= start < len(starts) else None
 
 
 def end_of(job: str, memory_bytes: int | None = None) -> str | None:
@@ -72,7 +83,7 @@ def end_of(job: str, memory_bytes: int | None = None) -> str | None:
         job: its number.
         memory_bytes: memory of its run when it was last seen.
     """
-    facts = _controller(job) or _accounted(job) if job else None
+    facts = _controller(job) or next(reversed(_starts(job)), None)
     if facts is None:
         return None
     state = facts.get("JobState", "")
@@ -83,17 +94,17 @@ def end_of(job: str, memory_bytes: int | None = None) -> str | None:
     if state == "OUT_OF_MEMORY" or (state == "FAILED" and facts.get("ExitCode") in _KILLED and near):
         return f"Slurm's memory limit of {facts.get('MinMemoryNode') or 'unknown size'} ended job {job}"
     if state == "CANCELLED":
-        return f"job {job} was cancelled (scancel{facts.get('By', '')})"
-    if state in ("NODE_FAIL", "BOOT_FAIL"):
-        return f"node {facts.get('NodeList') or '?'} of job {job} failed"
-    if state == "PREEMPTED":
-        return f"Slurm preempted job {job}"
-    if state in _WAITING and int(facts.get("Restarts", "0")):
-        why = "preemption, requeue or a node that failed"
-        return f"Slurm took job {job} back ({why}); it waits to be started again"
+        by = next((start["By"] for start in _starts(job)[-1:]), "")  # the controller does not tell
+        return f"job {job} was cancelled (scancel{by})"
+    if state in _WAITING:
+        known = filter(None, (_why_taken_back(job, start) for start in reversed(_starts(job))))
+        why = next(known, _TAKEN_BACK.format(job=job) if int(facts.get("Restarts", "0")) else None)
+        return why and f"{why}; it waits to be started again"
+    if (why := _why_taken_back(job, facts)) is not None:
+        return why
     if state == "FAILED" and facts.get("ExitCode") in _KILLED:
         return f"job {job} was killed (Slurm says {facts.get('Reason', 'FAILED')}, exit {facts['ExitCode']})"
-    if state in _GOING or state in _WAITING:
+    if state in _GOING:
         return None
     return f"job {job} ended ({state}, exit {facts.get('ExitCode', '?')})"
 
@@ -114,23 +125,47 @@ def _controller(job: str) -> dict[str, str] | None:
     return dict(_FACT.findall(said)) if said and "JobState=" in said else None
 
 
-def _accounted(job: str) -> dict[str, str] | None:
-    """What accounting says of the last start of a job, under the names that the controller uses."""
+def _starts(job: str) -> list[dict[str, str]]:
+    """What accounting says of each start of a job, the first one first, under the controller's names.
+
+    A job that waits for its next start may have an entry for that, too.
+    """
     fields = ("State", "ExitCode", "NodeList", "Timelimit", "ReqMem")
-    said = _ask("sacct", "-X", "-n", "-P", "-j", job, "-o", ",".join(fields)) if job.isdigit() else None
-    line = said.strip().splitlines()[-1].split("|") if said and said.strip() else []
-    if len(line) != len(fields):
-        return None
-    state, exit_code, nodes, limit, memory = line
-    word, _, by = state.partition(" ")
+    question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(fields))
+    said = _ask(*question) if job.isdigit() else None
+    answers = [line.split("|") for line in (said or "").splitlines()]
+    return [_start(*answer) for answer in answers if len(answer) == len(fields)]
+
+
+def _start(state: str, exit_code: str, nodes: str, limit: str, memory: str) -> dict[str, str]:
+    word, _, by = state.partition(" by ")
     return {
         "JobState": word,
-        "By": f" {by}" if by else "",
+        "By": f" by {_user(by)}" if by else "",
         "ExitCode": exit_code,
         "NodeList": nodes,
         "TimeLimit": limit,
         "MinMemoryNode": memory,
     }
+
+
+def _user(number: str) -> str:
+    """A user's name; the number where it has none here."""
+    try:
+        return pwd.getpwuid(int(number)).pw_name
+    except (KeyError, ValueError):
+        return number
+
+
+def _why_taken_back(job: str, facts: Mapping[str, str]) -> str | None:
+    """Why a start of a job ended that may have others after it; None: it ended otherwise, or has not."""
+    state = facts.get("JobState", "")
+    if state in ("NODE_FAIL", "BOOT_FAIL"):
+        return f"node {facts.get('NodeList') or '?'} of job {job} failed"
+    return {
+        "PREEMPTED": f"Slurm preempted job {job}",
+        "REQUEUED": f"job {job} was requeued (scontrol requeue)",
+    }.get(state)
 
 
 def _ask(*command: str) -> str | None:

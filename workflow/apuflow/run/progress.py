@@ -70,7 +70,7 @@ def why_lost(progress: Progress) -> str | None:
     """What the scheduler says of a run that is gone without an outcome; None where none says anything."""
     here = Placement.here()
     if progress.job and progress.job == here.job:
-        return f"Slurm had taken job {progress.job} back (preemption, requeue or a node that failed)"
+        return here.taken_back()
     return end_of(progress.job, progress.memory_bytes)
 
 
