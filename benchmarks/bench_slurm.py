@@ -206,11 +206,10 @@ class Load:
             process.wait()
             self.killed_logins += 1
         else:
-            jobs = self.cluster.jobs().items()
-            living = [number for number, job in jobs if job["JobState"] == "RUNNING"]
-            if not living:
+            running = self.cluster.running()
+            if not running:
                 return
-            self.cluster.run("scancel", "--full", "--signal=KILL", str(living[0]))
+            self.cluster.run("scancel", "--full", "--signal=KILL", str(running[0]))
             self.killed_jobs += 1
         del self.kill_at[0]
 

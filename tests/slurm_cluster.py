@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NODES = ("node1", "node2", "node3")
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds that a daemon, or a change of a job's state, may take on a busy machine."""
 
 _CONFIGURATION = """\
@@ -30,7 +31,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={place}/munge.socket,cred_expire=5
+AuthInfo=socket={place}/munge.socket,cred_expire=30
 CredType=cred/munge
 MpiDefault=none
 StateSaveLocation={place}/state
@@ -50,9 +51,13 @@ JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill,NoShared
 AccountingStorageType={accounting}
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=30
 SlurmctldTimeout=300
-KillWait=3
+KillWait=30
+MessageTimeout=60
+TCPTimeout=30
+BatchStartTimeout=120
+UnkillableStepTimeout=600
 MinJobAge=3600
 OverTimeLimit=0
 SchedulerType=sched/backfill
@@ -67,12 +72,16 @@ PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=10 PreemptMode=OFF
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Ports that nobody listens on, below those that the system gives to whoever asks for any."""
+    highest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    found: list[int] = []
+    for port in random.sample(range(10_000, highest), 500):
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("0.0.0.0", port))
+            found.append(port)
+        if len(found) == number:
+            break
+    return found
 
 
 def until(
@@ -198,6 +207,10 @@ class Cluster:
             if "JobId" in facts:
                 found[int(facts["JobId"])] = facts
         return found
+
+    def running(self) -> list[int]:
+        """Numbers of the jobs that run."""
+        return [number for number, job in self.jobs().items() if job["JobState"] == "RUNNING"]
 
     def logs(self) -> str:
         """The ends of all logs."""

@@ -87,7 +87,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
             "gem5": gem5,
             "processes": (process,),
             "container": HostEngine(),
-            "limits": Limits(wall_seconds=60, grace_seconds=2),
+            "limits": Limits(wall_seconds=600, grace_seconds=2),
         }
         return Simulation(**{**values, **changes})
 
@@ -132,7 +132,7 @@ def test_gem5_killed_by_a_stranger_is_no_result(make: Make, number: signal.Signa
 
 
 def _when_running(simulation: Simulation, number: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 500
     simerr = simulation.run_dir / "attempts/1/m5out/simerr"
     while time.monotonic() < deadline:
         if simerr.exists() and "event queue" in simerr.read_text():
@@ -295,7 +295,7 @@ def test_a_clock_that_jumps_back_changes_no_outcome(make: Make, monkeypatch: pyt
     record = simulate(simulation)
     assert record.ended < record.started
     assert record.status is Status.COMPLETED
-    assert 0.5 <= record.wall_seconds < 60
+    assert 0.5 <= record.wall_seconds < 600
     assert tables.build([simulation.run_dir])["wall_seconds"].tolist() == [record.wall_seconds]
 
 

@@ -50,10 +50,11 @@ def test_ctrl_c_ends_the_runs_and_names_the_cause(two: Gem5Project) -> None:
 
 def test_sigterm_lets_running_simulations_finish_and_starts_nothing_new(two: Gem5Project) -> None:
     before = stamp(two)
-    repositories.behave(two.binary, {"num-compute-units=8 ": "slow 3"})
+    repositories.behave(two.binary, {"num-compute-units=8 ": "held"})
     workflow = Workflow(two, TABLE)
     workflow.until_running(8)
     workflow.process.terminate()
+    repositories.behave(two.binary, {})
     code, _ = workflow.end()
     assert code != 0
     assert not (two.root / TABLE).exists()
@@ -127,12 +128,13 @@ def test_a_lock_that_may_be_alive_elsewhere_stays_and_the_way_out_is_named(two: 
 
 def test_two_workflows_at_once_do_not_disturb_each_other(two: Gem5Project) -> None:
     before = stamp(two)
-    repositories.behave(two.binary, {"num-compute-units=8 ": "slow 15"})
+    repositories.behave(two.binary, {"num-compute-units=8 ": "held"})
     first = Workflow(two, TABLE)
     first.until_running(8)
     second = two.run(TABLE)
     assert second.returncode != 0
     assert "cannot be locked" in second.stdout + second.stderr
+    repositories.behave(two.binary, {})
     code, errors = first.end()
     assert code == 0, errors
     assert stamp(two) == before
@@ -146,7 +148,7 @@ def test_endless_runs_and_memory_hogs_end_and_say_so_in_their_rows(two: Gem5Proj
     before = stamp(two)
     site = two.root / "configs/site.yaml"
     site.write_text(site.read_text() + "memory: 200MB\n")
-    limits = {"wall_time": "4s"}
+    limits = {"wall_time": "20s"}
     two.sweep("two", axes={"num-compute-units": [4, 8, 16]}, on_failure="record", limits=limits)
     repositories.behave(two.binary, {"num-compute-units=8 ": "hang", "num-compute-units=16 ": "oom"})
     done = two.run(TABLE)
@@ -154,7 +156,7 @@ def test_endless_runs_and_memory_hogs_end_and_say_so_in_their_rows(two: Gem5Proj
     frame = pd.read_csv(two.root / TABLE).set_index("num_compute_units")
     assert frame["status"].to_dict() == {4: "completed", 8: "timeout", 16: "host_out_of_memory"}
     assert frame["gpu_cycles"].isna().to_dict() == {4: False, 8: True, 16: True}
-    assert "4 s" in frame["evidence"][8] and "209,715,200" in frame["evidence"][16]
+    assert "20 s" in frame["evidence"][8] and "209,715,200" in frame["evidence"][16]
     assert stamp(two) == before
 
     # the same points under a strict sweep: no table, and the way to make them again

@@ -45,7 +45,7 @@ class Workflow:
 
     def until_running(self, units: int) -> int:
         """Wait until gem5 simulates this many compute units; returns its process."""
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline:
             for pid, command in processes(self.project):
                 if "gem5.opt" in command and f"--num-compute-units={units} " in command:
@@ -62,7 +62,7 @@ class Workflow:
         return next(pid for pid, command in processes(self.project) if ".snakemake/scripts/" in command)
 
     def end(self) -> tuple[int, str]:
-        _, errors = self.process.communicate(timeout=120)
+        _, errors = self.process.communicate(timeout=600)
         return self.process.returncode, errors
 
 

@@ -81,9 +81,10 @@ def git(directory: Path, *arguments: str) -> str:
 
 def behave(binary: Path, behaviours: Mapping[str, str]) -> None:
     """From now on, runs whose command line holds a text behave as said; others end well."""
-    (binary.parent / "behaviour").write_text(
-        "".join(f"{text}\t{what}\n" for text, what in behaviours.items())
-    )
+    table = binary.parent / "behaviour"
+    part = table.with_suffix(".part")  # runs that are held read it all the time
+    part.write_text("".join(f"{text}\t{what}\n" for text, what in behaviours.items()))
+    part.replace(table)
 
 
 def clang() -> Compiler:

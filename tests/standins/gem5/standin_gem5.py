@@ -183,6 +183,9 @@ def misbehave(what, options):
     if kind == "hang":
         while True:
             time.sleep(0.05)
+    if kind == "held":  # until somebody changes the table
+        while behaviour(" ".join(sys.argv))[0] == "held":
+            time.sleep(0.05)
     if kind == "slow":
         time.sleep(float(what[1]))
     if kind == "stderr":

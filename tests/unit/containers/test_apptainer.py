@@ -42,7 +42,7 @@ def test_apptainer_runs_through_its_tool(job: Callable[..., Job], tmp_path: Path
     engine = ApptainerEngine(str(tool))
     assert engine.run(job("sh", "-c", "echo $HOME; exit 5", image="x.sif")).code == 5
     assert (tmp_path / "log").read_text() == f"{tmp_path / 'home'}\n"
-    hang = job("sleep", "60", image="x.sif", limits=Limits(wall_seconds=0.3, grace_seconds=1))
+    hang = job("sleep", "60", image="x.sif", limits=Limits(wall_seconds=1, grace_seconds=10))
     assert engine.run(hang).stopped == "wall"
 
 

@@ -48,17 +48,19 @@ def test_the_environment_is_the_jobs_own(run: Run, tmp_path: Path, monkeypatch: 
 
 def test_a_wall_limit_asks_then_kills_the_whole_tree(run: Run, tmp_path: Path) -> None:
     polite = "trap 'echo asked; exit 7' INT; while :; do sleep 0.05; done"
-    result = run("sh", "-c", polite, limits=Limits(wall_seconds=0.3, grace_seconds=30))
+    result = run("sh", "-c", polite, limits=Limits(wall_seconds=5, grace_seconds=60))
     assert (result.code, result.stopped) == (7, "wall")
     deaf = "trap '' INT; sleep 987 & echo $! > child; wait; sleep 987"
-    result = run("sh", "-c", deaf, limits=Limits(wall_seconds=0.5, grace_seconds=0.2))
+    result = run("sh", "-c", deaf, limits=Limits(wall_seconds=5, grace_seconds=0.2))
     assert (result.code, result.stopped) == (137, "wall")
     assert start_time(int((tmp_path / "child").read_text())) is None
 
 
 @pytest.mark.parametrize("wait", ["", "sleep 0.5"], ids=["at once", "after its parent's end"])
 def test_what_gave_itself_a_session_of_its_own_ends_with_the_job(run: Run, tmp_path: Path, wait: str) -> None:
-    run("sh", "-c", f"setsid sh -c 'echo $$ > child; exec sleep 987' & sleep 0.5; kill $!; {wait}")
+    own_session = "setsid sh -c 'echo $$ > part; mv part child; exec sleep 987' & wait"
+    until_there = "until [ -e child ]; do sleep 0.05; done"
+    run("sh", "-c", f'sh -c "$0" & {until_there}; kill $!; {wait}', own_session)
     assert start_time(int((tmp_path / "child").read_text())) is None
 
 
@@ -82,9 +84,9 @@ def test_after_a_job_nobody_elses_processes_fall_to_us(run: Run) -> None:
 
 
 def test_memory_is_counted_over_the_tree(run: Run) -> None:
-    hog = "import time; x = bytearray(120 << 20); x[::4096] = b'1' * len(x[::4096]); time.sleep(20)"
+    hog = "import time; x = bytearray(120 << 20); x[::4096] = b'1' * len(x[::4096]); time.sleep(600)"
     shell = f'{sys.executable} -c "{hog}" & wait'
-    result = run("sh", "-c", shell, limits=Limits(memory_bytes=60 << 20, wall_seconds=30))
+    result = run("sh", "-c", shell, limits=Limits(memory_bytes=60 << 20, wall_seconds=300))
     assert (result.oom_killed, result.code, result.stopped) == (True, 137, None)
     assert result.peak_memory_bytes is not None
     assert result.peak_memory_bytes > 60 << 20
@@ -97,9 +99,8 @@ def test_a_signal_to_us_stops_the_job_and_gives_the_handlers_back(run: Run, numb
     def interrupt(sample: Sample) -> None:
         os.kill(os.getpid(), number)
 
-    result = run("sleep", "60", on_sample=interrupt)
-    assert result.stopped == "interrupt"
-    assert result.seconds < 30
+    result = run("sleep", "987", on_sample=interrupt)
+    assert (result.stopped, result.signal) == ("interrupt", signal.SIGINT)
     assert signal.getsignal(number) is before
 
 
@@ -126,7 +127,7 @@ def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None
     """kill -9 of the supervisor: its direct child dies with it, what that started is a leftover."""
     owner = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path])
     child = tmp_path / "child"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while not (child.exists() and child.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.02)
     pid = int(child.read_text())
@@ -137,7 +138,7 @@ def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None
     assert HostEngine().remove_leftovers(tmp_path / "elsewhere") == []
     removed = HostEngine().remove_leftovers(tmp_path)
     assert [line for line in removed if "sleep 876" in line]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while start_time(pid) is not None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert start_time(pid) is None
@@ -158,7 +159,7 @@ def test_a_job_ends_when_the_workflow_above_it_is_gone(tmp_path: Path) -> None:
         f'import subprocess, sys\nsubprocess.Popen([sys.executable, \'-c\', """{inner}"""]).wait()\n'
     )
     above = subprocess.Popen([sys.executable, workflow])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not (tmp_path / "running").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     above.kill()
