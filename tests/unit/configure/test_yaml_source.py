@@ -63,4 +63,4 @@ def test_no_run_may_take_longer_than_a_year(root: Path, wall: str) -> None:
     expand(root, f"{HEAD}limits: {{wall_time: 365d}}\n")
     with pytest.raises(ConfigError, match="longer than a year") as caught:
         expand(root, f"{HEAD}limits: {{wall_time: {wall}}}\n")
-    assert caught.value.value == wall
+    assert (caught.value.key, caught.value.value) == ("limits.wall_time", wall)

@@ -120,9 +120,7 @@ class Limits(Model):
     @classmethod
     def _bounded(cls, value: str) -> str:
         if duration_seconds(value) > MAX_WALL_SECONDS:
-            raise ValueProblem(
-                "no run may take longer than a year", key="wall_time", value=value, remedy="365d at most"
-            )
+            raise ValueProblem("no run may take longer than a year", value=value, remedy="365d at most")
         return value
 
     @property
