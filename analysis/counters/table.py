@@ -229,6 +229,13 @@ COUNTERS: tuple[Counter, ...] = (
     _c("page_walks", "1", "lookups that missed the last TLB", "l3_tlb*.localNumTLBMisses"),
     _c("tlb_lane_requests", "1", "lane translations before coalescing", "l1_coalescer*.uncoalescedAccesses"),
     _c("tlb_lookups", "1", "translations after coalescing", "l1_coalescer*.coalescedAccesses"),
+    _c(
+        "token_cycles",
+        "cycle",
+        "cycles of a compute unit times the share of its coalescer tokens in use; preview",
+    ),
+    _c("walk_cycles", "cycle", "cycles of page walks that follow one another; preview"),
+    _c("dram_busy_cycles", "cycle", "cycles that the DRAM is busy, opening rows included; preview"),
     # memory
     _event(
         "dram_bytes_read",

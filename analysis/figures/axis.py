@@ -93,6 +93,11 @@ def label(column: str) -> str:
     return meaning[0].upper() + meaning[1:] if meaning else column
 
 
+def in_sentence(text: str) -> str:
+    """A label inside a sentence: its first letter small, unless it is a name in capitals."""
+    return text[0].lower() + text[1:] if len(text) > 1 and text[1].islower() else text
+
+
 def short_label(column: str) -> str:
     """A name for a column that is short enough for a legend entry."""
     if column in _SHORT or column.startswith("layer."):

@@ -1,4 +1,4 @@
-"""Bar figures: utilization by unit (DNNMark paper, figure 12), stall reasons, instruction mix."""
+"""Bar figures: stall reasons, instruction mix, and bars for a table in which nothing varies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
-from matplotlib.ticker import MultipleLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from analysis.figures.selection import COMBINATION, DIRECTIONS, FigureError, Selection, select
 from analysis.figures.stacked import stacked_shares
@@ -31,19 +31,6 @@ from analysis.figures.style import (
     style,
 )
 
-UNITS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("valu_utilization",), "VALU"),
-    (("salu_utilization",), "SALU"),
-    (("vmem_utilization",), "Memory\nissue"),
-    (("lds_utilization", "lds_issue_utilization"), "LDS"),
-    (("l1_utilization",), "TCP (L1)"),
-    (("l2_utilization", "l2_link_utilization"), "TCC (L2)"),
-    (("l2_return_utilization",), "Links TCC\nto TCP"),
-    (("memory_link_utilization",), "Link to\nmemory"),
-    (("dram_utilization", "gpu_dram_utilization"), "DRAM"),
-)
-"""Units and the metric of each; a later one stands in where no row has the one before."""
-
 STALLS: tuple[tuple[str, str, str], ...] = (
     ("stall_share_memory", "memory (s_waitcnt)", BLUE),
     ("stall_share_execution", "register of an earlier instruction", VERMILLION),
@@ -60,62 +47,9 @@ MIX: tuple[tuple[str, str, str], ...] = (
     ("mix_lds", "LDS", PURPLE),
     ("mix_other", "branch, wait, barrier, other", GREY),
 )
-_BAR = 0.34
 _MOST_BARS = 36
 _REST = "rest"
 _REST_COLOUR = "#dddddd"
-
-
-def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
-    """Utilization of each unit per workload: one panel per unit, bars at both ends of the axis.
-
-    Units of which the table has no number are left out and named.
-
-    Raises:
-        FigureError: there is no utilization at all.
-    """
-    with style():
-        named = _reported(frame)
-        if not named:
-            raise FigureError("the table has no utilization of any unit", key=UNITS[0][0][0])
-        selection = select(frame, [], x=x, where=where, most=few(frame))
-        rows, ends = at_ends(selection)
-        rows = labelled(selection, rows)
-        order = list(dict.fromkeys(rows["_label"]))
-        height = 0.95 + 0.15 * len(order) * max(1.0, 0.75 * len(ends))
-        figure = new_figure(FULL_WIDTH, height)
-        table = figure.subplots(1, len(named), sharey=True, squeeze=False)[0]
-        numbers = []
-        for axes, (column, text) in zip(table, named, strict=True):
-            axes.set_title(text, fontsize=7)
-            for index, (end, colour) in enumerate(zip(ends, (BLUE, SKY), strict=False)):
-                chosen = rows["_end"] == end
-                places = np.array([order.index(label) for label in rows.loc[chosen, "_label"]])
-                values = rows.loc[chosen, column].to_numpy(dtype=float)
-                offset = (index - (len(ends) - 1) / 2) * _BAR
-                thickness = _BAR if len(ends) > 1 else 2 * _BAR
-                axes.barh(places + offset, np.nan_to_num(values), height=thickness, color=colour)
-                for place in (places + offset)[np.isnan(values)]:
-                    axes.text(0.02, place, "n/a", fontsize=5, color="#777777", va="center")
-            numbers.append(_numbers(rows, column, "value").assign(unit=column))
-            axes.set_xlim(0, 1.0)
-            axes.set_xlabel("%")
-            axes.xaxis.set_major_locator(MultipleLocator(0.5))
-            axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=""))
-            axes.grid(axis="y", visible=False)
-        table[0].set_yticks(range(len(order)), order)
-        table[0].set_ylim(len(order) - 0.4, -0.6)
-        _end_legend(figure, selection, ends)
-        absent = [_flat(text) for _, text in UNITS if text not in {shown for _, shown in named}]
-        over = [_flat(text) for name, text in named if float(rows[name].max()) > 1 + 1e-9]
-        notes = (
-            *selection.notes,
-            *([f"not reported by the engine: {', '.join(absent)}"] if absent else []),
-            *([f"cut at 100 %, see the table's flags: {', '.join(over)}"] if over else []),
-        )
-        title = "Utilization by unit"
-        head(figure, title, notes)
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 
 
 def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
@@ -238,21 +172,8 @@ def _stacked(
             *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
         )
         head(figure, title, notes)
-        numbers = [_numbers(rows, name, "share").assign(part=name) for name, _, _ in known]
+        numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
-
-
-def _reported(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Per unit the first of its metrics that some row has, and its name."""
-    return [
-        (present[0], text)
-        for names, text in UNITS
-        if (present := [name for name in names if name in frame.columns and frame[name].notna().any()])
-    ]
-
-
-def _flat(text: str) -> str:
-    return text.replace("\n", " ")
 
 
 def few(frame: pd.DataFrame) -> int:
@@ -262,12 +183,13 @@ def few(frame: pd.DataFrame) -> int:
 
 
 def at_ends(selection: Selection) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows at the smallest and the largest value of the axis, marked in ``_end``."""
+    """The rows at the baseline (else the smallest) and the largest value of the axis, marked in ``_end``."""
     rows = selection.rows
     if selection.x is None:
         return rows.assign(_end=""), ("",)
     x = selection.x
-    values = tuple(dict.fromkeys((x.values[0], x.values[-1])))
+    start = selection.baseline.get(x.column, x.values[0])
+    values = (start, x.values[-1]) if start != x.values[-1] else (x.values[0], start)
     kept = rows[rows[x.column].isin(values)]
     return kept.assign(_end=[x.text(value) for value in kept[x.column]]), tuple(
         x.text(value) for value in values
@@ -294,12 +216,7 @@ def labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(_label=texts).iloc[order]
 
 
-def _numbers(rows: pd.DataFrame, column: str, renamed: str) -> pd.DataFrame:
+def numbers_of(rows: pd.DataFrame, column: str, renamed: str) -> pd.DataFrame:
+    """The drawn numbers of one column of labelled rows, under another name."""
     data = rows[["engine", "workload", "direction", "point", "_end", "_label", column]]
     return data.rename(columns={"_end": "at", "_label": "label", column: renamed})
-
-
-def _end_legend(figure: Any, selection: Selection, ends: Sequence[str]) -> None:
-    if selection.x is not None and len(ends) > 1:
-        handles = [Patch(color=colour) for colour in (BLUE, SKY)]
-        legend(figure, handles, [f"{selection.x.label}: {end}" for end in ends])

@@ -14,13 +14,12 @@ from analysis.figures.selection import FigureError, completed, engines_of
 from analysis.figures.style import (
     FULL_WIDTH,
     GREY,
-    MARKERS,
-    NAMED,
     SINGLE_WIDTH,
     Plot,
     head,
     legend,
     log_ticks,
+    many_look,
     new_figure,
     style,
 )
@@ -88,7 +87,7 @@ def engine_comparison(
             )
             axes.plot(line, line, color=GREY, linewidth=0.9, zorder=1)
             for program, own in table.groupby("program", sort=False):
-                colour, marker = _look(programs.index(str(program)))
+                colour, marker = many_look(programs.index(str(program)))
                 for direction, part in own.groupby("direction", sort=False):
                     face = "white" if direction == "bwd" else colour
                     axes.plot(
@@ -114,7 +113,7 @@ def engine_comparison(
             )
         handles = []
         for index in range(len(programs)):
-            colour, marker = _look(index)
+            colour, marker = many_look(index)
             handles.append(Line2D([], [], linestyle="none", marker=marker, color=colour))
         labels = list(programs)
         if any((table["direction"] == "bwd").any() for table in compared):
@@ -138,10 +137,6 @@ def _order(table: pd.DataFrame) -> str:
     ]
     right, pairs = (sum(numbers) for numbers in zip(*counts, strict=True))
     return f"; {right} of {pairs} pairs in order" if pairs else ""
-
-
-def _look(index: int) -> tuple[str, str]:
-    return NAMED[index % len(NAMED)], MARKERS[(index // len(NAMED) + index) % len(MARKERS)]
 
 
 def _shared(frame: pd.DataFrame) -> list[str]:

@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullLocator
 
-from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns
+from analysis.figures.axis import Axis, axis, axis_columns
+from analysis.figures.choice import across as across_of
+from analysis.figures.choice import choice_of, effects, ranked
 from analysis.figures.panels import bottom, grid
 from analysis.figures.selection import (
     FigureError,
@@ -45,8 +47,7 @@ def heatmap(
 
     Args:
         frame: a result table or several combined.
-        x, y: columns across and up; by default compute units (else the axis with most values) and the axis
-            with most values of the rest, for each program.
+        x, y: columns across and up; by default as the sweep says, else the two axes with the greatest effect.
         value: a metric or counter; by default the speedup: relative to the first column of its row where the
             axis up changes the work (a layer key), else to the lower left cell.
         where: rows to keep.
@@ -62,9 +63,23 @@ def heatmap(
         rows = rows.dropna(subset=[column])
         rows.attrs = dict(frame.attrs)
         varying = [axis(rows, name) for name in axis_columns(rows)]
-        first = _first(varying, x)
-        followers = [candidate for candidate in varying if candidate.column != first.column]
-        keys, _ = independent(rows, followers, [first.column])
+        choice = choice_of(rows)
+        if x is None and choice.x in {candidate.column for candidate in varying}:
+            x = choice.x
+        varying.sort(key=lambda candidate: candidate.column != x)
+        leaders, _ = independent(rows, varying, [])
+        effect = effects(rows, leaders)
+        first = across_of(leaders, effect, x)
+        if first is None or len(varying) < 2:
+            raise FigureError(
+                "a heat map needs two axes",
+                value=[candidate.column for candidate in varying],
+                remedy="give the sweep another axis",
+            )
+        keys, _ = independent(
+            rows, [other for other in varying if other.column != first.column], [first.column]
+        )
+        keys = ranked(keys, effect, choice.lines)
         if y is not None and y not in {candidate.column for candidate in keys}:
             raise FigureError("this does not vary beside the axis across", key=y)
         panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
@@ -96,6 +111,9 @@ def heatmap(
             if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
                 axes.set_ylabel(second.label)
             axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
+        if len({(second.column, second.values) for second in seconds}) == 1:
+            for axes in drawn:
+                axes.tick_params(labelleft=axes in drawn[:: _columns(axes)])
         bottom(drawn, first.label)
         what = column if value is not None else "Speedup"
         bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
@@ -105,7 +123,8 @@ def heatmap(
             bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
             bar.ax.yaxis.set_minor_locator(NullLocator())
         title = f"{what} over two axes"
-        notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}))
+        factors = {key.label: effect[key.column] for key in keys if key.column in effect}
+        notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
         unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))
         head(figure, title, unique)
         return Plot(figure, pd.concat(tables, ignore_index=True), title, notes=unique)
@@ -117,24 +136,11 @@ def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:
     return own
 
 
-def _first(varying: list[Axis], x: str | None) -> Axis:
-    by_name = {axis.column: axis for axis in varying}
-    if x is not None and x not in by_name:
-        raise FigureError(
-            "this does not vary in the table", key=x, remedy=f"axes: {', '.join(by_name) or 'none'}"
-        )
-    if len(varying) < 2:
-        raise FigureError(
-            "a heat map needs two axes", value=list(by_name), remedy="give the sweep another axis"
-        )
-    return by_name.get(x or COMPUTE_UNITS) or max(varying, key=lambda axis: len(axis.values))
-
-
 def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
     candidates = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
     if y is not None:
         candidates = [candidate for candidate in candidates if candidate.column == y]
-    return max(candidates, key=lambda candidate: len(candidate.values), default=None)
+    return next(iter(candidates), None)
 
 
 def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str, *, relative: bool) -> pd.DataFrame:

@@ -30,7 +30,7 @@ def kernel_breakdown(
     Args:
         frame: one row per kernel launch of a point: ``engine workload direction point status kernel
             gpu_cycles`` and the sweep's axes.
-        x: axis whose ends are drawn; by default compute units, else the one with most values.
+        x: axis whose ends are drawn; by default as the sweep says, else the one with the greatest effect.
         where: rows to keep.
 
     Raises:
@@ -47,7 +47,8 @@ def kernel_breakdown(
         launches = launches[kinds > 1]
         if launches.empty:
             raise FigureError("every workload launches a single kernel: there is nothing to break down")
-        points = launches.drop_duplicates(_POINT).reset_index(drop=True)
+        sums = launches.groupby(_POINT, sort=False)[CYCLES].transform("sum")
+        points = launches.assign(**{CYCLES: sums}).drop_duplicates(_POINT).reset_index(drop=True)
         points.attrs = dict(frame.attrs)
         selection = select(points, [], x=x, where=where, most=few(points))
         bars, ends = at_ends(selection)
@@ -60,12 +61,12 @@ def kernel_breakdown(
         totals["_shown"] = [kernel if kernel in own else _OTHER for kernel in totals[KERNEL]]
         order = list(dict.fromkeys(bars["_label"]))
         names = [name for name in (*own, _OTHER) if (totals["_shown"] == name).any()]
-        sums = totals.pivot_table("share", ["_end", "_shown"], "_label", aggfunc="sum")
+        shares = totals.pivot_table("share", ["_end", "_shown"], "_label", aggfunc="sum")
         figure = stacked_shares(
             order,
             ends,
             NAMED[: len(names)],
-            lambda end: sums.reindex(index=[(end, name) for name in names], columns=order).to_numpy(
+            lambda end: shares.reindex(index=[(end, name) for name in names], columns=order).to_numpy(
                 dtype=float
             ),
             label="Share of GPU cycles (%)",

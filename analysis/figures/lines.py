@@ -13,13 +13,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from analysis.figures import panels
-from analysis.figures.axis import COMPUTE_UNITS
+from analysis.figures.axis import COMPUTE_UNITS, in_sentence, label
 from analysis.figures.bars import program_bars
-from analysis.figures.selection import FigureError, select
+from analysis.figures.selection import FigureError, Selection, select
 from analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
 
 SATURATED = 0.9
 """A line has saturated where it first reaches this share of its largest speedup."""
+
+APART = 1.5
+"""Decades by which all panels together span more than the median panel before each has its own range."""
 
 LEAST_GAIN = 1.05
 """Below this speedup a line has no saturation to mark."""
@@ -29,7 +32,10 @@ TIME = "gpu_time"
 
 @dataclass(frozen=True)
 class Quantity:
-    """What goes up: the column, what to write at it, and how its axis runs."""
+    """What goes up: the column, what to write at it, and how its axis runs.
+
+    ``paper``: the figure of the DNNMark paper that shows it, where nothing varies.
+    """
 
     column: str
     label: str
@@ -37,17 +43,19 @@ class Quantity:
     percent: bool = False
     logarithmic: bool = False
     factor: float = 1.0
+    paper: int | None = None
 
 
 def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """Speedup of the GPU's active time over an axis, relative to the axis' smallest value.
 
-    The ideal line (proportional to the axis) is drawn over compute units only. A ring marks where a line
-    first reaches 90 % of its largest speedup.
+    The smallest value of the axis is the baseline unless the sweep names another. The ideal line
+    (proportional to the axis) is drawn over compute units only. A ring marks where a line first reaches 90 %
+    of its largest speedup.
 
     Args:
         frame: a result table or several combined; needs ``gpu_time``.
-        x: column across; by default compute units, else the numeric axis with most values.
+        x: column across; by default as the sweep says, else the axis with the greatest effect.
         where: rows to keep, column to a value or several.
 
     Raises:
@@ -62,16 +70,15 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         seen: list[panels.Line] = []
         numbers: list[pd.DataFrame] = []
         saturating = ideal = False
+        start = across.positions[selection.baseline.get(across.column, across.values[0])]
         for axes, program in zip(drawn, selection.programs, strict=True):
             rows = selection.rows[selection.rows["program"] == program]
             axes.set_title(program)
             before = len(seen)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program)
-                data["speedup"] = data[TIME].iloc[0] / data[TIME]
-                data["ideal"] = (
-                    data["position"] / data["position"].iloc[0] if across.column == COMPUTE_UNITS else np.nan
-                )
+                data["speedup"] = _base(selection, line, data) / data[TIME]
+                data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
                 reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
                 gains = len(data) > 1 and float(data["speedup"].max()) > LEAST_GAIN
                 data["saturation"] = (data.index == reached) & gains
@@ -94,7 +101,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             if across.column == COMPUTE_UNITS:
                 ideal = True
                 span = np.array([min(across.positions.values()), max(across.positions.values())])
-                axes.plot(span, span / span[0], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
+                axes.plot(span, span / start, color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
             panels.scale_across(axes, across)
             if panels.crowded(selection):
                 panels.own_legend(axes, seen[before:])
@@ -115,11 +122,25 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
                 linestyle="none",
             )
         legend(figure, list(handles.values()), list(handles))
-        title = f"Speedup over {_lower(across.label)}"
-        base = across.text(across.values[0])
-        notes = (*selection.notes, f"GPU active time, relative to that at {_lower(across.label)} = {base}")
+        title = f"Speedup over {in_sentence(across.label)}"
+        base = {across.column: across.values[0], **selection.baseline}
+        texts = (f"{in_sentence(label(name))} = {across.text(value)}" for name, value in base.items())
+        notes = (*selection.notes, f"GPU active time, relative to that at {', '.join(texts)}")
         head(figure, title, notes)
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+
+
+def _base(selection: Selection, line: panels.Line, data: pd.DataFrame) -> float:
+    """The time that a line's speedups are relative to: at the baseline, else at the line's first point."""
+    assert selection.x is not None
+    first = line.rows.iloc[0]
+    rows = selection.rows
+    rows = rows[(rows["engine"] == first["engine"]) & (rows["workload"] == first["workload"])]
+    for name in (selection.x.column, *selection.keys):
+        own = data[selection.x.column].iloc[0] if name == selection.x.column else first[name]
+        wanted = selection.baseline.get(name, own)
+        rows = rows[(rows[name] == wanted) | (rows[name].isna() & pd.isna(wanted))]
+    return float(rows[TIME].iloc[0]) if len(rows) else float(data[TIME].iloc[0])
 
 
 def over(
@@ -137,13 +158,14 @@ def over(
                 selection,
                 shown.column,
                 shown.label,
-                shown.title,
+                shown.title + (f" (figure {shown.paper} of the DNNMark paper)" if shown.paper else ""),
                 percent=shown.percent,
                 logarithmic=shown.logarithmic,
                 factor=shown.factor,
             )
         across = selection.x
-        figure, drawn = panels.grid(len(selection.programs))
+        alike = not (shown.logarithmic and _decades_apart(selection, shown.column))
+        figure, drawn = panels.grid(len(selection.programs), share_y=alike)
         seen: list[panels.Line] = []
         numbers: list[pd.DataFrame] = []
         for axes, program in zip(drawn, selection.programs, strict=True):
@@ -159,14 +181,18 @@ def over(
             panels.scale_across(axes, across)
             if panels.crowded(selection):
                 panels.own_legend(axes, seen[before:])
-        _quantity_scale(drawn, shown, pd.concat(numbers)[shown.column] * shown.factor)
+        data = pd.concat(numbers, ignore_index=True)
+        for axes, program in zip(drawn, selection.programs, strict=True):
+            own = data if alike else data[data["program"] == program]
+            _quantity_scale(axes, shown, own[shown.column] * shown.factor)
         panels.bottom(drawn, across.label)
         panels.left(drawn, shown.label)
         handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
         legend(figure, list(handles.values()), list(handles))
-        title = f"{shown.title} over {_lower(across.label)}"
-        head(figure, title, selection.notes)
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=selection.notes)
+        title = f"{shown.title} over {in_sentence(across.label)}"
+        notes = selection.notes if alike else (*selection.notes, "each panel has its own range")
+        head(figure, title, notes)
+        return Plot(figure, data, title, notes=notes)
 
 
 def _over(
@@ -211,19 +237,22 @@ def _speedup_scale(drawn: list[Axes], data: pd.DataFrame) -> None:
             axes.set_ylim(0, max(high * 1.08, 1.2))
 
 
-def _quantity_scale(drawn: list[Axes], shown: Quantity, values: pd.Series[Any]) -> None:
+def _decades_apart(selection: Selection, column: str) -> bool:
+    """Whether one range for all panels would squeeze most lines."""
+    values = selection.rows[selection.rows[column] > 0].groupby("program")[column]
+    spans = np.log10(values.max() / values.min())
+    whole = np.log10(values.max().max() / values.min().min())
+    return bool(len(spans) > 1 and whole - spans.median() >= APART)
+
+
+def _quantity_scale(axes: Axes, shown: Quantity, values: pd.Series[Any]) -> None:
     positive = values[values > 0]
-    for axes in drawn:
-        if shown.logarithmic and len(positive):
-            axes.set_yscale("log")
-            low, high = float(positive.min()) / 1.6, float(positive.max()) * 1.6
-            axes.set_ylim(low, high)
-            log_ticks(axes.yaxis, low, high)
-        else:
-            axes.set_ylim(0, (float(values.max()) * 1.12 if float(values.max()) > 0 else 1.0))
-        if shown.percent:
-            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:] if len(text) > 1 and text[1].islower() else text
+    if shown.logarithmic and len(positive):
+        axes.set_yscale("log")
+        low, high = float(positive.min()) / 1.6, float(positive.max()) * 1.6
+        axes.set_ylim(low, high)
+        log_ticks(axes.yaxis, low, high)
+    else:
+        axes.set_ylim(0, (float(values.max()) * 1.12 if float(values.max()) > 0 else 1.0))
+    if shown.percent:
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))

@@ -110,21 +110,52 @@ def grid(
     panels = list(table.flat)
     for extra in panels[count:]:
         extra.set_visible(False)
-    for index in range(count):
-        below = index + across
-        if below >= count:
-            panels[index].tick_params(labelbottom=True)
     return figure, panels[:count]
 
 
 def bottom(panels: Sequence[Axes], label: str) -> None:
-    """Write the x axis' label at the panels that have none below them."""
+    """Write the x axis' label at the panels that have none below them.
+
+    Above an empty place, label and ticks stand in it, so that the rows keep their distance.
+    """
     for panel in panels:
         spec = panel.get_subplotspec()
         assert spec is not None
-        columns = spec.get_gridspec().ncols
-        if spec.num1 + columns >= len(panels):
+        if spec.num1 + spec.get_gridspec().ncols < len(panels):
+            continue
+        if spec.is_last_row():
             panel.set_xlabel(label)
+            continue
+        ticks = [tick.get_text() for tick in panel.get_xticklabels()]
+        upright = any(tick.get_rotation() for tick in panel.get_xticklabels())
+        if len(panel.get_shared_x_axes().get_siblings(panel)) > 1:
+            low, high = panel.get_xlim()
+            texts = zip(
+                panel.get_xticks(),
+                panel.xaxis.get_major_formatter().format_ticks(panel.get_xticks()),
+                strict=True,
+            )
+            for place, text in texts:
+                if low <= place <= high:
+                    _beneath(panel, text, (place, 0), "data", 5, 7)
+        depth = 17 + (4.2 * max(map(len, ticks), default=0) if upright else 0)
+        _beneath(panel, label, (0.5, 0), "axes fraction", depth, 8)
+
+
+def _beneath(panel: Axes, text: str, at: tuple[float, float], across: str, depth: float, size: float) -> None:
+    """Text below a panel that takes no part in the layout."""
+    written = panel.annotate(
+        text,
+        at,
+        xycoords=(across, "axes fraction"),
+        xytext=(0, -depth),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=size,
+        annotation_clip=False,
+    )
+    written.set_in_layout(False)
 
 
 def left(panels: Sequence[Axes], label: str) -> None:

@@ -1,177 +1,23 @@
-"""Names of figures: what each shows, what it needs, and whether a table can carry it."""
+"""Figures by name: drawing one, and whether a table can carry it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from analysis.figures import bars, engines, heat, kernel_time, lines, releases, roofline, suites
 from analysis.figures.axis import axis, axis_columns
-from analysis.figures.lines import Quantity
+from analysis.figures.choice import Choice, FigureError, choose
 from analysis.figures.output import notice
-from analysis.figures.selection import FigureError, completed, independent
+from analysis.figures.selection import completed, independent
+from analysis.figures.specs import FIGURES, FigureSpec
 from analysis.figures.style import Plot
 from apuflow.core.engines import ENGINES
 
-Draw = Callable[..., Plot]
-
-
-@dataclass(frozen=True)
-class FigureSpec:
-    """One entry of the registry.
-
-    Attributes:
-        name: file name and target.
-        title: what a list of figures calls it.
-        caption: what it shows, in a sentence or two.
-        needed: columns of which the table must have at least one number each.
-        draw: ``draw(frame, *, x=None, where=None, ...) -> Plot``.
-        axes: how many axes must vary.
-        engines: how many engines must have rows.
-        releases: of how many gem5 releases there must be rows.
-        any_of: columns of which at least one must have numbers.
-        per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
-        per_item: whether it needs the items of suites instead.
-    """
-
-    name: str
-    title: str
-    caption: str
-    draw: Draw
-    needed: tuple[str, ...] = ()
-    axes: int = 0
-    engines: int = 1
-    releases: int = 0
-    any_of: tuple[str, ...] = ()
-    per_kernel: bool = False
-    per_item: bool = False
-
-
-def _over(name: str, shown: Quantity, caption: str) -> FigureSpec:
-    return FigureSpec(name, shown.title, caption, partial(lines.over, shown=shown), (shown.column,))
-
-
-_SPECS: tuple[FigureSpec, ...] = (
-    FigureSpec(
-        "speedup",
-        "Speedup",
-        "Speedup of the GPU's active time relative to the smallest machine, with the ideal line; "
-        "a ring marks where a line first reaches 90 % of its maximum.",
-        lines.speedup,
-        (lines.TIME,),
-        axes=1,
-    ),
-    _over(
-        "cycles",
-        Quantity("gpu_cycles", "GPU cycles", "GPU cycles", logarithmic=True),
-        "GPU cycles in which at least one compute unit was awake.",
-    ),
-    _over(
-        "ipc",
-        Quantity("ipc", "IPC per compute unit", "Instructions per cycle"),
-        "Wavefront instructions per awake cycle of a compute unit (DNNMark paper, figure 9).",
-    ),
-    _over(
-        "occupancy",
-        Quantity("occupancy", "Occupancy", "Achieved occupancy", percent=True),
-        "Share of the wavefront slots that hold a wavefront (DNNMark paper, figure 10).",
-    ),
-    _over(
-        "eligible",
-        Quantity("eligible_wavefronts", "Eligible wavefronts", "Eligible wavefronts per cycle"),
-        "Wavefronts with an instruction ready, per cycle and compute unit (DNNMark paper, figure 11).",
-    ),
-    _over(
-        "tcp_hit_rate",
-        Quantity("tcp_load_hit_rate", "TCP hit rate", "TCP (L1) load hit rate", percent=True),
-        "Share of the vector loads' cache lines that hit in the TCP.",
-    ),
-    _over(
-        "tcc_hit_rate",
-        Quantity("tcc_hit_rate", "TCC hit rate", "TCC (L2) hit rate", percent=True),
-        "Share of the accesses that hit in the TCC.",
-    ),
-    _over(
-        "dram_bandwidth",
-        Quantity("dram_read_bandwidth", "GB/s", "DRAM read bandwidth", factor=1e-9),
-        "Bytes read from memory per second of the GPU's active time.",
-    ),
-    FigureSpec(
-        "utilization",
-        "Utilization by unit",
-        "How busy each unit is, at the smallest and the largest machine (DNNMark paper, figure 12).",
-        bars.utilization,
-        any_of=tuple(name for names, _ in bars.UNITS for name in names),
-    ),
-    FigureSpec(
-        "stalls",
-        "Stall reasons",
-        "Why resident wavefronts did not issue, at the smallest and the largest machine.",
-        bars.stalls,
-        any_of=tuple(name for name, _, _ in bars.STALLS),
-    ),
-    FigureSpec(
-        "instruction_mix",
-        "Instruction mix",
-        "Wavefront instructions by class, at the smallest and the largest machine.",
-        bars.instruction_mix,
-        any_of=tuple(name for name, _, _ in bars.MIX),
-    ),
-    FigureSpec(
-        "roofline",
-        "Roofline",
-        "Attained throughput over operations per byte, under the ceilings of the machine's units and links.",
-        roofline.roofline,
-        ("gpu_time", *roofline.MACHINE),
-        any_of=("flops", "valu_thread_cycles"),
-    ),
-    FigureSpec(
-        "heatmap",
-        "Heat map",
-        "Speedup over two axes at once, per workload.",
-        heat.heatmap,
-        (heat.TIME,),
-        axes=2,
-    ),
-    FigureSpec(
-        "engines",
-        "Engines compared",
-        "GPU cycles of the same points by different engines.",
-        engines.engine_comparison,
-        (engines.VALUE,),
-        engines=2,
-    ),
-    FigureSpec(
-        "releases",
-        "What changed between releases",
-        "Cycles, instructions and DRAM traffic of the same points on several gem5 releases, over the oldest.",
-        releases.release_comparison,
-        ("gpu_cycles",),
-        releases=2,
-    ),
-    FigureSpec(
-        "kernels",
-        "GPU cycles by kernel",
-        "Shares of each point's GPU cycles by kernel.",
-        kernel_time.kernel_breakdown,
-        (kernel_time.KERNEL, kernel_time.CYCLES),
-        per_kernel=True,
-    ),
-)
-
-_SPECS += tuple(
-    FigureSpec(name, title, caption, draw, (suites.ITERATION, suites.TIME), per_item=True)
-    for name, (title, caption, draw) in suites.DRAWN.items()
-)
-
 PER_KERNEL = frozenset(name for name, facts in ENGINES.items() if facts.tells_kernels)
 """Engines that tell the kernels of a point apart, whatever the release."""
-
-FIGURES: Mapping[str, FigureSpec] = {spec.name: spec for spec in _SPECS}
 
 
 def make(
@@ -180,6 +26,8 @@ def make(
     *,
     x: str | None = None,
     where: Mapping[str, Any] | None = None,
+    lines: Sequence[str] | None = None,
+    baseline: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Plot:
     """Draw a figure by name.
@@ -187,14 +35,18 @@ def make(
     Args:
         name: one of ``FIGURES``.
         frame: a result table, or several combined with ``combine``.
-        x: column to put across; by default compute units, else the numeric axis with most values.
+        x: column to put across; by default the machine's size with the greatest effect on the GPU time.
         where: rows to keep: column to a value or several.
+        lines: columns that make lines, the most important first; others are held.
+        baseline: column to the value that speedups are relative to and at which axes are held.
         options: further arguments of that figure's function.
 
     Raises:
         FigureError: no such figure, or the table cannot carry it.
     """
     spec = _spec(name)
+    if lines is not None or baseline is not None:
+        frame = choose(frame, Choice(x, None if lines is None else tuple(lines), baseline or {}))
     reason = refusal(name, frame)
     if reason is not None:
         raise reason
@@ -279,7 +131,12 @@ def applicable(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def planned(
-    axes: Collection[str], engines: Collection[str], *, workloads: bool = True, of_suites: bool = False
+    axes: Collection[str],
+    engines: Collection[str],
+    *,
+    workloads: bool = True,
+    of_suites: bool = False,
+    asked: Collection[str] = (),
 ) -> tuple[str, ...]:
     """The figures of a sweep before any of it ran.
 
@@ -288,6 +145,7 @@ def planned(
         engines: the sweep's engines.
         workloads: whether it runs workloads, whose kernels are told apart.
         of_suites: whether it runs suites.
+        asked: figures that it names.
 
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
@@ -299,6 +157,7 @@ def planned(
         if spec.releases < 2 or "release" in axes
         if not spec.per_kernel or (workloads and set(engines) & PER_KERNEL)
         if of_suites or not spec.per_item
+        if spec.name in asked or not spec.on_request
     )
 
 

@@ -20,10 +20,12 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.axis import quantity
 from analysis.figures.selection import DIRECTIONS, FigureError, Selection, select
-from analysis.figures.style import FULL_WIDTH, GREY, MARKERS, NAMED, Plot, head, legend, new_figure, style
+from analysis.figures.style import FULL_WIDTH, GREY, Plot, head, legend, many_look, new_figure, style
 
 LINE = 64
 MESSAGE = 72
+
+_ROOFS = {"DRAM": "#8c6d46", "memory link": "#333333", "TCC to TCP links": "#333333"}
 
 MACHINE = ("num_compute_units", "simds_per_cu", "wf_size", "issue_period")
 
@@ -69,7 +71,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         levels = [level for level in _LEVELS if rows[level.intensity].notna().any()]
         if not levels:
             raise FigureError("no row has memory traffic", key="dram_bytes_read, tcc_reads")
-        figure = new_figure(FULL_WIDTH, 3.2)
+        figure = new_figure(FULL_WIDTH, 3.7)
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         numbers, floors, peaks = [], [], [float(rows["rate"].max())]
         notes = list(selection.notes)
@@ -189,7 +191,7 @@ def _points(axes: Axes, selection: Selection, shown: pd.DataFrame, level: Level)
 def _draw_ceilings(
     axes: Axes, ceilings: list[Ceiling], shown: pd.DataFrame, level: Level, unit: str
 ) -> float:
-    """Draw roofs; returns the lowest throughput that the panel must show."""
+    """Draw roofs and say below the panel what they are; returns the lowest throughput that it must show."""
     lowest = float(shown["rate"].min()) / 3 if len(shown) else float("inf")
     if not ceilings or shown.empty:
         return lowest
@@ -197,59 +199,37 @@ def _draw_ceilings(
     high = max(float(shown[level.intensity].max()) * 4, max(c.compute / c.bandwidth for c in ceilings) * 4)
     axes.set_xlim(low, high)
     last = ceilings[-1].machine
-    slopes = list(dict.fromkeys((c.label, c.bandwidth) for c in ceilings))
-    for label, bandwidth in slopes:
+    entries: dict[str, Line2D] = {}
+    for label, bandwidth in dict.fromkeys((c.label, c.bandwidth) for c in ceilings):
         own = [c for c in ceilings if (c.label, c.bandwidth) == (label, bandwidth)]
         knee = max(c.compute for c in own) / bandwidth
-        _roof(axes, [low, knee], [low * bandwidth, knee * bandwidth], any(c.machine == last for c in own))
-        _name_slope(
-            axes,
-            f"{label} {_si(bandwidth)}B/s",
-            knee,
-            bandwidth,
-            above=not any(bandwidth < other < 2 * bandwidth for _, other in slopes),
-        )
+        look = _roof(_ROOFS[label], solid=any(c.machine == last for c in own))
+        axes.plot([low, knee], [low * bandwidth, knee * bandwidth], **look)
+        entries[f"{label} {_si(bandwidth)}B/s"] = Line2D([], [], **look)
     for compute, machine in {c.compute: c.machine for c in ceilings}.items():
         start = compute / max(c.bandwidth for c in ceilings if c.compute == compute)
-        _roof(axes, [start, high], [compute, compute], machine == last)
-        axes.annotate(
-            f"VALU peak {_si(compute)}{unit}/s",
-            (high, compute),
-            xytext=(-2, 2),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=6,
-            color="#555555",
-        )
+        look = _roof(GREY, solid=machine == last)
+        axes.plot([start, high], [compute, compute], **look)
+        entries[f"VALU peak {_si(compute)}{unit}/s"] = Line2D([], [], **look)
+    axes.legend(
+        list(entries.values()),
+        list(entries),
+        loc="upper left",
+        bbox_to_anchor=(0, -0.16),
+        ncols=2,
+        fontsize=6,
+        handlelength=2.6,
+    )
     return min(lowest, low * min(c.bandwidth for c in ceilings) * 0.6)
 
 
-def _roof(axes: Axes, x: list[float], y: list[float], solid: bool) -> None:
+def _roof(colour: str, *, solid: bool) -> dict[str, Any]:
     dash: Any = "-" if solid else (0, (3, 2))
-    axes.plot(x, y, color=GREY, linewidth=0.9, linestyle=dash, zorder=1)
-
-
-def _name_slope(axes: Axes, text: str, knee: float, bandwidth: float, *, above: bool) -> None:
-    """Write a slope's name beside it, near its upper end and behind the points."""
-    x = knee * (0.5 if above else 0.12)
-    axes.annotate(
-        text,
-        (x, x * bandwidth),
-        xytext=(-4, 1) if above else (5, -2),
-        textcoords="offset points",
-        ha="right" if above else "left",
-        va="bottom" if above else "top",
-        fontsize=6,
-        color="#555555",
-        zorder=1.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
-    )
+    return {"color": colour, "linewidth": 1.0, "linestyle": dash, "zorder": 1}
 
 
 def _look(selection: Selection, program: str) -> tuple[str, str]:
-    index = selection.programs.index(program)
-    return NAMED[index % len(NAMED)], MARKERS[(index // len(NAMED) + index) % len(MARKERS)]
+    return many_look(selection.programs.index(program))
 
 
 def _legend(figure: Any, selection: Selection, shown: set[str]) -> None:

@@ -11,15 +11,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
+from analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
 from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
-from apuflow.core.errors import AnalysisError
 
 COMPLETED = "completed"
 MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
-
-FEW = 3
-"""With fewer compute unit counts than this, a longer axis goes across."""
 
 COMBINATION = "_combination"
 """Column that names the values of the further axes that a row's line stands for."""
@@ -29,10 +26,6 @@ WRONG = "wrong results"
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward"}
 _PROGRAMS = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropout", "bypass")
-
-
-class FigureError(AnalysisError):
-    """A table cannot carry the wanted figure."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +38,8 @@ class Selection:
         combinations: distinct values of ``_combination`` in order; ``("",)`` when there is no further axis.
         ordered: whether they are sizes along one axis.
         programs: panel names in order.
+        keys: columns of the further axes, whether lines or held.
+        baseline: values that speedups are relative to, by column.
         notes: what the reader must be told.
     """
 
@@ -55,6 +50,8 @@ class Selection:
     programs: tuple[str, ...]
     directions: tuple[str, ...]
     engines: tuple[str, ...]
+    keys: tuple[str, ...]
+    baseline: Mapping[str, Any]
     notes: tuple[str, ...]
 
 
@@ -134,33 +131,56 @@ def select(
     Args:
         frame: a result table, or several combined.
         needed: columns of which each row must have a number to be drawn.
-        x: column to put across; by default compute units, unless they are but two and another is longer.
+        x: column to put across; by default as the sweep says, else the axis with the greatest effect.
         where: rows to keep: column to a value or several.
         most: combinations of further axes to keep per program; by default what MOST_LINES leaves.
 
     Raises:
         FigureError: a needed column is missing or empty, or ``x`` does not vary.
     """
+    choice = choice_of(frame)
     rows, notes = completed(frame, where)
     rows = _with_numbers(rows, needed, notes)
     varying = [axis(rows, name) for name in axis_columns(rows)]
-    across = _across(varying, x)
-    if across is not None:
-        rows = _with_numbers(rows, [across.column], notes)
-    others = [candidate for candidate in varying if across is None or candidate.column != across.column]
-    keys, follows = independent(rows, others, [across.column] if across else [])
-    notes += together_notes(rows, follows, [*([across] if across is not None else []), *keys])
+    if x is None and choice.x in {candidate.column for candidate in varying}:
+        x = choice.x
+    varying.sort(key=lambda candidate: candidate.column != x)
+    leaders, _ = independent(rows, varying, [])
+    effect = effects(rows, leaders)
+    chosen = across(leaders, effect, x)
+    if chosen is not None:
+        rows = _with_numbers(rows, [chosen.column], notes)
+    others = [candidate for candidate in varying if chosen is None or candidate.column != chosen.column]
+    keys, follows = independent(rows, others, [chosen.column] if chosen else [])
+    keys = ranked(keys, effect, choice.lines)
+    notes += together_notes(rows, follows, [*([chosen] if chosen is not None else []), *keys])
     engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
     limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
     held: dict[str, dict[str, str]] = {}
     rows, combinations, ordered = hold(rows, keys, limit, held)
-    notes += held_notes(held, rows["program"].nunique())
+    factors = {key.label: effect[key.column] for key in keys if key.column in effect}
+    notes += held_notes(held, rows["program"].nunique(), factors)
     names = tuple(sorted(pd.unique(rows["program"]), key=_place))
-    all_notes = (machine_note(rows, engines), *notes)
-    if across is not None:
-        across = axis(rows, across.column)
-    return Selection(rows, across, combinations, ordered, names, directions, engines, all_notes)
+    if chosen is not None:
+        chosen = axis(rows, chosen.column)
+    baseline = {
+        name: matching(axis(rows, name), value)
+        for name, value in choice.baseline.items()
+        if name in rows.columns
+    }
+    return Selection(
+        rows,
+        chosen,
+        combinations,
+        ordered,
+        names,
+        directions,
+        engines,
+        tuple(key.column for key in keys),
+        {name: value for name, value in baseline.items() if value is not None},
+        (machine_note(rows, engines), *notes),
+    )
 
 
 def independent(
@@ -230,24 +250,6 @@ def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -
     return kept
 
 
-def _across(varying: Sequence[Axis], x: str | None) -> Axis | None:
-    by_name = {axis.column: axis for axis in varying}
-    if x is not None:
-        if x not in by_name:
-            raise FigureError(
-                "this does not vary in the table",
-                key=x,
-                remedy=f"put one of these across: {', '.join(by_name) or 'nothing varies'}",
-            )
-        return by_name[x]
-    units = by_name.get(COMPUTE_UNITS)
-    candidates = [axis for axis in varying if axis.numeric] or list(varying)
-    widest = max(candidates, key=lambda axis: len(axis.values), default=None)
-    if units is not None and (widest is None or len(units.values) >= min(FEW, len(widest.values))):
-        return units
-    return widest
-
-
 def hold(
     rows: pd.DataFrame, keys: Sequence[Axis], limit: int, held: dict[str, dict[str, str]]
 ) -> tuple[pd.DataFrame, tuple[str, ...], bool]:
@@ -255,33 +257,30 @@ def hold(
 
     Args:
         rows: rows with ``program``.
-        keys: the further axes.
+        keys: the further axes, the most important first; the last are held first.
         limit: combinations to keep.
         held: filled with what is kept of an axis, by its label and the program.
 
     Returns:
         The rows kept, the combinations in order, and whether they are sizes along one axis.
     """
+    choice = choice_of(rows)
     parts: list[pd.DataFrame] = []
     varying: dict[str, None] = {}
     places: dict[str, tuple[float, ...]] = {}
     for program in pd.unique(rows["program"]):
         own = rows[rows["program"] == program]
-        axes = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
-        while np.prod([len(varied.values) for varied in axes], dtype=float) > limit:
-            widest = max(range(len(axes)), key=lambda index: len(axes[index].values))
-            varied = axes.pop(widest)
-            kept = varied.values[:1]
-            if len(varied.values) > 3 and limit >= 3:
-                kept = (
-                    varied.values[0],
-                    varied.values[len(varied.values) // 2],
-                    varied.values[-1],
-                )
-            own = own[own[varied.column].isin(kept)]
-            held.setdefault(varied.label, {})[str(program)] = ", ".join(map(varied.text, kept))
-            if len(kept) > 1:
-                axes.insert(widest, axis(own, varied.column))
+        axes = _varying(own, [key.column for key in keys])
+        while axes:
+            least = axes[-1]
+            unwanted = choice.lines is not None and least.column not in choice.lines
+            if not unwanted and np.prod([len(varied.values) for varied in axes], dtype=float) <= limit:
+                break
+            value = held_at(own, least, choice.baseline)
+            kept = (value,) if unwanted or len(least.values) <= 3 or limit < 3 else _spread(least, value)
+            own = own[own[least.column].isin(kept)]
+            held.setdefault(least.label, {})[str(program)] = ", ".join(map(least.text, kept))
+            axes = _varying(own, [varied.column for varied in axes])
         varying |= {varied.column: None for varied in axes}
         texts = []
         for _, row in own.iterrows():
@@ -297,8 +296,21 @@ def hold(
     return kept_rows, tuple(sorted(places, key=lambda text: (len(places[text]), places[text], text))), ordered
 
 
-def held_notes(held: Mapping[str, Mapping[str, str]], programs: int) -> list[str]:
-    """What ``hold`` kept, one note per axis: values, and for which programs where they differ."""
+def _varying(own: pd.DataFrame, columns: Sequence[str]) -> list[Axis]:
+    return [axis(own, name) for name in columns if own[name].nunique() > 1]
+
+
+def _spread(of: Axis, value: Any) -> tuple[Any, ...]:
+    """Three values of an axis: its ends, and what is held or stands in the middle."""
+    first, last = of.values[0], of.values[-1]
+    middle = of.values[len(of.values) // 2] if value in (first, last) else value
+    return first, middle, last
+
+
+def held_notes(
+    held: Mapping[str, Mapping[str, str]], programs: int, factors: Mapping[str, float]
+) -> list[str]:
+    """What ``hold`` kept, one note per axis: values, for which programs where they differ, and its effect."""
     notes = []
     for name, by_program in held.items():
         users: dict[str, list[str]] = {}
@@ -306,7 +318,8 @@ def held_notes(held: Mapping[str, Mapping[str, str]], programs: int) -> list[str
             users.setdefault(values, []).append(program)
         same = len(users) == 1 and len(by_program) == programs
         texts = [values if same else f"{values} ({', '.join(names)})" for values, names in users.items()]
-        notes.append(f"{name}: drawn at {'; '.join(texts)}")
+        changes = f" (changes the GPU time {factors[name]:.2f}x)" if name in factors else ""
+        notes.append(f"{name}: drawn at {'; '.join(texts)}{changes}")
     return notes
 
 

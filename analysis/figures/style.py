@@ -24,8 +24,13 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 STYLE_FILE = Path(__file__).with_name("apuflow.mplstyle")
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, GREY = "#56B4E9", "#CC79A7", "#999999"
+SKY, PURPLE, GREY, YELLOW = "#56B4E9", "#CC79A7", "#999999", "#F0E442"
 NAMED: tuple[str, ...] = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", GREY)
+MANY: tuple[str, ...] = (
+    *NAMED,
+    *("#332288", "#882255", "#44AA99", "#999933", "#661100", "#DDCC77", "#6699CC", "#AA4499"),
+)
+"""For up to 16 things on one panel: after Okabe and Ito's, Paul Tol's muted ones."""
 DIRECTION_COLOURS = {"fwd": BLUE, "bwd": VERMILLION, "both": GREEN}
 MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P", "X", "<")
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
@@ -78,6 +83,11 @@ def ordered_colours(count: int) -> list[str]:
         return [BLUE]
     scale = mpl.colormaps["viridis"]
     return [mpl.colors.to_hex(scale(0.85 * index / (count - 1))) for index in range(count)]
+
+
+def many_look(index: int) -> tuple[str, str]:
+    """Colour and marker of one of many things: no two of the first 16 share a colour."""
+    return MANY[index % len(MANY)], MARKERS[(index // len(NAMED) + index) % len(MARKERS)]
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -109,6 +109,24 @@ STANDARD: tuple[Metric, ...] = (
         "coalesced lookups that miss the L1 TLB",
         "tlb.cc",
     ),
+    share(
+        "token_utilization",
+        "token_cycles / (num_compute_units * gpu_cycles)",
+        "share of the coalescer's tokens in use, each a vector memory instruction in flight",
+        "the preview's model: gem5 prints no such statistic",
+    ),
+    share(
+        "walk_utilization",
+        "walk_cycles / gpu_cycles",
+        "share of the cycles in which a page walk holds up the others",
+        "the preview's model: gem5 prints no such statistic",
+    ),
+    share(
+        "dram_busy_utilization",
+        "dram_busy_cycles / gpu_cycles",
+        "share of the cycles that the DRAM is busy, opening rows included",
+        "the preview's model: gem5 prints no such statistic",
+    ),
     Metric(
         "mean_load_latency",
         "cycle",

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from analysis.figures.registry import FIGURES
+from analysis.figures.specs import FIGURES
+from analysis.tables.columns import axis_column
 from analysis.tables.records import COMPLETED
 from apuflow.core.record import BatchRecord, RunRecord, read
 
@@ -37,6 +38,7 @@ class SweepDescription:
         on_failure: ``strict`` or ``record``.
         sources: configuration files as they are: path to text.
         accuracy: the preview's measured error, the first line in short; empty where the preview has no part.
+        together: columns that advance together.
     """
 
     name: str
@@ -48,6 +50,7 @@ class SweepDescription:
     on_failure: str = "strict"
     sources: Mapping[str, str] = field(default_factory=dict)
     accuracy: str = ""
+    together: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(
@@ -67,7 +70,9 @@ class SweepDescription:
             accuracy: the preview's measured error.
         """
         axes = {str(name): _texts(values) for name, values in (sweep.get("axes") or {}).items()}
+        together = [tuple(map(axis_column, group)) for group in sweep.get("zip") or ()]
         if lines := sweep.get("layers"):
+            together.append(tuple(f"layer.{name}" for name in lines[0]))
             names = " + ".join(f"layer.{name}" for name in lines[0])
             axes[names] = tuple(" + ".join(_texts(line.values())) for line in lines)
         for group in sweep.get("zip") or ():
@@ -86,6 +91,7 @@ class SweepDescription:
             str(sweep.get("on_failure") or "strict"),
             dict(sources or {}),
             accuracy,
+            tuple(together),
         )
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import label
+from analysis.figures.choice import Choice, choose
 from analysis.figures.selection import combine
 from analysis.metrics.compute import METRICS
 from analysis.report.data import MANY_ROWS, embed, page_data
@@ -33,7 +34,7 @@ from apuflow.core.files import write_files
 from apuflow.core.units import format_duration
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_SCRIPTS = ("format.js", "table.js", "chart.js", "page.js")
+_SCRIPTS = ("format.js", "table.js", "scale.js", "save.js", "chart.js", "page.js")
 _MOST_FLAGGED = 200
 
 
@@ -43,6 +44,7 @@ def render(
     records: Iterable[str | Path],
     figures: Iterable[str | Path],
     out: str | Path,
+    choice: Choice | None = None,
 ) -> None:
     """Write a sweep's report.
 
@@ -52,6 +54,7 @@ def render(
         records: run records, to which the page links; their directories may be given instead.
         figures: SVG files; PNG and CSV beside them are linked.
         out: the page to write; links are relative to its directory.
+        choice: what the sweep says of figures, for the chart.
 
     Raises:
         AnalysisError: no table, or a record or figure cannot be read.
@@ -62,7 +65,7 @@ def render(
         pictures = load_figures(figures, out)
     except OSError as error:
         raise AnalysisError(f"cannot read a figure: {error.strerror}", file=error.filename) from None
-    frame = combine(list(frames.values()))
+    frame = choose(combine(list(frames.values())), choice or Choice())
     runs = load_runs(records, out)
     failed = frame[frame["status"] != "completed"]
     flags = frame["flags"].fillna("").astype(str)
@@ -96,7 +99,7 @@ def render(
             metrics=METRICS,
             counters=[column for column in columns(frame) if column.kind == "counter"],
             many=len(frame) > MANY_ROWS,
-            data=embed(page_data(frame, runs)),
+            data=embed(page_data(frame, runs, sweep.together)),
             style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import needs
 import pytest
@@ -179,8 +180,8 @@ def test_the_selection_is_saved_as_csv(page: Any, tmp_path: Path) -> None:
     lines = saved.read_text().splitlines()
     assert (
         len(lines) == 6
-        and lines[0].startswith("workload,point,status,num_compute_units")
-        and "gpu_cycles" in lines[0]
+        and lines[0].startswith("workload,num_compute_units,gpu_cycles")
+        and lines[0].endswith("status,point")
     )
     assert "lrn_fwd" in lines[1] and "16000" in lines[1]
 
@@ -204,7 +205,7 @@ def test_arrow_keys_read_values_aloud(page: Any) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     spoken = page.locator("#chart [role=status]").inner_text()
-    assert spoken.startswith("conv_bwd") and "Compute units: 16" in spoken
+    assert spoken.startswith("pool_fwd") and "Compute units: 8" in spoken
     page.keyboard.press("Escape")
     assert not page.locator(".tip").is_visible()
 
@@ -230,24 +231,86 @@ def test_the_chart_shows_any_quantity(page: Any) -> None:
     assert "gpu_cycles (cycle)" in page.locator(".plot svg").text_content()
     page.locator(".plot svg").focus()
     page.keyboard.press("ArrowRight")
-    assert "gpu_cycles: 8\u202f000 cycle" in page.locator(".tip").inner_text()
+    assert "gpu_cycles: 16\u202f000 cycle" in page.locator(".tip").inner_text()
+    ticks = page.locator(".plot svg text").all_inner_texts()
+    assert {"1000", "2000", "5000", "10\u202fk"} <= set(ticks)
+
+
+def test_the_lines_that_change_most_are_on_at_first(page: Any) -> None:
+    """A line that lacks its first point changes less than the others."""
+    buttons = page.locator(".toggles button")
+    states = buttons.evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-pressed'))")
+    pressed = dict(zip(buttons.all_inner_texts(), states, strict=True))
+    assert pressed["conv_fwd"] == "false" and pressed["conv_bwd"] == "true"
+
+
+def test_the_chart_is_saved_as_it_is_shown(page: Any, tmp_path: Path) -> None:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save SVG").click()
+    download.value.save_as(tmp_path / "chart.svg")
+    svg = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(svg)
+    assert root.tag.endswith("svg") and "var(" not in svg
+    texts = {node.text for node in root.iter() if node.tag.endswith("text")}
+    assert {"Compute units", "conv_bwd", "64"} <= texts and "conv_fwd" not in texts
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save PNG").click()
+    download.value.save_as(tmp_path / "chart.png")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_link_restores_the_view(page: Any) -> None:
+    page.get_by_label("Up", exact=True).select_option("gpu_cycles")
+    page.get_by_role("button", name="No line").click()
+    page.locator(".toggles button", has_text="lrn_fwd").click()
+    page.get_by_label("Search").fill("lrn")
+    page.locator("#results th[data-name=gpu_cycles] button").click()
+    page.get_by_role("button", name="Link to this view").click()
+    assert "#view=" in page.url
+    page.reload()
+    assert page.get_by_label("Up", exact=True).input_value() == "gpu_cycles"
+    assert page.locator(".plot g.series").count() == 1
+    assert set(cells(page, "workload")) == {"lrn_fwd", "lrn_bwd"}
+    heading = page.locator("#results th[data-name=gpu_cycles]")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    page.evaluate("location.hash = '#view=%7Bnonsense'")
+    page.reload()
+    assert page.locator(".plot g.series").count() == 8
+
+
+def test_headings_stay_in_sight_and_dark_mode_is_dark(page: Any) -> None:
+    page.locator("#rows select").last.select_option("500")
+    page.locator(".results").evaluate("node => { node.scrollTop = 900; }")
+    region, heading = (page.locator(name).first.bounding_box() for name in (".results", "#results th"))
+    assert abs(heading["y"] - region["y"]) < 3
+    page.emulate_media(color_scheme="dark")
+    paper, ink = (
+        page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color")
+    )
+    assert paper == "rgb(20, 24, 28)" and ink == "rgb(228, 232, 235)"
+    page.emulate_media(color_scheme="light")
 
 
 def test_many_axes_are_held_until_asked(browser: Any, tmp_path: Path) -> None:
     """Two further axes and a layer key that only one of the programs has."""
-    wide = grid({"num_compute_units": [4, 8], "tcc_size": ["1MB", "256kB", "4MB"], "num_tccs": [1, 2, 4, 8]})
-    narrow = grid({"num_compute_units": [4, 8], "layer.n": range(1, 20)}, workloads=["bn_fwd"])
+    machines = {
+        "num_compute_units": [4, 8, 16],
+        "tcc_size": ["1MB", "256kB", "4MB"],
+        "num_tccs": [1, 2, 4, 8],
+    }
+    wide = grid(machines)
+    narrow = grid({"num_compute_units": [4, 8, 16], "layer.n": range(1, 20)}, workloads=["bn_fwd"])
     out = tmp_path / "report.html"
     render(SweepDescription("axes"), {"a.csv": wide, "b.csv": narrow}, [], [], out)
     opened = browser.new_page()
     opened.goto(out.as_uri())
+    assert opened.get_by_role("combobox", name="Batch size n", exact=True).first.input_value() == "=1"
     size = opened.get_by_role("combobox", name="TCC size", exact=True).first
     assert size.locator("option").all_inner_texts() == ["all", "256kB", "1MB", "4MB"]
-    assert size.input_value() == "=256kB"
-    names = opened.locator(".toggles button").all_inner_texts()
-    assert sorted(names) == ["bn_fwd", "softmax_bwd", "softmax_fwd"]
-    size.select_option("")
-    assert len(opened.locator(".toggles button").all_inner_texts()) == 7
+    assert size.input_value() == ""
+    assert len(opened.locator(".toggles button").all_inner_texts()) == 25
+    size.select_option("=256kB")
+    assert len(opened.locator(".toggles button").all_inner_texts()) == 9
     opened.get_by_role("combobox", name="Across", exact=True).select_option("tcc_size")
     assert "TCC size" in opened.locator(".plot svg").text_content()
     opened.close()

@@ -1,6 +1,6 @@
 // The chart: any quantity over any axis, one line per workload; hover or arrow keys read values, buttons hide lines.
 
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7a7a7a"];
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "var(--ink)", "#7a7a7a"];
 const DASHES = ["", "6 3", "2 2.5", "8 3 2 3"];
 const FIRST_LINES = 8;
 const MOST_LINES = 40;
@@ -8,18 +8,25 @@ const SPEEDUP = "speedup";
 const WIDE = { width: 860, height: 430, left: 76, right: 18, top: 14, bottom: 52 };
 const NARROW = { width: 430, height: 360, left: 70, right: 8, top: 10, bottom: 50 };
 
-function buildChart(root, data) {
+// Returns a function that tells what the reader has set, which `saved` restores.
+function buildChart(root, data, saved) {
   const numbers = data.columns.filter((column) => column.numeric && (column.kind === "metric" || column.kind === "counter"));
   const axes = data.columns.filter((column) => column.axis && !("constant" in column));
   const byName = new Map(data.columns.map((column) => [column.name, column]));
   if (!numbers.length || !axes.length) {
     root.append(element("p", {}, axes.length ? "No point has numbers to draw." : "Nothing varies in this sweep; the table has its numbers."));
-    return;
+    return () => ({});
   }
   const time = byName.get("gpu_time") || byName.get("gpu_cycles");
+  const quantities = [...(time ? [[SPEEDUP, "speedup"]] : []), ...numbers.map((column) => [column.name, column.label])];
+  const known = (name, among) => (among.some((one) => one === name) ? name : null);
+  const firstX = known(data.chart.x, axes.map((column) => column.name)) || axes[0].name;
   const state = {
-    x: (axes.find((column) => column.name === "num_compute_units") || axes[0]).name,
-    y: time ? SPEEDUP : numbers[0].name, logX: true, logY: true, hidden: null, held: null, at: null,
+    x: known(saved.x, axes.map((column) => column.name)) || firstX,
+    y: known(saved.y, quantities.map((entry) => entry[0])) || (time ? SPEEDUP : numbers[0].name),
+    logX: saved.logX !== false, logY: saved.logY !== false,
+    hidden: Array.isArray(saved.hidden) ? new Set(saved.hidden) : null,
+    held: Array.isArray(saved.held) ? new Map(saved.held.filter((entry) => byName.has(entry[0]))) : null, ranks: null, at: null,
   };
   const plot = element("div", { class: "plot" });
   const tip = element("div", { class: "tip", hidden: true });
@@ -32,9 +39,9 @@ function buildChart(root, data) {
   function lines() {
     const x = byName.get(state.x);
     const keys = ["engine", "workload", ...axes.map((column) => column.name)].filter((name) => name !== state.x);
-    const telling = keys.map((name) => byName.get(name)).filter((column) => column && !("constant" in column));
-    const dependent = new Set(telling.filter((column) => follows(column, x)).map((column) => column.name));
-    const used = telling.filter((column) => !dependent.has(column.name) && !(state.held || new Map()).has(column.name));
+    const varying = keys.map((name) => byName.get(name)).filter((column) => column && !("constant" in column));
+    const dependent = new Set(varying.filter((column) => follows(column, x)).map((column) => column.name));
+    const used = varying.filter((column) => !dependent.has(column.name) && !(state.held || new Map()).has(column.name));
     const found = new Map();
     for (const row of indices(data.rows)) {
       if (valueAt(byName.get("status"), row) !== "completed" || !kept(row)) continue;
@@ -42,10 +49,10 @@ function buildChart(root, data) {
       if (!found.has(name)) found.set(name, []);
       found.get(name).push(row);
     }
-    return [...found.entries()].map(([name, rows], index) => {
+    return [...found.entries()].map(([name, rows]) => {
       rows.sort((a, b) => compare(sizeAt(x, a), sizeAt(x, b)));
       const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(rows, row) }));
-      return { name: name, points: points.filter((point) => point.x !== null && point.y !== null), colour: COLOURS[index % 8], dash: DASHES[Math.floor(index / 8) % 4] };
+      return { name: name, points: points.filter((point) => point.x !== null && point.y !== null) };
     }).filter((line) => line.points.length);
   }
 
@@ -56,13 +63,20 @@ function buildChart(root, data) {
     });
   }
 
-  // With many axes, the others stand at their first value until the reader chooses.
+  // Of many axes, the least important stand at one value until the reader chooses; a sweep may have said which.
   function holds() {
     const x = byName.get(state.x);
     const others = axes.filter((column) => column !== x && !follows(column, x));
     if (state.held === null) {
       state.held = new Map();
-      if (lines().length > MOST_LINES) for (const column of others) state.held.set(column.name, values(column)[0]);
+      const ranks = new Map(data.chart.others.map((other, index) => [other.name, index]));
+      const places = new Map(data.chart.others.map((other) => [other.name, other]));
+      const least = [...others].sort((a, b) => (ranks.get(b.name) ?? 99) - (ranks.get(a.name) ?? 99));
+      for (const column of least) {
+        const other = places.get(column.name);
+        if (!(other && other.held && state.x === firstX) && lines().length <= MOST_LINES) continue;
+        state.held.set(column.name, other && other.value !== null ? String(other.value) : values(column)[0]);
+      }
     }
     return others.map((column) => labelled(column.label, selectOf([["", "all"], ...values(column).map((text) => ["=" + text, text])], state.held.has(column.name) ? "=" + state.held.get(column.name) : "", (wanted) => {
       if (wanted === "") state.held.delete(column.name); else state.held.set(column.name, wanted.slice(1));
@@ -99,25 +113,32 @@ function buildChart(root, data) {
     return first > 0 && own > 0 ? first / own : null;
   }
 
-  function scale(values, logarithmic, from, to, zero) {
-    let low = Math.min(...values), high = Math.max(...values);
-    if (!logarithmic && zero && low > 0) low = 0;
-    if (low === high) { low = logarithmic ? low / 2 : low - 1; high = logarithmic ? high * 2 : high + 1; }
-    const map = logarithmic ? Math.log : (value) => value;
-    const reach = map(high) - map(low);
-    return { low: low, high: high, logarithmic: logarithmic, at: (value) => from + ((map(value) - map(low)) / reach) * (to - from) };
+  // The lines to show at first: those that change most.
+  function telling(all) {
+    const change = (line) => {
+      const heights = line.points.map((one) => one.y).filter((value) => value > 0);
+      return heights.length ? Math.max(...heights) / Math.min(...heights) : 0;
+    };
+    return new Set([...all].sort((a, b) => change(b) - change(a)).slice(0, FIRST_LINES));
   }
 
-  function ticks(axis, wanted) {
-    if (axis.logarithmic) {
-      const base = axis.high / axis.low > 300 ? 10 : 2, found = [];
-      for (let power = Math.ceil(Math.log(axis.low) / Math.log(base) - 1e-9); base ** power <= axis.high * 1.0000001; power += 1) found.push(base ** power);
-      if (found.length >= 2) return found.filter((_, index) => index % Math.ceil(found.length / 9) === 0);
+  // Those that are on at first have the first colours, and keep them.
+  function colour(all) {
+    if (!state.ranks) {
+      const order = [...all].sort((a, b) => state.hidden.has(a.name) - state.hidden.has(b.name));
+      state.ranks = new Map(order.map((line, index) => [line.name, index]));
     }
-    const rough = (axis.high - axis.low) / wanted, unit = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * unit).find((one) => one >= rough), found = [];
-    for (let value = Math.ceil(axis.low / step - 1e-9) * step; value <= axis.high + step * 1e-6; value += step) found.push(Number(value.toPrecision(10)));
-    return found;
+    for (const line of all) {
+      const rank = state.ranks.get(line.name) ?? 0;
+      line.colour = COLOURS[rank % 8];
+      line.dash = DASHES[Math.floor(rank / 8) % 4];
+    }
+    return all;
+  }
+
+  function unmeasured(row) {
+    const flags = byName.get("flags");
+    return flags !== undefined && String(valueAt(flags, row)).includes("unmeasured: ");
   }
 
   function yText() {
@@ -131,7 +152,12 @@ function buildChart(root, data) {
     const shown = holds();
     const all = lines();
     if (held.childElementCount !== shown.length) held.replaceChildren(...shown);
-    if (state.hidden === null) state.hidden = new Set(all.slice(FIRST_LINES).map((line) => line.name));
+    if (state.hidden === null) {
+      const told = telling(all);
+      state.hidden = new Set(all.filter((line) => !told.has(line)).map((line) => line.name));
+      state.ranks = null;
+    }
+    colour(all);
     const kept = all.filter((line) => !state.hidden.has(line.name));
     const points = kept.flatMap((line) => line.points);
     const picture = drawn("svg", { viewBox: "0 0 " + frame.width + " " + frame.height, role: "img", tabindex: "0", "aria-label": yText() + " over " + byName.get(state.x).label + ". Arrow keys read values.", keydown: key, blur: () => point(null), pointermove: hover, pointerdown: hover, pointerleave: () => point(null) });
@@ -152,7 +178,7 @@ function buildChart(root, data) {
     const floor = frame.height - frame.bottom, edge = frame.width - frame.right;
     for (const value of ticks(up, frame.height > 400 ? 6 : 5)) {
       picture.append(drawn("line", { class: "gridline", x1: frame.left, x2: edge, y1: up.at(value), y2: up.at(value) }));
-      picture.append(drawn("text", { x: frame.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, format(value)));
+      picture.append(drawn("text", { x: frame.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, tickText(value)));
     }
     let last = -Infinity;
     for (const one of [...points].sort((a, b) => a.x - b.x)) {
@@ -168,7 +194,8 @@ function buildChart(root, data) {
       const path = line.points.map((one, index) => (index ? "L" : "M") + across.at(one.x).toFixed(1) + " " + up.at(one.y).toFixed(1)).join("");
       const group = drawn("g", { class: "series" }, drawn("path", { d: path, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }));
       for (const one of line.points) {
-        const mark = drawn("circle", { cx: across.at(one.x), cy: up.at(one.y), r: 3.6, fill: line.colour });
+        const hollow = unmeasured(one.row);
+        const mark = drawn("circle", { class: hollow ? "hollow" : null, cx: across.at(one.x), cy: up.at(one.y), r: 3.6, fill: hollow ? "var(--paper)" : line.colour, stroke: hollow ? line.colour : null, "stroke-width": hollow ? 1.6 : null });
         group.append(mark);
         places.push({ x: across.at(one.x), y: up.at(one.y), line: line, point: one, mark: mark, group: group });
       }
@@ -217,6 +244,8 @@ function buildChart(root, data) {
     const unit = state.y === SPEEDUP ? "" : byName.get(state.y).unit;
     const rows = [chosen.line.name, x.label + ": " + chosen.point.text, y + ": " + format(chosen.point.y) + (unit ? " " + unit : "")];
     if (state.y === SPEEDUP) rows.push(time.name + ": " + format(valueAt(time, chosen.point.row)) + " " + time.unit);
+    const low = byName.get("gpu_cycles_low"), high = byName.get("gpu_cycles_high");
+    if (unmeasured(chosen.point.row)) rows.push("the preview was not measured there" + (low && high ? ": cycles between " + format(valueAt(low, chosen.point.row)) + " and " + format(valueAt(high, chosen.point.row)) : ""));
     tip.replaceChildren(...rows.map((text, index) => element(index ? "div" : "strong", {}, text)));
     const box = plot.firstChild.getBoundingClientRect(), factor = box.width / frame.width;
     const left = chosen.x * factor, room = box.width - tip.offsetWidth;
@@ -240,6 +269,12 @@ function buildChart(root, data) {
     draw();
   }
 
+  function save(kind) {
+    const shown = colour(lines()).filter((line) => !state.hidden.has(line.name));
+    const title = document.querySelector("h1").textContent + ": " + yText() + " over " + byName.get(state.x).label;
+    savePicture("chart", kind, standalone(plot.firstChild, title, shown));
+  }
+
   function check(text, name) {
     const box = element("input", { type: "checkbox", checked: state[name], change: () => { state[name] = box.checked; draw(); } });
     return element("label", { class: "check" }, box, text);
@@ -248,15 +283,17 @@ function buildChart(root, data) {
   addEventListener("resize", () => {
     if ((root.clientWidth < 560 ? NARROW : WIDE) !== frame) draw();
   });
-  const quantities = [...(time ? [[SPEEDUP, "speedup"]] : []), ...numbers.map((column) => [column.name, column.label])];
   root.append(
     element("div", { class: "controls" },
       labelled("Up", selectOf(quantities, state.y, (value) => { state.y = value; draw(); })),
       labelled("Across", selectOf(axes.map((column) => [column.name, column.label]), state.x, (value) => { state.x = value; state.hidden = null; state.held = null; held.replaceChildren(); draw(); })),
       check("logarithmic across", "logX"), check("logarithmic up", "logY"),
       element("button", { type: "button", click: () => every(true) }, "All lines"),
-      element("button", { type: "button", click: () => every(false) }, "No line")),
+      element("button", { type: "button", click: () => every(false) }, "No line"),
+      element("button", { type: "button", click: () => save("svg") }, "Save SVG"),
+      element("button", { type: "button", click: () => save("png") }, "Save PNG")),
     held, plot, spoken, toggles,
-    element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off."));
+    element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off. At first the lines that change most are on" + (indices(data.rows).some(unmeasured) ? "; open marks: the preview was not measured there" : "") + "."));
   draw();
+  return () => ({ x: state.x, y: state.y, logX: state.logX, logY: state.logY, hidden: [...state.hidden], held: [...state.held] });
 }

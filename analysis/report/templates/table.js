@@ -5,14 +5,19 @@ const MOST_CHOICES = 60;
 const PRINTED = 500;
 const LONG = 24;
 
-function buildTable(root, data) {
-  const state = { column: null, descending: false, text: "", filters: new Map(), page: 0, size: 25 };
-  const shown = new Set(data.columns.filter((column) => column.shown).map((column) => column.name));
+// Returns a function that tells what the reader has set, which `saved` restores.
+function buildTable(root, data, saved) {
+  const named = (name) => data.columns.find((column) => column.name === name) || null;
+  const state = {
+    column: named(saved.column), descending: saved.descending === true, text: String(saved.text || ""),
+    filters: new Map((Array.isArray(saved.filters) ? saved.filters : []).filter((entry) => named(entry[0]))), page: 0, size: 25,
+  };
+  const shown = new Set(Array.isArray(saved.shown) ? saved.shown : data.columns.filter((column) => column.shown).map((column) => column.name));
   const status = element("p", { class: "status", role: "status" });
   const head = element("thead", {});
   const body = element("tbody", {});
   const caption = element("caption", { class: "hidden" }, "Results, one row per point. The headings are buttons that sort.");
-  const region = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results" }, element("table", { id: "results" }, caption, head, body));
+  const region = element("div", { class: "scroll results", tabindex: "0", role: "region", "aria-label": "Results" }, element("table", { id: "results" }, caption, head, body));
   const back = element("button", { type: "button", click: () => turn(-1) }, "Previous");
   const next = element("button", { type: "button", click: () => turn(1) }, "Next");
   const where = element("span", {});
@@ -59,6 +64,10 @@ function buildTable(root, data) {
     if (column.name === "point" && data.links[row]) {
       return element("td", { class: "id" }, element("a", { href: data.links[row] }, text));
     }
+    if (column.tags) {
+      const tags = column.tags[row];
+      return element("td", { class: tags.length ? null : "none" }, ...(tags.length ? tags.flatMap((tag) => [element("span", { class: "tag", title: text }, tag), " "]) : ["–"]));
+    }
     const bad = column.name === "status" && value !== "completed";
     const kind = text === "" ? "none" : bad ? "bad" : column.numeric ? "number" : column.name === "point" ? "id" : null;
     if (text.length > LONG) {
@@ -102,13 +111,13 @@ function buildTable(root, data) {
   }
 
   function filters() {
-    const wanted = data.columns.filter((column) => ["engine", "workload", "direction", "status"].includes(column.name) || column.axis);
+    const wanted = data.columns.filter((column) => ["engine", "workload", "direction", "status", "bound"].includes(column.name) || column.axis);
     return wanted.flatMap((column) => {
       if ("constant" in column) return [];
       const rows = new Map(indices(data.rows).map((row) => [String(valueAt(column, row)), sizeAt(column, row)]));
       if (rows.size < 2 || rows.size > MOST_CHOICES) return [];
       const texts = [...rows.entries()].sort((a, b) => compare(a[1], b[1])).map((entry) => entry[0]);
-      return [labelled(column.label, selectOf([["", "all"], ...texts.map((text) => ["=" + text, text])], "", (value) => narrow(column, value)))];
+      return [labelled(column.label, selectOf([["", "all"], ...texts.map((text) => ["=" + text, text])], state.filters.has(column.name) ? "=" + state.filters.get(column.name) : "", (value) => narrow(column, value)))];
     });
   }
 
@@ -131,17 +140,20 @@ function buildTable(root, data) {
     const quote = (text) => /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
     const lines = [visible().map((column) => quote(column.name)).join(",")];
     for (const row of found()) lines.push(visible().map((column) => quote(String(valueAt(column, row) ?? ""))).join(","));
-    const link = element("a", { href: URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" })), download: "selection.csv" });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    download("selection.csv", new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
   }
 
-  const search = element("input", { type: "search", id: "search", placeholder: "words in any text column", input: () => { state.text = search.value; state.page = 0; draw(); } });
+  function legend() {
+    return data.legend.length ? element("dl", { class: "legend" }, ...data.legend.flatMap(([tag, meaning]) => [element("dt", {}, element("span", { class: "tag" }, tag)), element("dd", {}, meaning)])) : null;
+  }
+
+  const search = element("input", { type: "search", id: "search", placeholder: "words in any text column", value: state.text, input: () => { state.text = search.value; state.page = 0; draw(); } });
   const controls = element("div", { class: "controls" }, labelled("Search", search), ...filters(), labelled("Rows", sizes), element("button", { type: "button", click: save }, "Save as CSV"));
   const pager = element("div", { class: "pager" }, back, where, next);
-  root.append(controls, chooser(), status, region, pager);
+  root.append(controls, chooser(), status, region, pager, ...[legend()].filter(Boolean));
   let before = null;
   addEventListener("beforeprint", () => { before = [state.size, state.page]; [state.size, state.page] = [PRINTED, 0]; draw(); });
   addEventListener("afterprint", () => { if (before) { [state.size, state.page] = before; draw(); } });
   draw();
+  return () => ({ column: state.column ? state.column.name : null, descending: state.descending, text: state.text, filters: [...state.filters], shown: [...shown] });
 }

@@ -107,6 +107,24 @@ BAD = {
         "raise limits.max_points",
     ),
     "wall time without unit": (HEAD + "limits: {wall_time: '5'}\n", "90s, 30m"),
+    "a figure over no axis": (
+        HEAD + "axes: {num-tccs: [1, 2]}\nfigures: {x: num-tcc}\n",
+        "did you mean num-tccs?",
+    ),
+    "lines of no axis": (
+        HEAD + "axes: {num-tccs: [1, 2]}\nfigures: {lines: [num-dirs]}\n",
+        "its axes: num-tccs",
+    ),
+    "an axis across and as lines": (
+        HEAD + "axes: {num-tccs: [1, 2]}\nfigures: {x: num-tccs, lines: [num-tccs]}\n",
+        "keep it in one of x and lines",
+    ),
+    "a baseline that no point has": (
+        HEAD + "axes: {layer: {n: [1, 2]}}\nfigures: {baseline: {layer: {n: 4}}}\n",
+        "one of 1, 2",
+    ),
+    "a figure that does not exist": (HEAD + "figures: {show: [speedups]}\n", "did you mean speedup?"),
+    "a figure twice": (HEAD + "figures: {show: [ipc, ipc]}\n", "stands twice"),
     "on_failure": (HEAD + "on_failure: ignore\n", "strict"),
     "workgroup without slots": (HEAD + "options: {simds-per-cu: 1, wfs-per-simd: 2}\n", "at least 4"),
     "LDS too small": (HEAD + "options: {lds-size: 512}\n", "at least 1024"),

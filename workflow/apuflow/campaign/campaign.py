@@ -305,7 +305,11 @@ class Campaign:
         return [paths.figure(under, name) for name in self.figure_names(under)]
 
     def figure_names(self, under: str) -> list[str]:
-        """Names of the figures that a sweep's axes and engines allow."""
+        """Names of the figures that a sweep asks for, else of all that its axes and engines allow.
+
+        Raises:
+            ConfigError: it asks for one that they do not allow.
+        """
         from analysis.figures import planned
 
         sweep = self.sweep(under)
@@ -317,8 +321,24 @@ class Campaign:
             if len(dimension) > 1
         }
         workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
-        names = planned(axes, sweep.engines, workloads=bool(workloads), of_suites=bool(self.suites(sweep)))
-        return list(names)
+        asked = sweep.figures.show
+        names = planned(
+            axes,
+            sweep.engines,
+            workloads=bool(workloads),
+            of_suites=bool(self.suites(sweep)),
+            asked=asked,
+        )
+        for place, name in enumerate(asked, 1):
+            if name not in names:
+                raise ConfigError(
+                    "the sweep's axes and engines do not allow this figure",
+                    file=paths.sweep_file(sweep.name),
+                    key=f"figures.show.{place}",
+                    value=name,
+                    remedy=f"one of {', '.join(names)}",
+                )
+        return list(asked or names)
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text."""

@@ -170,8 +170,8 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
         arguments: the command line; what is no such target is passed over.
 
     Raises:
-        ConfigError: unknown sweep, workload or figure (the known ones are listed), or a mistake in
-            their files.
+        ConfigError: unknown sweep, workload or figure (the known ones are listed), a figure that a
+            sweep's axes do not allow, or a mistake in their files.
     """
     for argument in arguments:
         named = paths.target(argument)
@@ -180,6 +180,8 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
         sweep = campaign.sweep(named["under"])
         if "figure" in named:
             campaign.check_figure(named["figure"])
+        elif "workload" not in named:
+            campaign.figure_names(named["under"])
         for workload in [named["workload"]] if "workload" in named else campaign.shown(sweep):
             campaign.points(sweep.name, workload)
 

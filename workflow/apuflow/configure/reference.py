@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import RELEASES, Option, catalogue
+from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.kernel_file import (
     ArgumentFile,
@@ -32,6 +33,7 @@ WorkloadFile: TypeAlias = DnnmarkFile | CommandFile | OperationFile | KernelsFil
 MODELS: dict[str, type[Model]] = {
     "sweep": Sweep,
     "limits": Limits,
+    "figures": FigureChoice,
     "machine": Machine,
     "dnnmark": DnnmarkFile,
     "command": CommandFile,

@@ -76,6 +76,11 @@ def _with_options(properties: dict[str, Any]) -> None:
         properties["layers"] |= {"anyOf": [{"type": "string"}, lines]}
         properties["layers"].pop("type", None)
         properties["layers"].pop("items", None)
+    if "baseline" in properties:
+        properties["baseline"] |= {
+            "properties": {"layer": _layer(_LAYER_VALUE)},
+            "additionalProperties": _LAYER_VALUE,
+        }
     if "exclude" in properties:
         properties["exclude"]["items"] = _closed(either)
     if "engines" in properties:

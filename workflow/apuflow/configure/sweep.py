@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
+from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.machine import SingleValue
 from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName
 from apuflow.core.scalar import Scalar
@@ -244,6 +245,8 @@ class Sweep(Variation):
         description="additions for the workloads and suites that a name or pattern matches",
     )
 
+    figures: FigureChoice = FigureChoice()
+
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -291,6 +294,17 @@ class Sweep(Variation):
         if isinstance(data, dict) and data.get("suites") and "workloads" not in data:
             return {**data, "workloads": []}
         return data
+
+    @model_validator(mode="after")
+    def _figures_of_axes(self) -> Self:
+        values: dict[str, list[Scalar]] = {}
+        for part in (self, *self.per_workload.values()):
+            lines = ({f"layer.{name}": (value,) for name, value in line.items()} for line in part.layers)
+            for group in (part.axes, *part.zip, *lines):
+                for name, listed in group.items():
+                    values.setdefault(name, []).extend(listed)
+        self.figures.check({name: tuple(dict.fromkeys(listed)) for name, listed in values.items()})
+        return self
 
     @model_validator(mode="after")
     def _something(self) -> Self:

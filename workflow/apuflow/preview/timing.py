@@ -103,7 +103,11 @@ def latencies(machine: GpuModel) -> Latencies:
 
 @dataclass(frozen=True)
 class Times:
-    """Results per launch, arrays of equal length."""
+    """Results per launch, arrays of equal length.
+
+    ``token_ns``: that the tokens of all compute units are in use, over the tokens of one. ``walk_ns``: of
+    page walks that follow one another. ``dram_ns``: that the DRAM is busy before the launch ends.
+    """
 
     ns: Array
     start_ns: Array
@@ -114,6 +118,9 @@ class Times:
     traffic: list[Traffic]
     resident: Array
     used: Array
+    token_ns: Array
+    walk_ns: Array
+    dram_ns: Array
 
 
 def _dram_ns(flow: Traffic, machine: GpuModel) -> float:
@@ -239,4 +246,5 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]
     bound = [str(name) if high > 0.6 else "latency" for name, high in zip(best, top, strict=True)]
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
-    return Times(ns, start, fetch, residence, ready, bound, flows, resident, used)
+    busy = (table[:, HEAD + STATIONS.index(name)] * waves for name in ("tokens", "tlb", "dram"))
+    return Times(ns, start, fetch, residence, ready, bound, flows, resident, used, *busy)

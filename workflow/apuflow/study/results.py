@@ -79,9 +79,12 @@ def write_figures(
             [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
         )
 
+    wanted = campaign.sweep(under).figures
+    choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline)
     for name in names:
         known = figures.FIGURES[name]
-        plot = figures.make_or_say(name, frame(per_item=known.per_item, per_kernel=known.per_kernel))
+        rows = frame(per_item=known.per_item, per_kernel=known.per_kernel)
+        plot = figures.make_or_say(name, figures.choose(rows, choice))
         figures.save(plot.figure, plot.data, directory / name)
 
 
@@ -98,6 +101,7 @@ def write_report(
         page: the HTML file.
     """
     from analysis import report
+    from analysis.figures.choice import Choice
     from apuflow.study.score import measured_error
 
     sweep = campaign.sweep(under)
@@ -115,4 +119,6 @@ def write_report(
     records = [
         record for workload in campaign.workloads(sweep) for record in campaign.records(sweep, workload)
     ]
-    report.render(described, frames, records, figure_files, page)
+    wanted = sweep.figures
+    choice = Choice.of(wanted.x, wanted.lines, wanted.baseline)
+    report.render(described, frames, records, figure_files, page, choice)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from result_frames import grid, softmax_runs, statistics_runs, table
 
 from analysis import figures
 from analysis.figures import FigureError
+from apuflow.core.figures import FIGURE_NAMES
 
 
 def text_of(plot: figures.Plot) -> list[str]:
@@ -281,6 +284,103 @@ def test_the_callers_matplotlib_settings_stay() -> None:
     before = dict(mpl.rcParams)
     figures.make("cycles", softmax_runs())
     assert dict(mpl.rcParams) == before
+
+
+def sizes(time_of: Callable[[pd.DataFrame], pd.Series[float]]) -> pd.DataFrame:
+    """Two machine axes of three values and one of two, with times by rule."""
+    frame = grid(
+        {"tcc_size": ["256kB", "1MB", "4MB"], "num_dirs": [1, 2, 4], "num_tccs": [1, 8]},
+        workloads=["pool_fwd"],
+    )
+    frame["gpu_time"] = time_of(frame)
+    return frame
+
+
+def channels_matter(frame: pd.DataFrame) -> pd.Series[float]:
+    """Channels change the time by 4, banks by 2, the size of the TCC by nothing."""
+    times: pd.Series[float] = 8.0 / frame["num_dirs"] * np.where(frame["num_tccs"] == 8, 0.5, 1.0)
+    return times
+
+
+def test_the_axis_with_the_greatest_effect_goes_across_and_the_least_is_held() -> None:
+    plot = figures.make("speedup", sizes(channels_matter))
+    assert all(list(line) == [1, 2, 4] for _, line in plot.data.groupby("line")["num_dirs"])
+    assert plot.data["line"].nunique() == 6  # all that one panel can carry
+    both = [sizes(channels_matter), sizes(channels_matter).assign(engine="gem5")]
+    plot = figures.make("speedup", figures.combine([*both, *(part.assign(direction="bwd") for part in both)]))
+    assert set(plot.data["line"].str.extract(r"(TCC banks \d)")[0]) == {"TCC banks 1", "TCC banks 8"}
+    assert any(
+        note.startswith("TCC size: drawn at 256kB (changes the GPU time 1.00x)") for note in plot.notes
+    )
+
+
+def test_a_sweep_says_what_goes_across_and_what_all_is_relative_to() -> None:
+    frame = sizes(channels_matter)
+    choice = figures.Choice.of("tcc-size", ["num-tccs"], {"tcc-size": "1024kB", "num-tccs": 1, "num-dirs": 4})
+    plot = figures.make("speedup", figures.choose(frame, choice))
+    assert set(plot.data["tcc_size"]) == {"256kB", "1MB", "4MB"} and plot.data["line"].nunique() == 2
+    # eight banks halve the time of one bank, which is the baseline of both lines
+    assert sorted(set(plot.data["speedup"])) == [1, 2]
+    assert any(
+        note.startswith("DRAM channels: drawn at 4 (changes the GPU time 4.00x)") for note in plot.notes
+    )
+    assert any("relative to that at TCC size = 1MB" in note for note in plot.notes)
+
+
+def test_what_limits_a_point_is_drawn_and_marked_at_its_unit() -> None:
+    frame = grid({"num_compute_units": [4, 8]}, workloads=["pool_fwd"], engine="preview")
+    frame["bound"] = ["tokens", "dram"]
+    frame["token_utilization"], frame["gpu_dram_utilization"] = [0.9, 0.3], [0.2, 0.8]
+    plot = figures.make("bound", frame)
+    assert dict(zip(plot.data["num_compute_units"], plot.data["bound"], strict=True)) == {
+        4: "tokens",
+        8: "dram",
+    }
+    assert {"tokens", "DRAM", "4", "8", "pool_fwd"} <= set(text_of(plot))
+    plot = figures.make("utilization", frame)
+    assert {"Tokens", "DRAM", "what limits the point"} <= set(text_of(plot))
+    shown = plot.data.set_index(["unit", "at"])["value"]
+    assert shown["token_utilization", "4"] == 0.9 and shown["gpu_dram_utilization", "8"] == 0.8
+    marked = {
+        axes.get_title(): [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "D"]
+        for axes in plot.figure.axes
+    }
+    assert marked["Tokens"] == [[0.9]] and marked["DRAM"] == [[0.8]]
+
+
+def test_panels_of_other_decades_have_their_own_range() -> None:
+    near = grid({"num_compute_units": [4, 8, 16]}, workloads=["pool_fwd"], cycles=1e4)
+    far = grid({"num_compute_units": [4, 8, 16]}, workloads=["conv_fwd"], cycles=1e9)
+    plot = figures.make("cycles", figures.combine([near, far]))
+    low, high = plot.figure.axes[1].get_ylim()
+    assert 500 < low < 10**4 / 4 and 10**4 / 2 < high < 10**5
+    assert "each panel has its own range" in plot.notes
+    alike = figures.make("cycles", figures.combine([near, far.assign(gpu_cycles=near["gpu_cycles"])]))
+    assert alike.figure.axes[0].get_ylim() == alike.figure.axes[1].get_ylim()
+
+
+def test_the_roofs_are_named_below_their_panels_in_colours_of_their_own() -> None:
+    many = [f"program{index}_fwd" for index in range(12)]
+    frame = grid({"num_compute_units": [4, 8]}, workloads=many)
+    frame["flops"], frame["valu_thread_cycles"] = 1e9, 1e9
+    frame["dram_bytes_read"], frame["dram_bytes_written"], frame["tcc_reads"], frame["tcc_writes"] = (
+        1e8,
+        0,
+        1e7,
+        0,
+    )
+    frame["dram_peak_bandwidth"] = 12.8e9
+    plot = figures.make("roofline", frame)
+    assert all(axes.get_legend() is not None and not axes.texts for axes in plot.figure.axes)
+    assert "DRAM 12.8 GB/s" in text_of(plot)
+    colours = {
+        line.get_color() for line in plot.figure.axes[0].lines if line.get_marker() not in ("None", None)
+    }
+    assert len(colours) == 12
+
+
+def test_names_in_core_are_the_figures() -> None:
+    assert tuple(figures.FIGURES) == FIGURE_NAMES
 
 
 def test_every_figure_is_described() -> None:

@@ -6,6 +6,7 @@ import json
 
 from result_frames import HOSTILE, grid
 
+from analysis.figures.choice import Choice, choose
 from analysis.report.data import MANY_ROWS, embed, page_data
 
 
@@ -26,3 +27,52 @@ def test_many_rows_carry_only_the_main_columns() -> None:
     names = {column["name"] for column in page_data(frame, [])["columns"]}
     assert {"gpu_cycles", "num_compute_units", "status"} <= names
     assert "issue_period" not in names
+
+
+def test_cells_hold_tags_and_the_legend_says_what_they_mean() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["softmax_fwd"])
+    frame["flags"] = ["", "unmeasured: 4 more; of a kernel", "wrong results: y differs;lds_utilization=1.7>1"]
+    frame["bound"] = ["tokens", "dram", None]
+    frame["stand_in"] = ["sgemm: for rocBLAS", None, None]
+    data = page_data(frame, [])
+    columns = {column["name"]: column for column in data["columns"]}
+    assert columns["flags"]["tags"] == [[], ["unmeasured"], ["wrong values", "check"]]
+    assert columns["bound"]["tags"] == [["tokens"], ["DRAM"], []]
+    assert columns["stand_in"]["tags"] == [["stand-in"], [], []]
+    meanings = dict(data["legend"])
+    assert set(meanings) == {"tokens", "DRAM", "unmeasured", "wrong values", "check", "stand-in"}
+    assert meanings["tokens"].startswith("limited by coalescer tokens")
+
+
+def test_what_a_reader_asks_first_stands_first() -> None:
+    frame = grid({"num_compute_units": [4, 8]}, workloads=["softmax_fwd"])
+    frame["bound"] = "dram"
+    names = [column["name"] for column in page_data(frame, [])["columns"] if column["shown"]]
+    assert names[:4] == ["workload", "num_compute_units", "gpu_cycles", "bound"] and names[-1] == "point"
+
+
+def test_columns_that_advance_together_are_one_axis() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["softmax_fwd"])
+    frame["tcc_size"] = ["256kB", "1MB", "2MB"]
+    frame.attrs["axes"] = ("num_compute_units", "tcc_size")
+    data = page_data(frame, [], [("num_compute_units", "tcc_size")])
+    axes = [column for column in data["columns"] if column["axis"]]
+    assert [column["label"] for column in axes] == ["Compute units (with TCC size)"]
+    assert axes[0]["values"] == ["4", "8", "16"] and axes[0]["sizes"] == [4, 8, 16]
+    assert data["chart"] == {"x": "num_compute_units+tcc_size", "others": []}
+    frame["num_compute_units"] = [4, 16, 16]
+    group = next(
+        column
+        for column in page_data(frame, [], [("num_compute_units", "tcc_size")])["columns"]
+        if column["axis"]
+    )
+    assert group["values"] == ["4 + 256kB", "16 + 1MB", "16 + 2MB"] and group["sizes"] == [0, 1, 2]
+
+
+def test_the_chart_begins_with_the_axis_of_the_greatest_effect() -> None:
+    frame = grid({"num_tccs": [1, 2, 4], "num_dirs": [1, 2, 4]}, workloads=["softmax_fwd"])
+    frame["gpu_time"] = 1 / frame["num_dirs"]
+    chart = page_data(frame, [])["chart"]
+    assert chart == {"x": "num_dirs", "others": [{"name": "num_tccs", "value": 1, "held": False}]}
+    chosen = choose(frame, Choice("num_tccs", (), {"num_dirs": 2}))
+    assert page_data(chosen, [])["chart"]["others"] == [{"name": "num_dirs", "value": 2, "held": True}]

@@ -1,0 +1,184 @@
+"""The DNNMark paper beside this machine: what it says with our numbers, and the kernels that dominate.
+
+Source: Dong and Kaeli, "DNNMark: A Deep Neural Network Benchmark Suite for GPUs" (GPGPU-10, 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.figures.selection import (
+    DIRECTIONS,
+    FigureError,
+    completed,
+    engines_of,
+    machine_note,
+    reading_order,
+)
+from analysis.figures.style import GREEN, VERMILLION, Plot, head, style
+from analysis.figures.text_table import text_table
+from analysis.tables.bounds import BOUNDS
+
+NEEDED = ("ipc", "occupancy", "valu_utilization", "stall_share_memory")
+BUSY = ("conv", "lrn", "pool", "fc")
+HOLDS, NOT = "holds", "does not hold"
+_MEMORY = ("tokens", "tlb", "tcp_link", "tcc_link", "directory_link", "dram")
+_PAPER = "the paper measured an NVIDIA K40 of 15 multiprocessors with warps of 32: compare who is above whom"
+_STALLS = {
+    "stall_share_memory": "memory",
+    "stall_share_execution": "registers of earlier instructions",
+    "stall_share_fetch": "instruction fetch",
+    "stall_share_sync": "barriers",
+    "stall_share_not_selected": "not being selected",
+}
+
+
+def statements(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """What the paper says of its primitives, whether it holds on this machine, with numbers and why.
+
+    Args:
+        frame: one point per workload and engine, of the paper's primitives.
+        x: has no meaning here.
+        where: rows to keep.
+
+    Raises:
+        FigureError: a workload has several points, or none of the statements' primitives is there.
+    """
+    with style():
+        rows, notes = completed(frame, where)
+        engines = engines_of(rows)
+        own = rows[rows["engine"] == engines[0]]
+        if own["workload"].duplicated().any():
+            raise FigureError(
+                "the paper's statements are about one machine",
+                key="workload",
+                value=own.loc[own["workload"].duplicated(), "workload"].iloc[0],
+                remedy="select one point per workload with where=, or use a sweep in which nothing varies",
+            )
+        judged = list(_judge(own.set_index("workload")))
+        if not judged:
+            raise FigureError("the table has none of the primitives that the paper speaks of")
+        data = pd.DataFrame(judged, columns=["statement", "verdict", "numbers", "why"])
+        figure = text_table(
+            ["The paper says", "Here", "Numbers, forward and backward", "Why"],
+            judged,
+            [0.26, 0.11, 0.33, 0.30],
+            {HOLDS: GREEN, NOT: VERMILLION},
+        )
+        title = "Statements of the DNNMark paper on this machine"
+        all_notes = (machine_note(own, engines[:1]), *notes, _PAPER)
+        head(figure, title, all_notes)
+        return Plot(figure, data, title, notes=all_notes)
+
+
+def _judge(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str]]:
+    """Statement, verdict, numbers and reason of each statement whose primitive is in the table."""
+    if (pair := _pair(rows, "activation")) is not None:
+        memory, valu = pair["stall_share_memory"], pair["valu_utilization"]
+        bound = pair["bound"].isin([*_MEMORY, None]).all() if "bound" in pair else True
+        yield (
+            "ReLU is memory bound",
+            _verdict(bool((memory > 0.5).all() and bound)),
+            f"stalled on memory {_percents(memory)}; VALU busy {_percents(valu)}",
+            _why(pair),
+        )
+    middle_ipc, middle_valu = rows["ipc"].median(), rows["valu_utilization"].median()
+    for program in BUSY:
+        if (pair := _pair(rows, program)) is None:
+            continue
+        high = (pair["ipc"] > middle_ipc).all() and (pair["valu_utilization"] > middle_valu).all()
+        yield (
+            f"{program}: high in IPC and in use of the ALUs",
+            _verdict(bool(high)),
+            f"IPC {_numbers(pair['ipc'])} (median of all {middle_ipc:.2g}); "
+            f"VALU busy {_percents(pair['valu_utilization'])} (median {100 * middle_valu:.2g} %)",
+            _why(pair),
+        )
+    if (pair := _pair(rows, "pool")) is not None and len(pair) == 2:
+        (occupancy, other_occupancy), (ipc, other_ipc) = pair["occupancy"], pair["ipc"]
+        for said, right, numbers in (
+            ("higher occupancy", other_occupancy > occupancy, f"occupancy {_percents(pair['occupancy'])}"),
+            ("lower IPC", other_ipc < ipc, f"IPC {_numbers(pair['ipc'])}"),
+        ):
+            yield f"Pooling: backward has {said} than forward", _verdict(bool(right)), numbers, _why(pair)
+
+
+def _pair(rows: pd.DataFrame, program: str) -> pd.DataFrame | None:
+    names = [name for name in (f"{program}_fwd", f"{program}_bwd") if name in rows.index]
+    found = rows.loc[names].dropna(subset=list(NEEDED))
+    return found if len(found) else None
+
+
+def _verdict(right: bool) -> str:
+    return HOLDS if right else NOT
+
+
+def _why(pair: pd.DataFrame) -> str:
+    """What limits a primitive's points, else what their wavefronts wait for most."""
+    reasons: dict[str, list[str]] = {}
+    for _, row in pair.iterrows():
+        bound = row.get("bound")
+        if isinstance(bound, str) and bound in BOUNDS:
+            reason = f"limited by {BOUNDS[bound].meaning}"
+        else:
+            known = {name: row[name] for name in _STALLS if name in row and row[name] == row[name]}
+            most = max(known, key=lambda name: float(known[name]))
+            reason = f"waits most for {_STALLS[most]} ({100 * known[most]:.0f} %)"
+        reasons.setdefault(reason, []).append(DIRECTIONS[str(row["direction"])])
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return "; ".join(f"{' and '.join(which)} {reason}" for reason, which in reasons.items())
+
+
+def _numbers(values: pd.Series[float]) -> str:
+    return " / ".join(f"{value:.2g}" for value in values)
+
+
+def _percents(values: pd.Series[float]) -> str:
+    return " / ".join(f"{100 * value:.2g}" for value in values) + " %"
+
+
+def dominant_kernels(
+    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
+) -> Plot:
+    """The kernel that takes most of a benchmark's GPU cycles, forward and backward (the paper's table 4).
+
+    Args:
+        frame: one row per kernel launch; of several points of a workload the last one counts.
+        x: has no meaning here.
+        where: rows to keep.
+
+    Raises:
+        FigureError: the table does not tell kernels apart.
+    """
+    with style():
+        rows, notes = completed(frame, where, wrong_too=True)
+        rows = rows[rows["engine"] == engines_of(rows)[0]].dropna(subset=["kernel", "gpu_cycles"])
+        rows = rows[rows["point"] == rows.groupby("workload")["point"].transform("last")]
+        sums = rows.groupby(["workload", "direction", "program", "kernel"], sort=False)["gpu_cycles"].sum()
+        shares = (sums / sums.groupby(level="workload").transform("sum")).reset_index(name="share")
+        top = shares.sort_values("share", ascending=False, kind="stable").drop_duplicates("workload")
+        cells: dict[str, dict[str, tuple[str, str]]] = {}
+        for _, row in top.iterrows():
+            own = (str(row["kernel"]), f"{100 * row['share']:.0f} %")
+            cells.setdefault(str(row["program"]), {})[str(row["direction"])] = own
+        none = ("", "")
+        order = sorted(cells, key=reading_order)
+        figure = text_table(
+            ["Benchmark", "Dominant kernel forward", "Share", "Dominant kernel backward", "Share"],
+            [
+                (name, *cells[name].get("fwd", cells[name].get("both", none)), *cells[name].get("bwd", none))
+                for name in order
+            ],
+            [0.14, 0.35, 0.08, 0.35, 0.08],
+        )
+        title = "Dominant kernels (as table 4 of the DNNMark paper)"
+        said = (*notes, "share of the benchmark's GPU cycles")
+        all_notes = (machine_note(rows, engines_of(rows)), *said)
+        head(figure, title, all_notes)
+        places = [order.index(name) for name in top["program"]]
+        data = top.assign(_place=places).sort_values(["_place", "direction"], ascending=[True, False])
+        return Plot(figure, data.drop(columns="_place").reset_index(drop=True), title, notes=all_notes)
