@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from analysis.figures.selection import COMBINATION, DIRECTIONS, FigureError, Selection, select
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import (
     BLUE,

@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.figures.axis import axis_columns
-from analysis.figures.selection import FigureError, completed, engines_of
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import completed, engines_of
 from analysis.figures.style import (
     FULL_WIDTH,
     GREY,

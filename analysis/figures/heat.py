@@ -13,11 +13,10 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullLocator
 
 from analysis.figures.axis import Axis, axis, axis_columns
+from analysis.figures.choice import FigureError, choice_of, effects, ranked
 from analysis.figures.choice import across as across_of
-from analysis.figures.choice import choice_of, effects, ranked
 from analysis.figures.panels import bottom, grid
 from analysis.figures.selection import (
-    FigureError,
     completed,
     engines_of,
     held_notes,

@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from analysis.figures.bars import at_ends, few, labelled
-from analysis.figures.selection import FigureError, select
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import select
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import NAMED, Plot, head, legend, style
 

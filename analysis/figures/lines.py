@@ -15,7 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from analysis.figures import panels
 from analysis.figures.axis import COMPUTE_UNITS, in_sentence, label
 from analysis.figures.bars import program_bars
-from analysis.figures.selection import FigureError, Selection, select
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import Selection, select
 from analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
 
 SATURATED = 0.9

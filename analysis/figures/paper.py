@@ -10,14 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.figures.selection import (
-    DIRECTIONS,
-    FigureError,
-    completed,
-    engines_of,
-    machine_note,
-    reading_order,
-)
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import DIRECTIONS, completed, engines_of, machine_note, reading_order
 from analysis.figures.style import GREEN, VERMILLION, Plot, head, style
 from analysis.figures.text_table import text_table
 from analysis.tables.bounds import BOUNDS

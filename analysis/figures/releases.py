@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from analysis.figures.axis import axis_columns
-from analysis.figures.selection import WRONG, FigureError, completed
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import WRONG, completed
 from analysis.figures.style import (
     BLUE,
     FULL_WIDTH,

@@ -19,7 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.axis import quantity
-from analysis.figures.selection import DIRECTIONS, FigureError, Selection, select
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import DIRECTIONS, Selection, select
 from analysis.figures.style import FULL_WIDTH, GREY, Plot, head, legend, many_look, new_figure, style
 
 LINE = 64

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.figures import panels
+from analysis.figures.choice import FigureError
 from analysis.figures.output import save
-from analysis.figures.selection import FigureError
 from analysis.figures.style import BLUE, GREY, Plot, head, legend, log_ticks, style
 
 BAND = 0.10

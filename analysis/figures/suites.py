@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from analysis.figures.selection import FigureError
+from analysis.figures.choice import FigureError
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import FULL_WIDTH, NAMED, Plot, head, legend, new_figure, style
 from apuflow.core.engines import engine_facts

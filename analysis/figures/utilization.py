@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.figures.bars import at_ends, few, labelled, numbers_of
-from analysis.figures.selection import FigureError, Selection, select
+from analysis.figures.choice import FigureError
+from analysis.figures.selection import Selection, select
 from analysis.figures.style import BLUE, FULL_WIDTH, SKY, VERMILLION, Plot, head, legend, new_figure, style
 from analysis.tables.bounds import BOUNDS
 
