@@ -132,7 +132,8 @@ def _numbers(values: pd.Series[float]) -> str:
 
 
 def _percents(values: pd.Series[float]) -> str:
-    return " / ".join(f"{100 * value:.2g}" for value in values) + " %"
+    shares = (100 * value for value in values)
+    return " / ".join(f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in shares) + " %"
 
 
 def dominant_kernels(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -69,6 +70,9 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         order = list(dict.fromkeys(rows["_label"]))
         height = 0.95 + 0.15 * len(order) * max(1.0, 0.75 * len(ends))
         figure = new_figure(FULL_WIDTH, height)
+        layout = figure.get_layout_engine()
+        if isinstance(layout, ConstrainedLayoutEngine):
+            layout.set(w_pad=0.012)
         table = figure.subplots(1, len(named), sharey=True, squeeze=False)[0]
         numbers = []
         any_limit = False

@@ -65,8 +65,10 @@ function buildTable(root, data, saved) {
       return element("td", { class: "id" }, element("a", { href: data.links[row] }, text));
     }
     if (column.tags) {
-      const tags = column.tags[row];
-      return element("td", { class: tags.length ? null : "none" }, ...(tags.length ? tags.flatMap((tag) => [element("span", { class: "tag", title: text }, tag), " "]) : ["–"]));
+      const tags = column.tags[row].flatMap((tag) => [element("span", { class: "tag" }, tag), " "]);
+      if (!tags.length) return element("td", { class: "none" }, "–");
+      if (text.length <= LONG) return element("td", {}, ...tags);
+      return element("td", { class: "tagged" }, element("details", {}, element("summary", {}, ...tags), text));
     }
     const bad = column.name === "status" && value !== "completed";
     const kind = text === "" ? "none" : bad ? "bad" : column.numeric ? "number" : column.name === "point" ? "id" : null;
