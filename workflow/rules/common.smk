@@ -32,6 +32,8 @@ localrules:
     image,
     own_gem5,
     kernel_object,
+    gemm_assembly,
+    gemm_object,
     kernel_database,
     mmap,
     launcher,

@@ -95,6 +95,7 @@ for figures in session.figure_sets():
             ],
         log:
             paths.log("figures", figures.sweep),
+        localrule: True
         conda:
             "../envs/apuflow.yaml"
         params:
