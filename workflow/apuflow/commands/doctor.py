@@ -16,15 +16,18 @@ def register(app: typer.Typer) -> None:
             "",
             help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's",
         ),
+        engine: str = typer.Option("gem5", help="whose readiness the exit status tells: gem5, gem5-kernels"),
         offline: bool = typer.Option(False, "--offline", help="do not contact the source repositories"),
     ) -> None:
-        """Check this machine for each engine. Exit status 1 when gem5 cannot run here."""
+        """Check this machine for each engine. Exit status 1 when `--engine` cannot run here."""
         from rich.console import Console
         from rich.markup import escape
 
         from apuflow.configure import load_release, load_site, load_sweep
         from apuflow.prepare.doctor import State, Use, examine, ready
 
+        if engine not in list(Use):
+            raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
         name = release or load_sweep("default").release
         checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)
         console = Console(soft_wrap=True, highlight=False)
@@ -40,5 +43,5 @@ def register(app: typer.Typer) -> None:
         for use in Use:
             verdict = "[green]ready[/]" if ready(checks, use) else "[red]not ready[/]"
             console.print(f"{use:13} {verdict}")
-        if not ready(checks, Use.DNNMARK):
+        if not ready(checks, Use(engine)):
             raise typer.Exit(1)
