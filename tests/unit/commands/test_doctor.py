@@ -22,3 +22,5 @@ def test_the_doctor_command_ends_with_1_where_gem5_cannot_run(
     assert "MISSING  container engine" in result.output
     assert "gem5          not ready" in result.output
     assert "preview       ready" in result.output
+    assert CliRunner().invoke(build_app(), ["doctor", "--offline", "--engine", "preview"]).exit_code == 0
+    assert CliRunner().invoke(build_app(), ["doctor", "--offline", "--engine", "gem6"]).exit_code == 2
