@@ -74,6 +74,10 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
 def phases(table: pd.DataFrame, by: Sequence[str] = ("direction",)) -> pd.DataFrame:
     """Add up a kernel table: forward against backward (``direction``), per ``layer_kind``, per ``layer``.
 
+    Args:
+        table: from ``kernel_table``; a column ``dispatches`` says how many of them a row adds up already.
+        by: columns whose values make a group; of a table of several points the first is ``point``.
+
     Returns:
         One row per group in the order of its first dispatch: the ``by`` columns, ``dispatches``, counters,
         metrics over the whole group, ``time_share`` (its share of the GPU's active time) and ``flags``.
@@ -90,12 +94,14 @@ def phases(table: pd.DataFrame, by: Sequence[str] = ("direction",)) -> pd.DataFr
         parts = [Counters({name: row[name] for name in BY_NAME}) for row in group.to_dict("records")]
         rows.append(
             dict(zip(by, key, strict=True))
-            | {"dispatches": len(group)}
+            | {"dispatches": int(group["dispatches"].sum()) if "dispatches" in group else len(group)}
             | {name: group[name].iloc[0] for name in machine}
             | dict(combine(parts))
         )
     frame = compute.compute(pd.DataFrame(rows))
-    frame.insert(len(by) + 1, "time_share", frame["gpu_active_ticks"] / frame["gpu_active_ticks"].sum())
+    ticks = frame["gpu_active_ticks"]
+    whole = ticks.groupby(frame["point"]).transform("sum") if "point" in by else ticks.sum()
+    frame.insert(len(by) + 1, "time_share", ticks / whole)
     return frame
 
 

@@ -68,7 +68,12 @@ def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     try:
         frame = read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise AnalysisError(f"cannot read this table: {error}", file=path) from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise AnalysisError(
+            f"cannot read this table: {why}",
+            file=path,
+            remedy="give a table that the workflow wrote (results/*.csv or results/*.parquet)",
+        ) from None
     missing = [column.name for column in IDENTITY if column.name not in frame.columns]
     if missing:
         raise AnalysisError(

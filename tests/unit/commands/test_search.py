@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from sweep_texts import HEAD
 from typer.testing import CliRunner
 
@@ -25,4 +26,5 @@ def test_from_a_space_to_a_pareto_figure_and_a_sweep_for_gem5(
     drawn = pd.read_csv("front.csv")
     assert len(drawn) == 6 and drawn["best"].any()
     assert "none is better in both" in (root / "front.svg").read_text()
-    assert (root / "configs/sweeps/judged.yaml").is_file()
+    judged = yaml.safe_load((root / "configs/sweeps/judged.yaml").read_text())["zip"][0]
+    assert all(type(value) is int for value in judged["num-compute-units"])

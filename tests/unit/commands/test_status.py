@@ -63,3 +63,12 @@ def test_preview_batches_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "preview memory/conv_fwd: 1,234",
         "preview quickstart/conv_fwd: 1,234",
     ]
+
+
+def test_the_table_fits_80_columns(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = CliRunner().invoke(build_app(), ["status"]).output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "gem5/softmax_fwd/b-failed" in lines
+    assert "  completed          2026-11-21 00:00   60 s   6e+09    1e+08  2.00 GB" in lines

@@ -253,3 +253,18 @@ def test_a_sweep_of_the_preview_alone_is_of_the_release_that_it_was_measured_on(
     assert Sweep.model_validate({**head, "engines": ["preview"]}).release == "v23.0"
     assert Sweep.model_validate({**head, "engines": ["preview", "gem5"]}).release == "v22.1"
     assert Sweep.model_validate({**head, "engines": ["preview"], "release": "v22.1"}).release == "v22.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("zip: [{}]\n", "a group without lists"),
+        ("limits: {wall_time: 0s}\n", "a run takes some time"),
+        ("engines: []\n", "names no engine"),
+    ],
+)
+def test_what_is_empty_is_refused_in_plain_words(root: Path, text: str, message: str) -> None:
+    head = HEAD.replace("engines: [preview]\n", "") if "engines" in text else HEAD
+    with pytest.raises(ConfigError, match=message) as caught:
+        expand(root, head + text)
+    assert "configs/sweeps/t.yaml" in str(caught.value) and "fix:" in str(caught.value)

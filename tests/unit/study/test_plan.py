@@ -50,3 +50,16 @@ def test_plan_knows_which_points_a_preview_batch_has(root: Path) -> None:
     assert [point.status for point in planned.points] == ["completed", "completed", ""]
     counters.write_bytes(b"half a file")
     assert plan.plan_sweep("t", None, root).workloads[0].done == 0
+
+
+def test_the_estimate_of_many_points_says_what_it_is_from(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them is enough where two are the limit; a million preview points are said to take minutes."""
+    monkeypatch.setattr(plan, "ESTIMATED_POINTS", 2)
+    monkeypatch.setattr(plan, "PREVIEWED_PER_MINUTE", 1)
+    text = HEAD.replace("engines: [preview]", "engines: [preview, gem5-kernels]")
+    expand(root, text + "axes: {num-compute-units: [1, 2, 4, 8]}\n")
+    preview_part, kernels_part = plan.plan_sweep("t", None, root).workloads
+    assert "some 4 minutes for 4 points" in preview_part.basis
+    assert kernels_part.basis.startswith("2 of 4 points, and ")

@@ -32,9 +32,13 @@ def search(
         Path | None, typer.Option(help="draw the first two objectives here: .svg, .png and .csv")
     ] = None,
     judge: Annotated[
-        str, typer.Option(help="keep the best points as a sweep of this name, for gem5-kernels to judge")
+        str,
+        typer.Option(
+            help="let gem5-kernels judge: keeps the best points as a sweep of this name; once they ran, "
+            "takes their results and adds the points that may still be better"
+        ),
     ] = "",
-    best: Annotated[int, typer.Option(min=1, help="points that --judge keeps")] = 10,
+    best: Annotated[int, typer.Option(min=1, help="points that --judge adds at a time")] = 10,
     force: Annotated[bool, typer.Option(help="let --judge overwrite a sweep")] = False,
 ) -> None:
     """Find the best points of a sweep's space: by default the fewest GPU cycles.
@@ -43,6 +47,7 @@ def search(
     """
     from apuflow.configure import load_sweep
     from apuflow.core.files import write_text
+    from apuflow.study import judge as judging
     from apuflow.study import search as searching
 
     loaded = load_sweep(sweep)
@@ -50,7 +55,14 @@ def search(
     objectives += [searching.Objective(text, larger=True) for text in maximise or []]
     objectives = objectives or [searching.Objective("gpu_cycles")]
     found = searching.search(loaded, objectives, where or (), most)
+    results = judging.results_of(judge, loaded) if judge else None
+    verdict = None
+    if results is not None:
+        verdict = judging.judge(found, objectives, results, loaded)
+        found = verdict.found
     _print(found, [objective.expression for objective in objectives], show)
+    if verdict is not None:
+        print(verdict.text)
     if csv is not None:
         write_text(csv, found.rows.to_csv(index=False, lineterminator="\n"))
     if figure is not None:
@@ -58,11 +70,13 @@ def search(
 
         names = [objective.expression for objective in objectives]
         write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], figure)
-    if judge:
-        path = searching.save_best(loaded, found, best, judge, force=force)
+    if judge and (verdict is None or verdict.undecided):
+        chosen = found if verdict is None else judging.next_points(verdict, best)
+        count = best if verdict is None else len(chosen.rows)
+        path = searching.save_best(loaded, chosen, count, judge, force=force or verdict is not None)
         print(
-            f"{path}\nnext: snakemake --cores all results/{judge}/report.html; "
-            f"apuflow score results/{judge}/*.csv"
+            f"{path}: {min(count, len(chosen.rows))} points\n"
+            f"next: snakemake --cores all results/{judge}/report.html, then this command again"
         )
 
 
@@ -78,7 +92,7 @@ def _print(found: Found, expressions: list[str], show: int) -> None:
         table.add_column(heading.removeprefix("layer."), justify="right")
     for row in found.rows.head(show).to_dict("records"):
         interval = f"{row['gpu_cycles_low']:.3g} to {row['gpu_cycles_high']:.3g}"
-        mark = "*" if row["best"] else ""
+        mark = ("*" if row["best"] else "") + (" gem5" if row.get("judged") else "")
         guess = " (guess)" if "unmeasured: " in str(row["flags"]) else ""
         table.add_row(mark, *(number(row[name]) for name in columns), interval + guess)
     out.print(table)
@@ -90,6 +104,8 @@ def _print(found: Found, expressions: list[str], show: int) -> None:
     out.print(
         f"*: none is better in every objective ({int(found.rows['best'].sum())} points)", highlight=False
     )
+    if "judged" in found.rows:
+        return
     if found.undecided:
         out.print(
             f"{found.undecided} more points may be as fast as the first within the preview's error: "

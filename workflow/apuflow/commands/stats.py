@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,31 +79,65 @@ def stats(
 
 
 def dispatches(
-    run: Annotated[Path, typer.Argument(help="A run directory whose statistics are per kernel.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel.")
+    ],
     by: Annotated[
         str | None, typer.Option(help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
-    from analysis.tables.kernels import LAUNCH_COLUMNS, kernel_table, phases
+    from analysis.tables.kernels import phases
 
-    table = kernel_table(run)
-    if by is None:
-        hidden = {"layer_kind", "grid", "workgroup", "changed"}
-        hidden |= {name for name in ("stand_in", "library") if not table[name].any()}
-        heading = [name for name in LAUNCH_COLUMNS if name not in hidden]
-    elif by in GROUPS:
-        table, heading = phases(table, [by]), [by, "dispatches", "time_share"]
-    else:
+    if by not in (None, *GROUPS):
         raise ApuflowError(
             "the dispatches cannot be grouped by this",
             key="--by",
             value=by,
             remedy=f"one of {', '.join(GROUPS)}",
         )
-    _show(table[[*heading, *_SHOWN]])
+    table, varying = _kernels(run)
+    texts = [*varying, "layer", "direction", "kernel", "stand_in", "library"]
+    numbers = [name for name in ("dispatch", "dispatches") if name in table.columns]
+    if by is not None:
+        points = [name for name in ("point",) if name in table.columns]
+        named = table.drop_duplicates(points)[[*points, *varying]] if points else None
+        table = phases(table, [*points, by])
+        if named is not None:
+            table = named.merge(table, on="point")
+        texts, numbers = [*varying, by], ["dispatches", "time_share"]
+    texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
+    _show_stacked(table, texts, [*numbers, *_SHOWN])
     _write(table, csv)
+
+
+def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
+    """A row per kernel of a run or of a preview batch, and the axes that tell the batch's points apart."""
+    from apuflow.core.record import BatchRecord, read
+
+    record = read(run / "run.json")
+    if isinstance(record, BatchRecord):
+        from apuflow.study.preview_kernels import preview_kernel_table
+
+        table = preview_kernel_table(run, record)
+        return table, list(table.attrs["axes"])
+    from analysis.tables.kernels import kernel_table
+
+    return kernel_table(run), []
+
+
+def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[str]) -> None:
+    from apuflow.study.terminal import Entry, stacked, terminal_console
+
+    entries = [
+        Entry(
+            ", ".join(f"{name} {row[name]}" for name in texts if row[name] not in ("", None)),
+            [_cell(row[name]) for name in numbers],
+        )
+        for row in frame[[*texts, *numbers]].to_dict("records")
+    ]
+    terminal_console().print(stacked(numbers, entries))
 
 
 def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
@@ -160,7 +195,9 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
+        return (
+            f"{value:.0f}" if value.is_integer() else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+        )
     return str(value)
 
 

@@ -12,7 +12,7 @@ import typer
 from apuflow.core.units import format_duration, format_memory
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.text import Text
 
     from apuflow.run.status import Run
 
@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
                     all_runs = look()
                     live.update(_table(shown(all_runs)))
         elif all_runs:
-            console.print(_table(shown(all_runs)))
+            console.print(_table(shown(all_runs)), soft_wrap=True)
         previews = [] if failed else preview_lines(Path(), workload)
         for line in previews:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -96,34 +96,32 @@ def _chosen(name: str) -> Callable[[str, str], bool]:
     return lambda workload, point: workload == paths.OPERATIONS and point in points
 
 
-def _table(shown_runs: Sequence[Run]) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
+def _table(shown_runs: Sequence[Run]) -> Text:
+    from rich.text import Text
 
     from apuflow.run.status import RunState
+    from apuflow.study.terminal import Entry, stacked
 
     colours = {RunState.COMPLETED: "green", RunState.RUNNING: "cyan"}
-    table = Table(box=None, pad_edge=False)
-    for heading in ("run", "state", "started", "time", "ticks", "ticks/s", "memory", "evidence, log"):
-        right = heading in ("time", "ticks", "ticks/s", "memory")
-        table.add_column(heading, overflow="fold", justify="right" if right else "left")
+    entries = []
     for run in shown_runs:
-        word = run.outcome or run.state
         lower = ">" if run.state is RunState.RUNNING and run.ticks else ""
-        ended = run.state is RunState.COMPLETED
-        words = [] if ended else [run.place, run.detail, str(run.log)]
-        table.add_row(
-            escape(f"{run.engine}/{run.workload}/{run.point}"),
-            f"[{colours.get(run.state, 'red')}]{word}[/]",
-            run.started.replace("T", " ").removesuffix("+00:00"),
+        words = [] if run.state is RunState.COMPLETED else [run.place, run.detail, str(run.log)]
+        cells = (
+            str(run.outcome or run.state),
+            run.started.replace("T", " ")[:16],
             format_duration(run.seconds),
             "-" if run.ticks is None else f"{lower}{run.ticks:.3g}",
             "-" if run.ticks_per_second is None else f"{lower}{run.ticks_per_second:.2g}",
             "-" if run.memory_bytes is None else format_memory(run.memory_bytes),
-            escape("\n".join(part for part in words if part)),
         )
+        name = f"{run.engine}/{run.workload}/{run.point}"
+        entries.append(Entry(name, cells, "\n".join(filter(None, words)), colours.get(run.state, "red")))
     states = [run.state for run in shown_runs]
-    counts = {str(state): states.count(state) for state in RunState if state in states}
-    table.caption = ", ".join(f"{count} {state}" for state, count in counts.items())
-    table.caption_justify = "left"
-    return table
+    counts = ", ".join(f"{states.count(state)} {state}" for state in RunState if state in states)
+    if not entries:
+        return Text(counts)
+    return stacked(_HEADINGS, entries, left=2).append(f"\n{counts}")
+
+
+_HEADINGS = ("state", "started", "time", "ticks", "ticks/s", "memory")

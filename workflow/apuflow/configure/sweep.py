@@ -120,8 +120,10 @@ class Limits(Model):
     @field_validator("wall_time")
     @classmethod
     def _bounded(cls, value: str) -> str:
-        if duration_seconds(value) > MAX_WALL_SECONDS:
-            raise ValueProblem("no run may take longer than a year", value=value, remedy="365d at most")
+        if not 0 < duration_seconds(value) <= MAX_WALL_SECONDS:
+            raise ValueProblem(
+                "a run takes some time, and no longer than a year", value=value, remedy="1s to 365d"
+            )
         return value
 
     @property
@@ -177,6 +179,8 @@ class Variation(Model):
     @classmethod
     def _equal(cls, groups: tuple[ZipMap, ...]) -> tuple[ZipMap, ...]:
         for group in groups:
+            if not group:
+                raise ValueProblem("a group without lists", remedy="name its lists, or remove the group")
             lengths = {name: len(values) for name, values in group.items()}
             if len(set(lengths.values())) > 1:
                 raise ValueProblem(
@@ -266,6 +270,8 @@ class Sweep(Variation):
     @classmethod
     def _known(cls, value: object) -> object:
         items = [value] if isinstance(value, str) else value
+        if items == []:
+            raise ValueProblem("the sweep names no engine", remedy=f"one of {', '.join(ENGINES)}")
         if isinstance(items, list):
             for item in items:
                 if item not in tuple(ENGINES):

@@ -128,7 +128,8 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
     """Counters of each launch of each point. Arguments and errors are those of ``run``.
 
     Returns:
-        one row per point and launch, in launch order: point, layer, kernel, geometry, count, counters, bound.
+        one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
+        geometry, count, counters of one of them, bound.
     """
     with _without_collection():
         batch = collect(points, defaults)
@@ -138,6 +139,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         {
             "point": [batch.points[k] for k in batch.owner],
             "layer": [launch.layer for launch in chosen],
+            "layer_kind": [launch.layer_kind for launch in chosen],
             "direction": [launch.direction for launch in chosen],
             "kernel": [launch.kernel for launch in chosen],
             "grid": ["x".join(map(str, launch.grid)) for launch in chosen],

@@ -20,6 +20,9 @@ from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
 
+PREVIEWED_PER_MINUTE = 100_000
+"""Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
+
 ESTIMATED_POINTS = 2000
 """Points per workload and engine whose cost the preview estimates; larger sweeps are sampled evenly."""
 
@@ -138,7 +141,7 @@ def _workload(
     left = [point for point, status in zip(chosen, statuses, strict=True) if status != "completed"]
     seconds, total, basis = _cost(workload, engine, left, root)
     made = get_engine(engine)
-    at_least = made.cost_is_a_lower_bound and basis == made.cost_basis
+    at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
     batches = (
         () if is_batch(engine) else _batches(chosen, left, at_least=made.cost_is_a_lower_bound, root=root)
@@ -218,7 +221,9 @@ def _cost(
     workload: str, engine: EngineName, left: Sequence[Point], root: Path
 ) -> tuple[tuple[float, float] | None, float | None, str]:
     if is_batch(engine):
-        return None, None, "a batch of milliseconds"
+        minutes = len(left) / PREVIEWED_PER_MINUTE
+        took = f"some {minutes:,.0f} minutes for {len(left):,} points" if minutes >= 2 else "a minute at most"
+        return None, None, f"the preview is one job per workload, {took}"
     if not left:
         return None, 0.0, "nothing is left to run"
     known = estimate.from_records(engine, workload, root)
@@ -230,7 +235,9 @@ def _cost(
     except ApuflowError as error:
         return None, None, f"not known: {error.message}"
     total = sum(seconds) * len(left) / len(seconds)
-    return (min(seconds), max(seconds)), total, get_engine(engine).cost_basis
+    basis = get_engine(engine).cost_basis
+    sampled = f"{len(seconds):,} of {len(left):,} points, and " if step > 1 else ""
+    return (min(seconds), max(seconds)), total, f"{sampled}{basis}"
 
 
 def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, ...]:

@@ -114,8 +114,12 @@ def search(
     keep = np.ones(len(frame), dtype=bool)
     for constraint in constraints:
         keep &= _evaluated(numbers, constraint).to_numpy(dtype=bool)
-    values = {o.expression: _evaluated(numbers, o.expression).astype(float) for o in objectives}
-    rows = _of_machines(frame.assign(**values)[keep], axes, list(values), frame["workload"].nunique())
+    rows = of_machines(
+        frame.assign(**evaluated_objectives(frame, objectives))[keep],
+        axes,
+        [o.expression for o in objectives],
+        frame["workload"].nunique(),
+    )
     if rows.empty:
         raise ConfigError(
             "no point satisfies the constraints",
@@ -173,6 +177,19 @@ def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).rename(columns=lambda name: name.replace(".", "_"))
 
 
+def evaluated_objectives(frame: pd.DataFrame, objectives: Sequence[Objective]) -> dict[str, pd.Series[Any]]:
+    """The values of objectives in each row of a table, by their expressions.
+
+    Raises:
+        ConfigError: an expression cannot be evaluated.
+    """
+    numbers = _numbers(frame)
+    names = [o.expression for o in objectives]
+    return {
+        name: numbers[name] if name in numbers else _evaluated(numbers, name).astype(float) for name in names
+    }
+
+
 def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
@@ -185,7 +202,7 @@ def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     return pd.Series(value, index=numbers.index)
 
 
-def _of_machines(
+def of_machines(
     frame: pd.DataFrame, axes: Sequence[str], expressions: list[str], workloads: int
 ) -> pd.DataFrame:
     """One row per combination of the axes: what the workloads take together."""
@@ -193,16 +210,16 @@ def _of_machines(
         sums = frame
     else:
         groups = frame.groupby(list(axes), sort=False, dropna=False)
-        added = [*expressions, *(c for c in _CYCLES if c not in expressions)]
+        added = [*expressions, *(c for c in CYCLES if c not in expressions)]
         sums = groups[added].sum().reset_index()
         flags = groups["flags"].agg(lambda texts: next((text for text in texts if text), ""))
         sums["flags"] = flags.to_numpy()
         sums = sums[(groups.size() == workloads).to_numpy()]
-    names = dict.fromkeys([*axes, *expressions, *_CYCLES, "flags"])
+    names = dict.fromkeys([*axes, *expressions, *CYCLES, "flags"])
     return sums[list(names)].reset_index(drop=True)
 
 
-_CYCLES = ("gpu_cycles", "gpu_cycles_low", "gpu_cycles_high")
+CYCLES = ("gpu_cycles", "gpu_cycles_low", "gpu_cycles_high")
 
 
 def save_best(
