@@ -108,3 +108,15 @@ def test_a_mistake_in_an_expression_is_told_in_words(
     space(root)
     with pytest.raises(ConfigError, match=said):
         search(load_sweep("space", root), [Objective(objective)], [constraint], root=root)
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraints", "message"),
+    [("'text'", (), "gives no number"), ("gpu_cycles", ("gpu_cycles",), "a constraint compares")],
+)
+def test_what_is_no_number_and_no_comparison_is_refused(
+    root: Path, objective: str, constraints: tuple[str, ...], message: str
+) -> None:
+    space(root)
+    with pytest.raises(ConfigError, match=message):
+        search(load_sweep("space", root), [Objective(objective)], constraints, root=root)

@@ -113,7 +113,12 @@ def search(
     numbers = _numbers(frame)
     keep = np.ones(len(frame), dtype=bool)
     for constraint in constraints:
-        keep &= _evaluated(numbers, constraint).to_numpy(dtype=bool)
+        holds = _evaluated(numbers, constraint)
+        if not pd.api.types.is_bool_dtype(holds):
+            raise ConfigError(
+                "a constraint compares", key="--where", value=constraint, remedy="'dram_bytes_read < 1e9'"
+            )
+        keep &= holds.to_numpy(dtype=bool)
     rows = of_machines(
         frame.assign(**evaluated_objectives(frame, objectives))[keep],
         axes,
@@ -190,6 +195,9 @@ def evaluated_objectives(frame: pd.DataFrame, objectives: Sequence[Objective]) -
     }
 
 
+_EXPRESSIONS = "numbers, + - * / ( ) < > and columns of docs/metrics.md, axes with _ for - and ."
+
+
 def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
@@ -197,9 +205,12 @@ def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
         raise ConfigError(
             f"the expression cannot be evaluated: {error}",
             value=expression,
-            remedy="numbers, + - * / ( ) < > and columns of docs/metrics.md, axes with _ for - and .",
+            remedy=_EXPRESSIONS,
         ) from None
-    return pd.Series(value, index=numbers.index)
+    values = pd.Series(value, index=numbers.index)
+    if not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)):
+        raise ConfigError("the expression gives no number", value=expression, remedy=_EXPRESSIONS)
+    return values
 
 
 def of_machines(
