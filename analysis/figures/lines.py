@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -241,7 +242,7 @@ def _speedup_scale(drawn: list[Axes], data: pd.DataFrame) -> None:
 def _decades_apart(selection: Selection, column: str) -> bool:
     """Whether one range for all panels would squeeze most lines."""
     values = selection.rows[selection.rows[column] > 0].groupby("program")[column]
-    spans = np.log10(values.max() / values.min())
+    spans = (values.max() / values.min()).map(math.log10)
     whole = np.log10(values.max().max() / values.min().min())
     return bool(len(spans) > 1 and whole - spans.median() >= APART)
 

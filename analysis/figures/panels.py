@@ -130,11 +130,8 @@ def bottom(panels: Sequence[Axes], label: str) -> None:
         upright = any(tick.get_rotation() for tick in panel.get_xticklabels())
         if len(panel.get_shared_x_axes().get_siblings(panel)) > 1:
             low, high = panel.get_xlim()
-            texts = zip(
-                panel.get_xticks(),
-                panel.xaxis.get_major_formatter().format_ticks(panel.get_xticks()),
-                strict=True,
-            )
+            places = [float(place) for place in panel.get_xticks()]
+            texts = zip(places, panel.xaxis.get_major_formatter().format_ticks(places), strict=True)
             for place, text in texts:
                 if low <= place <= high:
                     _beneath(panel, text, (place, 0), "data", 5, 7)

@@ -293,13 +293,13 @@ def test_headings_stay_in_sight_and_dark_mode_is_dark(page: Any) -> None:
 
 def test_many_axes_are_held_until_asked(browser: Any, tmp_path: Path) -> None:
     """Two further axes and a layer key that only one of the programs has."""
-    machines = {
+    machines: dict[str, list[Any]] = {
         "num_compute_units": [4, 8, 16],
         "tcc_size": ["1MB", "256kB", "4MB"],
         "num_tccs": [1, 2, 4, 8],
     }
     wide = grid(machines)
-    narrow = grid({"num_compute_units": [4, 8, 16], "layer.n": range(1, 20)}, workloads=["bn_fwd"])
+    narrow = grid({"num_compute_units": [4, 8, 16], "layer.n": list(range(1, 20))}, workloads=["bn_fwd"])
     out = tmp_path / "report.html"
     render(SweepDescription("axes"), {"a.csv": wide, "b.csv": narrow}, [], [], out)
     opened = browser.new_page()

@@ -22,9 +22,8 @@ def handler(capture: io.StringIO, monkeypatch: pytest.MonkeyPatch, **settings: b
     monkeypatch.setattr("sys.stderr", capture)
     monkeypatch.setattr("sys.stdout", capture)
     names = ("printshellcmds", "nocolor", "debug_dag", "verbose", "show_failed_logs", "stdout", "dryrun")
-    made = LogHandler(
-        SimpleNamespace(quiet=None, **{name: settings.get(name, False) for name in names}), None
-    )
+    common: Any = SimpleNamespace(quiet=None, **{name: settings.get(name, False) for name in names})
+    made = LogHandler(common, None)
     made.setFormatter(DefaultFormatter())
     return made
 
@@ -112,7 +111,8 @@ def test_every_rule_belongs_to_a_stage_and_snakemake_finds_the_logger() -> None:
         for name in re.findall(r"^(?:rule|checkpoint) (\w+):", file.read_text(), re.M)
     }
     assert rules == set(STAGES)
-    assert LoggerPluginRegistry().get_plugin("apuflow").log_handler is LogHandler
+    found: Any = LoggerPluginRegistry().get_plugin("apuflow")
+    assert found.log_handler is LogHandler
 
 
 def test_results_are_said_by_snakemakes_logger(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import (
@@ -304,9 +305,11 @@ class Sweep(Variation):
     @model_validator(mode="after")
     def _figures_of_axes(self) -> Self:
         values: dict[str, list[Scalar]] = {}
-        for part in (self, *self.per_workload.values()):
-            lines = ({f"layer.{name}": (value,) for name, value in line.items()} for line in part.layers)
-            for group in (part.axes, *part.zip, *lines):
+        parts: tuple[Variation, ...] = (self, *self.per_workload.values())
+        for part in parts:
+            lines = [{f"layer.{name}": (value,) for name, value in line.items()} for line in part.layers]
+            groups: list[Mapping[str, Sequence[Scalar]]] = [part.axes, *part.zip, *lines]
+            for group in groups:
                 for name, listed in group.items():
                     values.setdefault(name, []).extend(listed)
         self.figures.check({name: tuple(dict.fromkeys(listed)) for name, listed in values.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -58,5 +59,5 @@ def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path
     return table
 
 
-def _machine(numbers: pd.DataFrame, axes: dict[str, list[object]]) -> list[str]:
+def _machine(numbers: pd.DataFrame, axes: Collection[str]) -> list[str]:
     return [name for name in compute.machine_columns() if name in numbers.columns and name not in axes]

@@ -343,7 +343,7 @@ def test_what_limits_a_point_is_drawn_and_marked_at_its_unit() -> None:
     assert shown["token_utilization", "4"] == 0.9 and shown["gpu_dram_utilization", "8"] == 0.8
     marked = {
         axes.get_title(loc="left"): [
-            list(line.get_xdata()) for line in axes.lines if line.get_marker() == "D"
+            np.asarray(line.get_xdata()).tolist() for line in axes.lines if line.get_marker() == "D"
         ]
         for axes in plot.figure.axes
     }
