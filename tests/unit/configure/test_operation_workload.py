@@ -54,7 +54,7 @@ def test_keys_of_the_shape_are_axes_and_change_the_identity(product: Path) -> No
         "description: x\nengines: [preview]\nworkloads: [product]\naxes: {layer: {m: [32, 64]}}\n"
     )
     small, shipped = points(load_sweep("t", product), "product", product)
-    assert (small.label, shipped.label) == ("u4_m32", "u4")
+    assert (small.label, shipped.label) == ("v23.0_u4_m32", "v23.0_u4")
     assert small.identity != shipped.identity
     assert small.describe()["config"] == "[gemm]\nm=32\nn=16\nk=48\nbeta=1.0\n"
     assert isinstance(shipped.work, OperationWork)

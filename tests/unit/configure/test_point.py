@@ -39,7 +39,7 @@ def test_what_cannot_change_the_preview_does_not_change_the_point(root: Path, ot
 def test_the_preview_does_not_read_cpus_and_memory_size(root: Path) -> None:
     other = one(root, HEAD + "options: {num-cpus: 4, CPUClock: 3GHz, mem-size: 4GB}\n")
     assert other.identity == one(root, HEAD).identity
-    assert other.label == "u4_num-cpus4_CPUClock3GHz_mem-size4GB"
+    assert other.label == "v23.0_u4_num-cpus4_CPUClock3GHz_mem-size4GB"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_preview_does_not_read_cpus_and_memory_size(root: Path) -> None:
         HEAD + "options: {num-compute-units: 8}\n",
         HEAD + "options: {mem-req-latency: 51}\n",
         HEAD + "layer: {n: 101}\n",
-        HEAD + "release: v23.0\n",
+        HEAD + "release: v22.1\n",
         HEAD.replace("[preview]", "[gem5]"),
     ],
 )
@@ -87,11 +87,11 @@ KERNELS = HEAD.replace("[preview]", "[gem5-kernels]")
 
 def test_labels_are_readable_file_names(root: Path) -> None:
     assert one(root, HEAD + "options: {num-compute-units: 8, num-tccs: 2}\nlayer: {n: 5}\n").label == (
-        "u8_num-tccs2_n5"
+        "v23.0_u8_num-tccs2_n5"
     )
     assert one(root, KERNELS + "machine: dgpu-gfx803\n").label == "u4_gfx-versiongfx803_dgpu"
     text = HEAD.replace("softmax_fwd", "composed") + "layer: {conv1.num_output: 16, fc1.num_output: 8}\n"
-    assert one(root, text, "composed").label == "u4_conv1.num_output16_fc1.num_output8"
+    assert one(root, text, "composed").label == "v23.0_u4_conv1.num_output16_fc1.num_output8"
     everything = "options: {" + ", ".join(f"L{n}TLBentries: {32 << n}" for n in (1, 2, 3))
     everything += ", mem-req-latency: 7, mem-resp-latency: 9, glbmem-rd-bus-width: 16, TCP_latency: 3}\n"
     long = one(root, HEAD + everything)
