@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -95,6 +96,28 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
         yield locked
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def make_directory_once(place: Path) -> Iterator[Path | None]:
+    """Give a new directory beside ``place`` to fill, which becomes ``place``; None when that is there already.
+
+    Of several processes that want it at the same time one makes it and the others wait. It appears whole or not
+    at all: on any exception what was made is removed.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with file_lock(place.with_name(f".{place.name}.lock")):
+        if place.exists():
+            yield None
+            return
+        part = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+        try:
+            yield part
+            part.chmod(0o755)
+            part.rename(place)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
 
 
 def write_text(path: str | Path, text: str) -> None:

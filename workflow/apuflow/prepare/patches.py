@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +10,9 @@ from pathlib import Path
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.core.errors import EngineError
-from apuflow.core.files import file_lock, sha256_file
+from apuflow.core.files import make_directory_once, sha256_file
 from apuflow.core.git import git
-from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
+from apuflow.prepare.sources import SourceRecord, clone_into, use_checkout
 
 
 @dataclass(frozen=True)
@@ -81,10 +79,11 @@ def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Pa
         )
     together = hashlib.sha256("".join(patch.sha256 for patch in patches).encode()).hexdigest()
     place = directory.resolve() / f"gem5-{source.commit[:12]}-{together[:8]}"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with file_lock(place.with_name(f".{place.name}.lock")):
-        if not place.exists():
-            _make(source, patches, place)
+    with make_directory_once(place) as part:
+        if part is not None:
+            clone_into(part, source.path, source.commit)
+            for patch in patches:
+                _apply(patch, part, source.commit)
     if changed := git(place, "diff", "--name-only"):
         raise EngineError(
             f"the patched gem5 sources have been changed; the first file is {changed.splitlines()[0]}",
@@ -92,19 +91,6 @@ def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Pa
             remedy="remove the directory: it is made again; make the changes a patch to keep them",
         )
     return use_checkout(place, commit=source.commit, allow_dirty=True)
-
-
-def _make(source: SourceRecord, patches: Sequence[Patch], place: Path) -> None:
-    assert source.commit is not None
-    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    try:
-        checkout = work / "gem5"
-        fetch_source(source.path, source.commit, checkout)
-        for patch in patches:
-            _apply(patch, checkout, source.commit)
-        checkout.rename(place)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _apply(patch: Patch, checkout: Path, commit: str) -> None:

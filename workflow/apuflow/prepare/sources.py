@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from pathlib import Path
 
 from apuflow.core.errors import EngineError
-from apuflow.core.files import file_lock
+from apuflow.core.files import make_directory_once
 from apuflow.core.git import changes_of, commit_of, git
 from apuflow.prepare.records import ToolRecord
 
@@ -50,37 +48,34 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
             raise EngineError(
                 "not a repository address", key="url", value=place, remedy="a URL or a directory"
             )
-        destination.parent.mkdir(parents=True, exist_ok=True)
         # Two releases of the same commit are fetched by two jobs at the same time.
-        with file_lock(destination.with_name(f".{destination.name}.lock")):
-            if not destination.exists():
-                _clone(str(Path(place).resolve()) if Path(place).is_dir() else place, commit, destination)
+        with make_directory_once(destination) as part:
+            if part is not None:
+                clone_into(part, str(Path(place).resolve()) if Path(place).is_dir() else place, commit)
     return use_checkout(destination, commit=commit)
 
 
-def _clone(place: str, commit: str, destination: Path) -> None:
-    part = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", suffix=".part", dir=destination.parent))
-    try:
-        git(part, "init", "--quiet")
-        _fetch(part, place, commit)
-        git(part, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", commit)
-        if commit_of(part) != commit:
-            raise EngineError("the repository has another commit there", key="commit", value=commit)
-        part.chmod(0o755)
-        part.rename(destination)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+def clone_into(directory: Path, place: str, commit: str) -> None:
+    """Check out exactly one commit of the repository at ``place`` in an empty directory.
+
+    Raises:
+        EngineError: no git, no such repository or commit, no network.
+    """
+    git(directory, "init", "--quiet")
+    _fetch(directory, place, commit)
+    git(directory, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", commit)
+    if commit_of(directory) != commit:
+        raise EngineError("the repository has another commit there", key="commit", value=commit)
 
 
-def _fetch(part: Path, place: str, commit: str) -> None:
+def _fetch(directory: Path, place: str, commit: str) -> None:
     single = ["fetch", "--quiet", "--depth", "1", "--no-tags", "--", place, commit]
     everything = ["fetch", "--quiet", "--tags", "--", place, "+refs/heads/*:refs/remotes/origin/*"]
     try:
-        git(part, *single)
+        git(directory, *single)
     except EngineError as first:
         try:
-            git(part, *everything)
+            git(directory, *everything)
         except EngineError:
             raise EngineError(
                 f"cannot clone {place}: {first.message}",
@@ -89,7 +84,7 @@ def _fetch(part: Path, place: str, commit: str) -> None:
                 remedy="check the address and the network, or name a local mirror under `mirrors` in "
                 "configs/site.yaml",
             ) from None
-        if not _succeeds(part, "cat-file", "-e", f"{commit}^{{commit}}"):
+        if not _succeeds(directory, "cat-file", "-e", f"{commit}^{{commit}}"):
             raise EngineError(
                 f"{place} has no such commit",
                 key="commit",
