@@ -100,10 +100,10 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def make_directory_once(place: Path) -> Iterator[Path | None]:
-    """Give a new directory beside ``place`` to fill, which becomes ``place``; None when that is there already.
+    """Give a new directory beside ``place`` to fill, which becomes ``place``; None when that is there.
 
-    Of several processes that want it at the same time one makes it and the others wait. It appears whole or not
-    at all: on any exception what was made is removed.
+    Of several processes that want it at the same time one makes it and the others wait. It appears whole or
+    not at all: on any exception what was made is removed.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(place.with_name(f".{place.name}.lock")):
