@@ -40,6 +40,9 @@ from conftest import copy_project  # noqa: E402
 from gem5_project import SNAKEMAKE, Gem5Project  # noqa: E402
 from standins import repositories  # noqa: E402
 
+import apuflow  # noqa: E402
+
+DEVELOPMENT = Path(".venv/.dev")
 SWEEP = "load"
 TABLE = f"results/{SWEEP}/softmax_fwd.csv"
 UNITS = (4, 8, 16, 32, 64)
@@ -90,8 +93,19 @@ def main() -> int:
 
 
 def make_project(directory: Path, points: int) -> Gem5Project:
-    """A project with its toolchain made, and a sweep of this many points."""
-    project = gem5_project.make(copy_project(directory), directory, {"container": "host"})
+    """A project with its toolchain made, and a sweep of this many points.
+
+    Every process started from now on imports the project's own copy of the code, so that a change of the
+    checkout in the middle of hours changes nothing of what is measured.
+    """
+    if not Path(apuflow.__file__).is_relative_to(ROOT):
+        raise SystemExit(
+            f"this environment has apuflow from {Path(apuflow.__file__).parent}, not from {ROOT}\n"
+            f"  fix:  cd {ROOT}; make {DEVELOPMENT}; {DEVELOPMENT.parent}/bin/python benchmarks/..."
+        )
+    copy = copy_project(directory)
+    os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy}"
+    project = gem5_project.make(copy, directory, {"container": "host"})
     each = len(UNITS) * len(LATENCIES)
     axes = {
         "num-compute-units": list(UNITS),

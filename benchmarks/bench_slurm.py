@@ -3,7 +3,8 @@
     python benchmarks/bench_slurm.py --points 1000 --seconds 1
     python benchmarks/bench_slurm.py --points 10000 --seconds 0 --kills 10
 
-Needs root and Debian's slurm-wlm and munge. The stand-in for gem5 repeats what one run left, after so many
+Needs root, Debian's slurm-wlm and munge, and an environment of this checkout's own (``make .venv/.dev``).
+The stand-in for gem5 repeats what one run left, after so many
 seconds of sleep, so that the processor time is ours, Snakemake's and Slurm's. A kill is SIGKILL of a job or
 of the login process in turn; the workflow is started again as a user does it until its table is made. All
 processor time of the whole tree is counted: Slurm's daemons, the jobs, Snakemake twice in each job and once
@@ -170,22 +171,29 @@ class Load:
             now = proven(self.project)
             self.lost += sum(now.get(path) != mark for path, mark in kept.items())
             if len(now) == len(kept) and process.returncode != -signal.SIGKILL:
-                print("the workflow ended without a new run", file=sys.stderr)
+                said = self._log.read_text(errors="replace").splitlines()
+                print("the workflow ended without a new run:", *said[-40:], sep="\n", file=sys.stderr)
                 break
             kept = now
             self._snakemake("--unlock").wait()
 
+    @property
+    def _log(self) -> Path:
+        """What Snakemake said on the login node, of all starts."""
+        return self.project.root.with_name("workflow.log")
+
     def _snakemake(self, *arguments: str) -> subprocess.Popen[bytes]:
         standins = repositories.environment()
         path = f"{self.cluster.place}/bin:{standins['PATH']}:/usr/sbin"
-        return subprocess.Popen(
-            [str(SNAKEMAKE), *PROFILE, "--cores", "2", "-q", "all", *arguments],
-            cwd=self.project.root,
-            env={**standins, **self.cluster.environment, "PATH": path},
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [str(SNAKEMAKE), *PROFILE, "--cores", "2", "-q", "all", *arguments],
+                cwd=self.project.root,
+                env={**standins, **self.cluster.environment, "PATH": path},
+                start_new_session=True,
+                stdout=log,
+                stderr=log,
+            )
 
     def _follow(self, process: subprocess.Popen[bytes]) -> None:
         """Wait for the workflow's end, and kill what is to be killed on the way."""
