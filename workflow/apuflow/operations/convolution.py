@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from typing_extensions import override
 
-from apuflow import dnnmark
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark import Direction, Plane, Shape
+from apuflow.dnnmark import Direction, Plane
 from apuflow.miopen.launch import Buffers, Launch
-from apuflow.miopen.rocm_4_0_1.convolution import Products
 from apuflow.operations import direct
 from apuflow.operations.filter import Filter
+from apuflow.operations.key import choice, flag
 from apuflow.operations.operation import Pass
-
-INT_ELEMENTS = 2**31
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,20 +28,16 @@ class Convolution(Filter):
     kind: ClassVar[str] = "convolution"
     title: ClassVar[str] = "convolution with groups (depthwise too) and dilation"
     source: ClassVar[str] = "MIOpen's GEMM algorithm with rocBLAS' sgemm; or MIOpenConvUni, MIOpenConv1x1"
+    no_output = "kernel_h", "the filter is larger than the padded image", "make the filter smaller"
+
+    algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels forward", "gemm", ("gemm", "direct"))
+    propagation: bool = flag("backward also computes the gradient of the input", True)
 
     @override
     def problems(self) -> Iterator[tuple[str, str, str]]:
-        for name in ("c", "num_output"):
-            if getattr(self, name) % self.groups:
-                yield name, f"{self.groups} groups do not divide it", "make it a multiple of groups"
-        if self.out.h < 1 or self.out.w < 1:
-            yield "kernel_h", "the filter is larger than the padded image", "make the filter smaller"
-        elif (
-            max(self._bottom.elements, self._top.elements, self.taps * self.out.h * self.out.w)
-            >= INT_ELEMENTS
-        ):
-            yield "n", "a buffer has more elements than a C int counts", "make it smaller"
-        elif self.algorithm == "direct" and (problem := direct.objection(self)) is not None:
+        found = list(super().problems())
+        yield from found
+        if not found and self.algorithm == "direct" and (problem := direct.objection(self)) is not None:
             yield problem
 
     @override
@@ -60,38 +52,31 @@ class Convolution(Filter):
         return super().passes(direction)
 
     @property
-    def _bottom(self) -> Shape:
-        return Shape(self.n, self.c, self.h, self.w)
+    @override
+    def out(self) -> Plane:
+        high = self.h + 2 * self.pad_h - (self.kernel_h - 1) * self.dilation_h - 1
+        wide = self.w + 2 * self.pad_w - (self.kernel_w - 1) * self.dilation_w - 1
+        return Plane(
+            high // self.stride_h + 1 if high >= 0 else 0, wide // self.stride_w + 1 if wide >= 0 else 0
+        )
 
     @property
-    def _top(self) -> Shape:
-        return Shape(self.n, self.num_output, *self.out)
+    @override
+    def columns(self) -> int:
+        return self.c * self.kernel_h * self.kernel_w * self.out.h * self.out.w
 
     @override
     def macs(self, direction: Pass) -> int:
-        forward = self._top.elements * self.taps // self.groups
+        forward = self.n * self.out.h * self.out.w * self.weights
         return forward if direction == "fwd" else forward * (2 if self.propagation else 1)
-
-    @cached_property
-    def _layer(self) -> dnnmark.Layer:
-        params = dnnmark.Convolution(
-            num_output=self.num_output,
-            kernel=Plane(self.kernel_h, self.kernel_w),
-            pad=Plane(self.pad_h, self.pad_w),
-            stride=Plane(self.stride_h, self.stride_w),
-        )
-        return dnnmark.Layer(self.kind, "null", self._bottom, self._top, params)
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        parts = ("bottom", "bottom_diff", "top", "top_diff")
-        buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in parts))
-        params = self._layer.params
-        assert isinstance(params, dnnmark.Convolution)
-        dilation = Plane(self.dilation_h, self.dilation_w)
-        work = Products(self._layer, params, buffers, direction, self.groups, dilation)
         if direction == "fwd" and self.algorithm == "direct":
             return (direct.forward(self),)
+        parts = ("bottom", "bottom_diff", "top", "top_diff")
+        buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in parts))
+        work = self.products(self.bottom, self.top, buffers, direction)
         if direction == "fwd":
             return work.product()
         return work.weights() + (work.data(loop=2) if self.propagation else ())

@@ -178,11 +178,10 @@ def _pointwise(layer: Filter) -> Launch:
 def _launch(
     layer: Filter, program: str, arguments: str, kernel: str, grid: tuple[int, int, int], group: int
 ) -> Launch:
-    out, weights = layer.out, layer.num_output * layer.taps // layer.groups
     args = (
-        buffer("convolution.bottom", layer.n * layer.c * layer.h * layer.w, "in", "x"),
-        buffer("convolution.weights", weights, "in"),
-        buffer("convolution.top", layer.n * layer.num_output * out.h * out.w, "out", "y"),
+        buffer("convolution.bottom", layer.bottom.elements, "in", "x"),
+        buffer("convolution.weights", layer.weights, "in"),
+        buffer("convolution.top", layer.top.elements, "out", "y"),
         *floats(padding=0.0),
     )
     return launch(layer, "fwd", program, arguments, kernel, grid, (group, 1, 1), args, NOTE)

@@ -1,17 +1,30 @@
-"""The shape of a convolution: what all its algorithms ask for."""
+"""What a convolution and a transposed one have in common: keys, shapes, the products that compute them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from apuflow.dnnmark import Plane
-from apuflow.operations.key import choice, flag, whole
-from apuflow.operations.operation import Operation
+from typing_extensions import override
+
+from apuflow import dnnmark
+from apuflow.dnnmark import Plane, Shape
+from apuflow.miopen.launch import Buffers
+from apuflow.miopen.rocm_4_0_1.convolution import Products
+from apuflow.operations.key import whole
+from apuflow.operations.operation import Operation, Pass
+
+INT_ELEMENTS = 2**31
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter(Operation):
     """An operation that moves a filter over images."""
+
+    no_output: ClassVar[tuple[str, str, str]]
+    """What ``problems`` says where no output pixel is left."""
 
     n: int = whole("images")
     c: int = whole("input channels")
@@ -27,19 +40,50 @@ class Filter(Operation):
     dilation_h: int = whole("rows from one of the filter's rows to the next", 1)
     dilation_w: int = whole("columns from one of the filter's columns to the next", 1)
     groups: int = whole("groups of channels", 1)
-    algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels forward", "gemm", ("gemm", "direct"))
-    propagation: bool = flag("backward also computes the gradient of the input", True)
 
     @property
+    @abstractmethod
     def out(self) -> Plane:
         """Height and width of the output."""
-        high = self.h + 2 * self.pad_h - (self.kernel_h - 1) * self.dilation_h - 1
-        wide = self.w + 2 * self.pad_w - (self.kernel_w - 1) * self.dilation_w - 1
-        return Plane(
-            high // self.stride_h + 1 if high >= 0 else 0, wide // self.stride_w + 1 if wide >= 0 else 0
-        )
 
     @property
-    def taps(self) -> int:
-        """Elements of the columns of one output pixel, all groups together."""
-        return self.c * self.kernel_h * self.kernel_w
+    @abstractmethod
+    def columns(self) -> int:
+        """Elements of the column matrix of one image, all groups together."""
+
+    @property
+    def bottom(self) -> Shape:
+        """The input."""
+        return Shape(self.n, self.c, self.h, self.w)
+
+    @property
+    def top(self) -> Shape:
+        """The output."""
+        return Shape(self.n, self.num_output, *self.out)
+
+    @property
+    def weights(self) -> int:
+        """Elements of the filter."""
+        return self.c * self.num_output * self.kernel_h * self.kernel_w // self.groups
+
+    @override
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        for name in ("c", "num_output"):
+            if getattr(self, name) % self.groups:
+                yield name, f"{self.groups} groups do not divide it", "make it a multiple of groups"
+        if self.out.h < 1 or self.out.w < 1:
+            yield self.no_output
+        elif max(self.bottom.elements, self.top.elements, self.columns) >= INT_ELEMENTS:
+            yield "n", "a buffer has more elements than a C int counts", "make it smaller"
+
+    def products(self, image: Shape, filtered: Shape, buffers: Buffers, direction: Pass) -> Products:
+        """The plain convolution that MIOpen computes with, from ``image`` to ``filtered``."""
+        params = dnnmark.Convolution(
+            num_output=filtered.c,
+            kernel=Plane(self.kernel_h, self.kernel_w),
+            pad=Plane(self.pad_h, self.pad_w),
+            stride=Plane(self.stride_h, self.stride_w),
+        )
+        layer = dnnmark.Layer(self.kind, "null", image, filtered, params)
+        dilation = Plane(self.dilation_h, self.dilation_w)
+        return Products(layer, params, buffers, direction, self.groups, dilation)

@@ -25,9 +25,28 @@ INT_ELEMENTS = 2**31
 MOST_GROUPS = 4096
 
 
+class _Moving(Operation):
+    """An operation that multiplies nothing."""
+
+    @override
+    def macs(self, direction: Pass) -> int:
+        return 0
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Tensor(Operation):
-    """An operation on one NCHW shape."""
+class _Packed(_Moving):
+    """One on a packed buffer."""
+
+    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
+
+    elements: int = whole("32-bit floats")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tensor(_Moving):
+    """One on an NCHW shape."""
+
+    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     n: int = whole("images")
     c: int = whole("channels")
@@ -48,10 +67,6 @@ class _Tensor(Operation):
                 "make it smaller",
             )
 
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
-
 
 @dataclass(frozen=True, kw_only=True)
 class Elementwise(_Tensor):
@@ -60,7 +75,6 @@ class Elementwise(_Tensor):
     kind: ClassVar[str] = "elementwise"
     title: ClassVar[str] = "sum, product, smaller or larger of two tensors, element by element"
     source: ClassVar[str] = "MIOpen: Op4dTensorLite"
-    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     operator: str = choice("what is done to two elements", "add", ("add", "mul", "min", "max"))
 
@@ -105,7 +119,7 @@ class Elementwise(_Tensor):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concat(Operation):
+class Concat(_Moving):
     """Tensors joined along their channels: a copy of each; backward each takes its part of the gradient."""
 
     kind: ClassVar[str] = "concat"
@@ -128,10 +142,6 @@ class Concat(Operation):
             yield "channels", "two or more whole numbers are needed", "write them as 64,128,32"
         elif self.n * sum(self.parts) * self.h * self.w >= INT_ELEMENTS:
             yield "n", "its output has more elements than a C int counts", "make it smaller"
-
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
@@ -161,7 +171,6 @@ class ScaleShift(_Tensor):
     kind: ClassVar[str] = "scale_shift"
     title: ClassVar[str] = "batch normalisation with frozen statistics, per channel (inference)"
     source: ClassVar[str] = "MIOpen: MIOpenBatchNormFwdInferSpatialEst"
-    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     epsilon: float = real("what is added to the variance", 1e-5, 1e-10)
 
@@ -192,19 +201,12 @@ class ScaleShift(_Tensor):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(Operation):
+class Copy(_Packed):
     """A packed buffer copied."""
 
     kind: ClassVar[str] = "copy"
     title: ClassVar[str] = "a buffer copied"
     source: ClassVar[str] = "MIOpen: SubTensorOpWithSubTensor1d, in place of hipMemcpy"
-    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
-
-    elements: int = whole("32-bit floats")
-
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
@@ -214,20 +216,14 @@ class Copy(Operation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fill(Operation):
+class Fill(_Packed):
     """Every element of a buffer set to one value."""
 
     kind: ClassVar[str] = "fill"
     title: ClassVar[str] = "a buffer filled with one value"
     source: ClassVar[str] = "MIOpen: SubTensorOpWithScalar1d"
-    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
-    elements: int = whole("32-bit floats")
     value: float = real("what is written", 0.0)
-
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
@@ -241,7 +237,6 @@ class Exchange(_Tensor):
     kind: ClassVar[str] = "transpose"
     title: ClassVar[str] = "images and channels exchanged, NCHW to CNHW"
     source: ClassVar[str] = "MIOpen: transpose_NCHW2CNHW_opt"
-    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
