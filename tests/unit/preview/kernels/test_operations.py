@@ -31,6 +31,14 @@ COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
     # a wave for each of 5 rows of 40
     ("embedding", {"rows": 9, "width": 40, "tokens": 5}, "fwd", [5 * 38]),
     ("scale_shift", {"n": 2, "c": 3, "h": 7, "w": 7}, "fwd", [12 * 12 + 3 * 65 + 6 * 17]),
+    # 54 tiles of 4 waves: 61, 24 and 58 for the one step, 7. Of 16 rows of k there are 4: three waves test in
+    # vain (2 loads and a branch less). Of 16 columns there are 8: two waves write (19).
+    (
+        "gemm",
+        {"m": 144, "n": 8, "k": 4, "transpose_b": True, "batch": 6},
+        "fwd",
+        [54 * (4 * (61 + 24 + 58 + 7) - 3 * 3 + 2 * 19)],
+    ),
 ]
 
 

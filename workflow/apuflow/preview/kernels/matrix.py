@@ -16,7 +16,16 @@ from apuflow.preview.profile import PAGE, Profile, Stream, block, lines_of, page
 
 TILE = 16
 _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
-_STEP = {(0, 0): "v21", (1, 0): "v20", (0, 1): "v22", (1, 1): "v21"}
+_STEP = {(0, 0): "v21 wt13", (1, 0): "v20 wt12", (0, 1): "v22 wt13", (1, 1): "v21 wt12"}
+_INSIDE = {(0, 0): "v2", (1, 0): "v3", (0, 1): "v3", (1, 1): "v4"}
+"""By the pair of transposes, as ``_SETUP``: before the loop, a step along k, the test for an element of C."""
+
+_LOAD_A = {True: "v3 s2 br1 ld1", False: "ld1"}
+_LOAD_B = {True: "v3 s2 br2 ld1", False: "ld1 br1"}
+"""What a wavefront leaves out where none of its rows is inside.
+
+An operand that lies along k fails the first of two tests, for the row; the other passes that one and fails
+the second, for k."""
 
 
 def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[float, float]:
@@ -54,26 +63,24 @@ def sgemm(facts: Facts) -> Profile:
     form = facts.integer("transpose_a"), facts.integer("transpose_b")
     steps = ceil(k / TILE)
     groups, waves = facts.workgroups, facts.waves_per_group
-    per_group = block(_SETUP[form] + " sm8 wt2 br2")
-    per_group += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
-    per_group += block(_STEP[form] + " s3 wt13 lr16 lw1 ba2 br1") * steps
-    per_group += block("v2 s2 br1 v10 s2 br1 v3 st1 en1") + (
-        block("v5 ld1 wt1 br1") if added else block("v1")
-    )
+    each = block(_SETUP[form] + " sm8 wt2 br2") + block(_INSIDE[form] + " s2 br1 en1")
+    each += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
+    each += block(_STEP[form] + " s3 lr16 lw1 ba2 br1") * steps
+    along_a, along_b = form[0] == 1, form[1] == 0
     tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
     # A wavefront has four rows of a tile; it skips those outside the matrix.
-    loads_a, lines_a = _reads(m, k, form[0] == 1, tiles_m, steps)
-    loads_b, lines_b = _reads(n, k, form[1] == 0, tiles_n, steps)
+    loads_a, lines_a = _reads(m, k, along_a, tiles_m, steps)
+    loads_b, lines_b = _reads(n, k, along_b, tiles_n, steps)
     loads_a, lines_a, loads_b, lines_b = (
         number * batch
         for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
     )
     stores = float(ceil(n / 4) * tiles_m * batch)
     written = n * tiles_m * batch * span_lines(min(64, 4 * m), 4 * m)
-    counts = per_group * (groups * waves)
-    counts += block("v3 s3 br2 ld1") * (loads_a + loads_b - 2.0 * steps * groups * waves)
-    skipped = stores - groups * waves
-    counts += block("v11 st1 ld1" if added else "v11 st1") * skipped
+    counts = each * (groups * waves)
+    counts += block(_LOAD_A[along_a]) * (loads_a - steps * groups * waves)
+    counts += block(_LOAD_B[along_b]) * (loads_b - steps * groups * waves)
+    counts += block("v10 s2 br1 v3 st1" + (" v5 ld1 wt1 br1" if added else " v1 br1")) * stores
     a, b, c = m * k, n * k, m * n
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
@@ -82,11 +89,11 @@ def sgemm(facts: Facts) -> Profile:
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
-            _sharing(m, k, form[0] == 1, tiles_n), 0.5, line_sharing=float(tiles_n),
+            _sharing(m, k, along_a, tiles_n), 0.5, line_sharing=float(tiles_n),
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
-            _sharing(n, k, form[1] == 0, tiles_m), 0.5, line_sharing=float(tiles_m),
+            _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
@@ -104,8 +111,8 @@ def sgemm(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1000.0,
         rounds=2.0 * steps + added,
-        walk_rounds=_walks(facts.integer("lda"), form[0] == 1, steps)
-        + _walks(facts.integer("ldb"), form[1] == 0, steps),
+        walk_rounds=_walks(facts.integer("lda"), along_a, steps)
+        + _walks(facts.integer("ldb"), along_b, steps),
         lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
