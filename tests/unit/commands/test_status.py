@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.core import paths
+from apuflow.core.errors import ConfigError
 
 
 @pytest.fixture
@@ -63,6 +64,16 @@ def test_preview_batches_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "preview memory/conv_fwd: 1,234",
         "preview quickstart/conv_fwd: 1,234",
     ]
+
+
+def test_a_workload_that_nothing_knows_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    (project / "configs/workloads").mkdir(parents=True)
+    (project / "configs/workloads/softmax_bwd.yaml").touch()
+    asked = CliRunner().invoke(build_app(), ["status", "--workload", "sofmax_bwd"])
+    assert isinstance(asked.exception, ConfigError)
+    assert "did you mean softmax_bwd?" in str(asked.exception)
+    assert CliRunner().invoke(build_app(), ["status", "--workload", "softmax_bwd"]).exit_code == 0
 
 
 def test_the_table_fits_80_columns(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

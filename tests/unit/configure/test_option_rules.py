@@ -135,6 +135,8 @@ def test_defaults_that_changed(name: str, before: str, release: str, after: str)
         ({"registerManagerPolicy": "dynamic"}, "v22.1", "registerManagerPolicy", "static"),
         ({"vreg-file-size": 2047}, "v22.1", "vreg-file-size", "multiple of 2"),
         ({"vreg-file-size": 250}, "v22.1", "vreg-file-size", "multiple of vreg-min-alloc (4)"),
+        ({"cu-per-sa": 3}, "v22.1", "cu-per-sa", "num-compute-units"),
+        ({"sa-per-complex": 2}, "v22.1", "sa-per-complex", "num-compute-units"),
         ({"num-compute-units": 0}, "v22.1", "num-compute-units", "1 to"),
         ({"lds-size": 2**40}, "v22.1", "lds-size", "2147483647"),
         # releases

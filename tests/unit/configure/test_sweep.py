@@ -45,6 +45,11 @@ BAD = {
     "axis as number": (HEAD + "axes: {num-tccs: 4}\n", "belongs under options"),
     "axis of length 0": (HEAD + "axes: {num-tccs: []}\n", "length 0"),
     "axis of nothing": (HEAD + "axes: {num-tccs: }\n", "list of values"),
+    "no layer": (HEAD + "layers: []\n", "without a layer"),
+    "workload twice": (
+        HEAD.replace("[softmax_fwd]", "[softmax_fwd, pool_fwd, softmax_fwd]"),
+        "the name stands twice",
+    ),
     "value twice": (HEAD + "axes: {num-tccs: [1, 1]}\n", "twice"),
     "value twice, spelt twice": (HEAD + "axes: {tcc-size: [1024kB, 1MB]}\n", "1024kB is the same"),
     "nested value": (HEAD + "options: {num-tccs: [1]}\n", "single value"),

@@ -31,6 +31,8 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
         from rich.live import Live
 
+        from apuflow.configure.base import check_name
+        from apuflow.configure.loading import suite_names, workload_names
         from apuflow.run.status import RunState, all_well, runs
 
         belongs = _chosen(workload)
@@ -47,6 +49,9 @@ def register(app: typer.Typer) -> None:
 
         console = Console()
         all_runs = look()
+        previews = [] if failed else preview_lines(Path(), workload)
+        if workload and not all_runs and not previews:
+            check_name(workload, "workload or suite", {*workload_names(), *suite_names()})
         if watch:
             with Live(_table(shown(all_runs)), console=console, refresh_per_second=4) as live:
                 while any(run.state is RunState.RUNNING for run in all_runs):
@@ -55,7 +60,6 @@ def register(app: typer.Typer) -> None:
                     live.update(_table(shown(all_runs)))
         elif all_runs:
             console.print(_table(shown(all_runs)), soft_wrap=True)
-        previews = [] if failed else preview_lines(Path(), workload)
         for line in previews:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         if not all_runs and not previews:

@@ -54,7 +54,7 @@ def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, .
     if alone:
         return alone
     full = {**_defaults(release), **options}
-    found = list(_together(full, release))
+    found = list(_together(options, full, release))
     for names, message, remedy in cache_problems(full):
         name = next((name for name in names if name in options), names[0])
         found.append(OptionProblem(name, full[name], message, remedy))
@@ -178,7 +178,9 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     return None
 
 
-def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionProblem]:
+def _together(
+    given: Mapping[str, Scalar], options: Mapping[str, Scalar], release: str
+) -> Iterator[OptionProblem]:
     def problem(name: str, message: str, remedy: str) -> OptionProblem:
         return OptionProblem(name, options[name], message, remedy)
 
@@ -195,6 +197,16 @@ def _together(options: Mapping[str, Scalar], release: str) -> Iterator[OptionPro
         yield problem(
             "TLB-config", "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
         )
+    if "cu-per-sa" in given or "sa-per-complex" in given:
+        units, array, arrays = map(number, ("num-compute-units", "cu-per-sa", "sa-per-complex"))
+        if units % array or array * arrays > units:
+            yield OptionProblem(
+                "cu-per-sa" if "cu-per-sa" in given else "sa-per-complex",
+                f"{arrays} of {array}",
+                f"{units} compute units cannot be made of shader arrays like these "
+                "(sa-per-complex of cu-per-sa)",
+                "leave both out: one array of all units; or sizes that divide num-compute-units",
+            )
     granule = number("vreg-min-alloc")
     for name in ("vreg-file-size", "sreg-file-size"):
         if number(name) % granule:

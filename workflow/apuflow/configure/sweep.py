@@ -155,6 +155,10 @@ class Variation(Model):
     @classmethod
     def _alike(cls, lines: tuple[dict[str, Scalar], ...]) -> tuple[dict[str, Scalar], ...]:
         """Every line names the same keys, and no line is another one's copy."""
+        if not lines:
+            raise ValueProblem(
+                "a list without a layer leaves no points", value=[], remedy="add one, or leave layers out"
+            )
         seen: dict[object, int] = {}
         for number, line in enumerate(lines, 1):
             missing = sorted(set(lines[0]) ^ set(line))
@@ -284,7 +288,12 @@ class Sweep(Variation):
     @field_validator("workloads", "suites", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
+        items = [value] if isinstance(value, str) else value
+        if isinstance(items, list):
+            for item in items:
+                if items.count(item) > 1:
+                    raise ValueProblem("the name stands twice", value=item, remedy="keep one of them")
+        return items
 
     @model_validator(mode="before")
     @classmethod
