@@ -13,6 +13,8 @@ from analysis.tables.columns import MACHINE
 from apuflow.core.units import clock_hertz, size_bytes
 
 COMPUTE_UNITS = "num_compute_units"
+TOGETHER = "+"
+"""Joins the names of columns, and their values, that are one axis."""
 
 _LABELS = {
     COMPUTE_UNITS: "Compute units",
@@ -87,6 +89,8 @@ def label(column: str) -> str:
     """What to write at an axis or in a note for a column."""
     if column in _LABELS:
         return _LABELS[column]
+    if TOGETHER in column:
+        return f" {TOGETHER} ".join(map(label, column.split(TOGETHER)))
     if column.startswith("layer."):
         return f"Layer key {column.removeprefix('layer.')}"
     meaning = {entry.name: entry.meaning for entry in MACHINE}.get(column)
@@ -100,6 +104,8 @@ def in_sentence(text: str) -> str:
 
 def short_label(column: str) -> str:
     """A name for a column that is short enough for a legend entry."""
+    if TOGETHER in column:
+        return f" {TOGETHER} ".join(map(short_label, column.split(TOGETHER)))
     if column in _SHORT or column.startswith("layer."):
         return _SHORT.get(column, column.removeprefix("layer."))
     return _LABELS.get(column, column.replace("_", "-"))
@@ -114,9 +120,14 @@ def axis(rows: pd.DataFrame, column: str) -> Axis:
         values = sorted(distinct, key=lambda value: sizes[value] or 0.0)
         positions = {value: float(sizes[value] or 0.0) for value in values}
     else:
-        values = sorted(distinct, key=str)
+        values = sorted(distinct, key=_parts)
         positions = {value: float(index) for index, value in enumerate(values)}
     return Axis(column, label(column), tuple(values), positions, numeric)
+
+
+def _parts(value: object) -> tuple[tuple[float, str], ...]:
+    """Sort key of values of several columns: sizes as sizes, the first column first."""
+    return tuple((quantity(part) or 0.0, part) for part in str(value).split(f" {TOGETHER} "))
 
 
 def axis_columns(frame: pd.DataFrame) -> tuple[str, ...]:

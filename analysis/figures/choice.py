@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.figures.axis import Axis, quantity
+from analysis.figures.axis import TOGETHER, Axis, quantity
 from analysis.tables.columns import axis_column
 from apuflow.core.errors import AnalysisError
 
@@ -32,19 +32,28 @@ class Choice:
         x: the column across; None: the one with the greatest effect.
         lines: columns that make lines, the most important first; others are held. None: by effect.
         baseline: values that speedups are relative to, and at which axes are held.
+        together: columns that advance together.
     """
 
     x: str | None = None
     lines: tuple[str, ...] | None = None
     baseline: Mapping[str, Any] = field(default_factory=dict)
+    together: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, x: str | None, lines: Sequence[str] | None, baseline: Mapping[str, Any]) -> Choice:
+    def of(
+        cls,
+        x: str | None,
+        lines: Sequence[str] | None,
+        baseline: Mapping[str, Any],
+        together: Sequence[Sequence[str]] = (),
+    ) -> Choice:
         """From names as they stand in a sweep: ``num-compute-units``, ``layer.n``."""
         return cls(
             None if x is None else axis_column(x),
             None if lines is None else tuple(map(axis_column, lines)),
             {axis_column(name): value for name, value in baseline.items()},
+            tuple(tuple(map(axis_column, group)) for group in together),
         )
 
 
@@ -52,7 +61,26 @@ def choose(frame: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The table, whose figures are drawn as chosen."""
     chosen = frame.copy(deep=False)
     chosen.attrs = {**frame.attrs, _ATTRIBUTE: choice}
+    named = {choice.x, *(choice.lines or ()), *choice.baseline}
+    for group in choice.together:
+        if not named & set(group):
+            _join(chosen, group)
     return chosen
+
+
+def _join(frame: pd.DataFrame, group: Sequence[str]) -> None:
+    """Make one axis of columns that advance together, where none of them alone tells their rows apart."""
+    axes = tuple(frame.attrs.get("axes") or ())
+    own = [name for name in group if name in axes and frame[name].nunique() > 1]
+    rows = frame[["workload", *own]].drop_duplicates()
+    if len(own) < 2 or any(not rows.duplicated(["workload", name]).any() for name in own):
+        return
+    joined = TOGETHER.join(own)
+    frame[joined] = [
+        f" {TOGETHER} ".join(str(value) for value in row if not pd.isna(value)) or None
+        for row in frame[own].itertuples(index=False, name=None)
+    ]
+    frame.attrs["axes"] = (joined, *(name for name in axes if name not in own))
 
 
 def choice_of(frame: pd.DataFrame) -> Choice:

@@ -65,8 +65,7 @@ def heatmap(
         choice = choice_of(rows)
         if x is None and choice.x in {candidate.column for candidate in varying}:
             x = choice.x
-        varying.sort(key=lambda candidate: candidate.column != x)
-        leaders, _ = independent(rows, varying, [])
+        leaders, _ = independent(rows, varying, [], x)
         effect = effects(rows, leaders)
         first = across_of(leaders, effect, x)
         if first is None or len(varying) < 2:

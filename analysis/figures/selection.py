@@ -144,8 +144,7 @@ def select(
     varying = [axis(rows, name) for name in axis_columns(rows)]
     if x is None and choice.x in {candidate.column for candidate in varying}:
         x = choice.x
-    varying.sort(key=lambda candidate: candidate.column != x)
-    leaders, _ = independent(rows, varying, [])
+    leaders, _ = independent(rows, varying, [], x)
     effect = effects(rows, leaders)
     chosen = across(leaders, effect, x)
     if chosen is not None:
@@ -184,16 +183,24 @@ def select(
 
 
 def independent(
-    rows: pd.DataFrame, axes: Sequence[Axis], given: Sequence[str]
+    rows: pd.DataFrame, axes: Sequence[Axis], given: Sequence[str], first: str | None = None
 ) -> tuple[list[Axis], list[Axis]]:
-    """Split axes into those that tell rows apart and those that others determine (lists that go together)."""
+    """Split axes into those that tell rows apart and those that others determine (lists that go together).
+
+    Axes of more values are taken first: of lists that go together, one that repeats a value does not
+    determine the others.
+
+    Args:
+        given: columns that tell rows apart already.
+        first: the axis to take before all others.
+    """
     keys: list[Axis] = []
-    follows: list[Axis] = []
-    for candidate in axes:
+    for candidate in sorted(axes, key=lambda axis: (axis.column != first, -len(axis.values))):
         by = ["engine", "workload", *given, *(key.column for key in keys)]
         counts = rows.groupby(by, dropna=False, sort=False)[candidate.column].nunique(dropna=False)
-        (follows if counts.max() <= 1 else keys).append(candidate)
-    return keys, follows
+        if counts.max() > 1:
+            keys.append(candidate)
+    return [axis for axis in axes if axis in keys], [axis for axis in axes if axis not in keys]
 
 
 def together_notes(rows: pd.DataFrame, follows: Sequence[Axis], leading: Sequence[Axis]) -> list[str]:

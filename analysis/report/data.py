@@ -155,22 +155,20 @@ def _chart(frame: pd.DataFrame, group_of: dict[str, str]) -> dict[str, Any]:
     varying = [axis(rows, name) for name in axis_columns(rows)]
     choice = choice_of(frame)
     wanted = choice.x if choice.x in {candidate.column for candidate in varying} else None
-    varying.sort(key=lambda candidate: candidate.column != wanted)
-    keys, _ = independent(rows, varying, [])
+    keys, _ = independent(rows, varying, [], wanted)
     effect = effects(rows, keys)
     chosen = across(keys, effect, wanted)
     if chosen is None:
         return {"x": None, "others": []}
-    others = [
-        {
-            "name": group_of.get(key.column, key.column),
-            "value": None if key.column in group_of else _plain(held_at(rows, key, choice.baseline)),
-            "held": choice.lines is not None and key.column not in choice.lines,
-        }
-        for key in ranked(keys, effect, choice.lines)
-        if key is not chosen
-    ]
-    return {"x": group_of.get(chosen.column, chosen.column), "others": others}
+    others: dict[str, dict[str, Any]] = {}
+    for key in ranked(keys, effect, choice.lines):
+        name = group_of.get(key.column, key.column)
+        value = None if key.column in group_of else _plain(held_at(rows, key, choice.baseline))
+        held = choice.lines is not None and key.column not in choice.lines
+        others.setdefault(name, {"name": name, "value": value, "held": held})
+    across_name = group_of.get(chosen.column, chosen.column)
+    others.pop(across_name, None)
+    return {"x": across_name, "others": list(others.values())}
 
 
 Tag = tuple[str, str]

@@ -59,6 +59,7 @@ class SweepDescription:
         workloads: Sequence[str],
         sources: Mapping[str, str] | None = None,
         accuracy: str = "",
+        together: Sequence[Sequence[str]] = (),
     ) -> SweepDescription:
         """From the content of a sweep file with its defaults filled in.
 
@@ -68,11 +69,10 @@ class SweepDescription:
             workloads: the names that its patterns stand for.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
+            together: names of what advances together.
         """
         axes = {str(name): _texts(values) for name, values in (sweep.get("axes") or {}).items()}
-        together = [tuple(map(axis_column, group)) for group in sweep.get("zip") or ()]
         if lines := sweep.get("layers"):
-            together.append(tuple(f"layer.{name}" for name in lines[0]))
             names = " + ".join(f"layer.{name}" for name in lines[0])
             axes[names] = tuple(" + ".join(_texts(line.values())) for line in lines)
         for group in sweep.get("zip") or ():
@@ -91,7 +91,7 @@ class SweepDescription:
             str(sweep.get("on_failure") or "strict"),
             dict(sources or {}),
             accuracy,
-            tuple(together),
+            tuple(tuple(map(axis_column, group)) for group in together),
         )
 
 

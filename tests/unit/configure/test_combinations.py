@@ -33,6 +33,20 @@ def test_a_zip_group_advances_together_and_is_crossed_with_the_axes(root: Path) 
     assert rows == [(1, 4, 1), (1, 8, 2), (2, 4, 1), (2, 8, 2)]
 
 
+def test_what_advances_together_is_known_of_every_part(root: Path) -> None:
+    expand(
+        root,
+        HEAD
+        + "zip: [{num-compute-units: [4, 8], num-tccs: [1, 2]}]\n"
+        + "per_workload:\n  softmax_*: {layers: [{n: 1, c: 2}, {n: 2, c: 4}]}\n"
+        + "  '*_fwd': {zip: [{num-tccs: [1, 2], num-dirs: [2, 4]}]}\n",
+    )
+    assert load_sweep("t", root).together == (
+        ("layer.n", "layer.c"),
+        ("num-compute-units", "num-tccs", "num-dirs"),
+    )
+
+
 def test_values_of_a_zip_may_repeat(root: Path) -> None:
     found = expand(root, HEAD + "zip: [{num-compute-units: [4, 8, 16], tcc-size: [256kB, 256kB, 1MB]}]\n")
     assert [tuple(point.axes.values()) for point in found] == [(4, "256kB"), (8, "256kB"), (16, "1MB")]

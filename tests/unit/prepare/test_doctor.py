@@ -48,6 +48,18 @@ def test_what_is_missing_is_told_per_engine(nothing: Site, release: Release, tmp
     assert len(names) == len(set(names))
 
 
+def test_a_project_that_gem5s_guest_cannot_see_is_refused_before_anything_is_made(
+    release: Release, tmp_path: Path
+) -> None:
+    """apu_se.py gives the guest a /tmp of its own; runs may be a link to another place."""
+    site = Site(container="host")
+    with pytest.raises(EngineError, match=r"cannot read files below /tmp.*\n.*move the project"):
+        check_gem5_ready(site, release, Path("/tmp"), use=Use.KERNELS)
+    (tmp_path / "runs").symlink_to("/var/lib/somewhere")
+    names = {check.name: check for check in examine(site, release, tmp_path, network=False)}
+    assert names["place of runs"].state is State.OK
+
+
 def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_path: Path) -> None:
     """A program of one's own needs gem5 and nothing that compiles DNNMark."""
     mirrors = Mirrors(gem5_resources=f"file://{tmp_path}/nowhere")

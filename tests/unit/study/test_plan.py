@@ -13,6 +13,7 @@ from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core import paths
 from apuflow.study import plan
+from apuflow.study.plan_text import show
 
 
 def test_plan_counts_what_is_there(root: Path) -> None:
@@ -26,6 +27,18 @@ def test_plan_counts_what_is_there(root: Path) -> None:
     assert [point.status for point in planned.points] == ["completed", "timeout", ""]
     assert (planned.done, planned.failed) == (1, 1)
     assert planned.total_seconds == 24 and "1 completed" in planned.basis
+
+
+def test_plan_says_once_that_gem5_cannot_run_in_this_place(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "runs").symlink_to("/tmp/elsewhere")
+    expand(root, HEAD.replace("preview", "gem5-kernels"))
+    show(plan.plan_sweep("t", None, root), every_point=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("cannot read files below /tmp") == 1 and "move the project" in said
+    expand(root, HEAD)
+    assert not plan.plan_sweep("t", None, root).obstacle
 
 
 def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:

@@ -314,10 +314,9 @@ class Campaign:
 
         sweep = self.sweep(under)
         axes = {
-            name
+            "release" if "release" in dict(dimension[0]) else dimension[0][0][0]
             for workload in self.shown(sweep)
             for dimension in plan(sweep, workload, self.root).dimensions
-            for name in dict(dimension[0])
             if len(dimension) > 1
         }
         workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, TypeAlias
 
@@ -257,6 +258,19 @@ class Sweep(Variation):
     figures: FigureChoice = FigureChoice()
 
     _layer_files: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """Names that advance together, each in one group: lists of ``zip`` and keys of ``layers``."""
+        groups: list[tuple[str, ...]] = []
+        parts: tuple[Variation, ...] = (self, *self.per_workload.values())
+        for part in parts:
+            lines = [tuple(f"layer.{name}" for name in line) for line in part.layers[:1]]
+            for names in (*map(tuple, part.zip), *lines):
+                shared = [group for group in groups if set(group) & set(names)]
+                groups = [group for group in groups if group not in shared]
+                groups.append(tuple(dict.fromkeys(itertools.chain(*shared, names))))
+        return tuple(groups)
 
     @property
     def layer_files(self) -> tuple[str, ...]:

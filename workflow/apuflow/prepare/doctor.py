@@ -22,6 +22,7 @@ from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.requests import request
 from apuflow.prepare.sources import use_checkout
 from apuflow.rocblas.tables import ROCBLAS_URL, TENSILE_URL
+from apuflow.run.command import refuse_redirected
 
 GB = 1 << 30
 IMAGE_BYTES = 25 * GB
@@ -78,6 +79,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     """
     checks = [
         _try("Python packages", tuple(Use), lambda: "installed"),
+        _try("place of runs", _SIMULATING, lambda: _place(project)),
         _container(site),
         *_gem5(site, release, project, network),
         *_dnnmark(site, release, network),
@@ -132,6 +134,12 @@ def _try(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check:
     except ApuflowError as error:
         detail = error.message if error.file is None else f"{error.message} ({error.file})"
         return Check(name, State.MISSING, detail, uses, error.remedy)
+
+
+def _place(project: Path) -> str:
+    runs = (project / paths.RUNS).resolve()
+    refuse_redirected(runs)
+    return str(runs)
 
 
 def _container(site: Site) -> Check:

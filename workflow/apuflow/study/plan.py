@@ -19,6 +19,7 @@ from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
+from apuflow.run.command import refuse_redirected
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
@@ -80,7 +81,12 @@ class PlannedWorkload:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep will do, and what of it is done; ``preparations``: long work before the first point."""
+    """What a sweep will do, and what of it is done.
+
+    Attributes:
+        preparations: long work before the first point.
+        obstacle: why no point can run in this directory, with the fix; empty: they can.
+    """
 
     sweep: str
     description: str
@@ -88,6 +94,7 @@ class SweepPlan:
     release: str
     workloads: tuple[PlannedWorkload, ...]
     preparations: tuple[str, ...] = ()
+    obstacle: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -117,8 +124,25 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             planned.append(
                 _workload(name, workload_name, engine, [p for p in expanded if p.engine == engine], root)
             )
-    preparations = _preparations(sweep, names, root)
-    return SweepPlan(name, sweep.description, sweep.machine, sweep.release, tuple(planned), preparations)
+    return SweepPlan(
+        name,
+        sweep.description,
+        sweep.machine,
+        sweep.release,
+        tuple(planned),
+        _preparations(sweep, names, root),
+        _obstacle(sweep, root),
+    )
+
+
+def _obstacle(sweep: Sweep, root: Path) -> str:
+    if all(is_batch(engine) for engine in sweep.engines):
+        return ""
+    try:
+        refuse_redirected((root / paths.RUNS).resolve())
+    except ConfigError as error:
+        return f"{error.message}; {error.remedy}"
+    return ""
 
 
 def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[str, ...]:

@@ -37,6 +37,8 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
         )
     out.print(table)
     _totals(plan, out)
+    if plan.obstacle:
+        out.print(f"cannot run here: {plan.obstacle}", highlight=False, markup=False, style="bold red")
     for preparation in plan.preparations:
         out.print(f"first: {preparation}", highlight=False, markup=False)
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)

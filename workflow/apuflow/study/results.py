@@ -80,7 +80,7 @@ def write_figures(
         )
 
     wanted = campaign.sweep(under).figures
-    choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline)
+    choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, campaign.sweep(under).together)
     for name in names:
         known = figures.FIGURES[name]
         rows = frame(per_item=known.per_item, per_kernel=known.per_kernel)
@@ -111,6 +111,7 @@ def write_report(
         workloads,
         campaign.sources(sweep),
         measured_error() if any(map(is_batch, sweep.engines)) else "",
+        sweep.together,
     )
     frames = {
         paths.table(under, workload): store.read(file, whole=True)

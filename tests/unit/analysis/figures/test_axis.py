@@ -18,6 +18,31 @@ def test_lists_that_advance_together_are_one_line() -> None:
     assert any("TCC banks: set together with Compute units" in note for note in plot.notes)
 
 
+def test_a_list_that_repeats_a_value_follows_the_one_that_does_not() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["pool_fwd"])
+    frame["tcc_size"] = ["256kB", "256kB", "1MB"]
+    frame.attrs["axes"] = ("tcc_size", "num_compute_units")
+    plot = figures.make("speedup", frame)
+    assert list(plot.data["num_compute_units"]) == [4, 8, 16]
+    assert plot.data["line"].nunique() == 1
+    assert any("TCC size: set together with Compute units" in note for note in plot.notes)
+    assert "heatmap" not in figures.applicable(frame)
+
+
+def test_lists_that_all_repeat_values_are_one_axis() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["pool_fwd"])
+    frame["num_compute_units"] = [16, 4, 16]
+    frame["tcc_size"] = ["256kB", "256kB", "1MB"]
+    frame.attrs["axes"] = ("num_compute_units", "tcc_size")
+    together = [("num-compute-units", "tcc-size")]
+    chosen = figures.choose(frame, figures.Choice.of(None, None, {}, together))
+    data = figures.make("cycles", chosen).data
+    assert list(data["num_compute_units+tcc_size"]) == ["4 + 256kB", "16 + 256kB", "16 + 1MB"]
+    assert data["line"].nunique() == 1 and "heatmap" not in figures.applicable(chosen)
+    named = figures.choose(frame, figures.Choice.of("num-compute-units", None, {}, together))
+    assert set(figures.make("cycles", named).data["num_compute_units"]) == {4, 16}
+
+
 def test_sizes_stand_in_order_of_size() -> None:
     frame = grid({"tcc_size": ["1MB", "256kB", "4MB", "512kB"]}, workloads=["pool_fwd"])
     data = figures.make("cycles", frame).data
