@@ -33,12 +33,14 @@ class Choice:
         lines: columns that make lines, the most important first; others are held. None: by effect.
         baseline: values that speedups are relative to, and at which axes are held.
         together: columns that advance together.
+        objectives: expressions over columns, the smaller the better.
     """
 
     x: str | None = None
     lines: tuple[str, ...] | None = None
     baseline: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, ...], ...] = ()
+    objectives: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -47,6 +49,7 @@ class Choice:
         lines: Sequence[str] | None,
         baseline: Mapping[str, Any],
         together: Sequence[Sequence[str]] = (),
+        objectives: Sequence[str] = (),
     ) -> Choice:
         """From names as they stand in a sweep: ``num-compute-units``, ``layer.n``."""
         return cls(
@@ -54,6 +57,7 @@ class Choice:
             None if lines is None else tuple(map(axis_column, lines)),
             {axis_column(name): value for name, value in baseline.items()},
             tuple(tuple(map(axis_column, group)) for group in together),
+            tuple(objectives),
         )
 
 

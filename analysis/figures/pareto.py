@@ -1,41 +1,162 @@
-"""Two objectives of a search against each other: every point, and those that none beats."""
+"""The objectives of a search: the best points as a table, and two objectives against each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from analysis.figures.axis import axis_columns, short_label
+from analysis.figures.choice import FigureError, choice_of
 from analysis.figures.output import save
-from analysis.figures.style import GREY, SINGLE_WIDTH, VERMILLION, Plot, head, legend, new_figure, style
+from analysis.figures.selection import completed, engines_of, machine_note
+from analysis.figures.style import (
+    BLUE,
+    GREY,
+    SINGLE_WIDTH,
+    VERMILLION,
+    Plot,
+    head,
+    legend,
+    log_ticks,
+    new_figure,
+    style,
+)
+from analysis.figures.text_table import text_table
+from analysis.tables.objectives import CYCLES, of_machines, pareto, values
+from apuflow.core.engines import is_batch
 
 TITLE = "Points that none beats"
+_MOST_ROWS = 30
 
 
-def pareto_figure(rows: pd.DataFrame, objectives: Sequence[str]) -> Plot:
-    """The first objective over the second; ``best`` marks the points that none beats."""
+def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """The points that none beats, of each engine, the best of the first objective first.
+
+    Args:
+        frame: a result table whose choice names objectives; several workloads add up.
+        x: has no meaning here.
+        where: rows to keep.
+
+    Raises:
+        FigureError: no objectives, or no completed point.
+    """
+    with style():
+        rows, objectives, axes, notes = _searched(frame, where)
+        own = rows[rows["best"]].reset_index(drop=True)
+        shown = own.head(_MOST_ROWS)
+        if len(shown) < len(own):
+            notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
+        columns = ["engine", *axes, *objectives]
+        figure = text_table(
+            ["Engine", *map(short_label, axes), *objectives],
+            [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
+            [1 / len(columns)] * len(columns),
+        )
+        head(figure, TITLE, notes)
+        return Plot(figure, own, TITLE, notes=tuple(notes))
+
+
+def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+    """The sweep's first two objectives against each other.
+
+    Args:
+        frame: a result table whose choice names two objectives or more; several workloads add up.
+        x: has no meaning here.
+        where: rows to keep.
+
+    Raises:
+        FigureError: fewer than two objectives, or no completed point.
+    """
+    rows, objectives, _, notes = _searched(frame, where)
+    if len(objectives) < 2:
+        raise FigureError(
+            "a Pareto figure needs two objectives",
+            key="figures.objectives",
+            value=list(objectives),
+            remedy="name another one in the sweep",
+        )
+    return _scatter(rows, objectives[:2], notes)
+
+
+def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], file: Path) -> Sequence[Path]:
+    """Write the figure of what a search found as SVG and PNG, and its numbers as CSV.
+
+    Args:
+        rows: with ``best``; where gem5-kernels judged, with ``judged``.
+        objectives: two columns.
+        file: its name, with any extension.
+    """
+    judged = rows["judged"] if "judged" in rows.columns else pd.Series(False, index=rows.index)
+    told = rows.assign(engine=judged.map({True: "gem5-kernels", False: "preview"}))
+    plot = _scatter(told, objectives, [f"{len(rows)} points, {int(rows['best'].sum())} of them best"])
+    return save(plot.figure, plot.data, file.with_suffix(""))
+
+
+def _searched(
+    frame: pd.DataFrame, where: Mapping[str, Any] | None
+) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...], list[str]]:
+    """A row per engine and machine with its objectives and ``best``; objectives, axes, notes."""
+    objectives = choice_of(frame).objectives
+    if not objectives:
+        raise FigureError(
+            "the sweep has no objective",
+            key="figures.objectives",
+            remedy="name them in the sweep: figures: {objectives: [gpu_cycles, 'tcc_size / 1e6']}",
+        )
+    done, notes = completed(frame, where)
+    axes = axis_columns(done)
+    if not axes:
+        raise FigureError("nothing varies, so there is no best point", remedy="give the sweep an axis")
+    done = done.assign(**values(done, objectives))
+    for name in CYCLES:
+        known = done[name] if name in done.columns else done["gpu_cycles"]
+        done[name] = known.fillna(done["gpu_cycles"])
+    workloads = done["workload"].nunique()
+    parts = []
+    for engine in engines_of(done):
+        own = of_machines(done[done["engine"] == engine], axes, objectives, workloads)
+        own = own.sort_values(list(objectives), kind="stable")
+        parts.append(own.assign(engine=engine, best=pareto(own[list(objectives)].to_numpy(dtype=float))))
+    together = [f"sums of {workloads} workloads"] if workloads > 1 else []
+    rows = pd.concat(parts, ignore_index=True)
+    said = [machine_note(done, engines_of(done)), *notes, *together]
+    return rows, objectives, axes, said
+
+
+def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]) -> Plot:
     across, up = objectives
     with style():
         figure = new_figure(SINGLE_WIDTH, 3.1)
         axes = figure.subplots()
-        others, best = rows[~rows["best"]], rows[rows["best"]].sort_values(across)
-        (cloud,) = axes.plot(
-            others[across], others[up], marker="o", linestyle="none", color=GREY, markersize=2.5
-        )
-        (front,) = axes.plot(best[across], best[up], marker="o", color=VERMILLION, markersize=4)
-        for scale, limits in ((axes.set_xscale, rows[across]), (axes.set_yscale, rows[up])):
-            if limits.min() > 0 and limits.max() / limits.min() >= 20:
-                scale("log")
+        handles, labels = [], []
+        for engine, own in rows.groupby("engine", sort=False):
+            colour = GREY if is_batch(str(engine)) else BLUE
+            look = {"marker": "o", "color": colour, "markersize": 2.5}
+            handles += axes.plot(own[across], own[up], linestyle="none", **look)
+            labels.append(f"a point by {engine}")
+            best = own[own["best"]].sort_values(across)
+            if len(best):
+                ring = {"markerfacecolor": "none", "markeredgecolor": VERMILLION, "markersize": 6}
+                handles += axes.plot(best[across], best[up], color=colour, marker="o", linewidth=0.8, **ring)
+                labels.append(f"{engine}: none is better in both")
+        for scale, set_log, column in (
+            (axes.xaxis, axes.set_xscale, rows[across]),
+            (axes.yaxis, axes.set_yscale, rows[up]),
+        ):
+            if column.min() > 0 and column.max() / column.min() >= 20:
+                set_log("log")
+                log_ticks(scale, column.min(), column.max())
         axes.set_xlabel(across)
         axes.set_ylabel(up)
-        legend(figure, [cloud, front], ["a point", "none is better in both"])
-        notes = (f"{len(rows)} points by the preview (timing model, not gem5), {len(best)} of them best",)
+        legend(figure, handles, labels)
         head(figure, TITLE, notes)
-        return Plot(figure, rows, TITLE, notes=notes)
+        return Plot(figure, rows, TITLE, notes=tuple(notes))
 
 
-def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], file: Path) -> Sequence[Path]:
-    """Write it as SVG and PNG, and its numbers as CSV, under the file's name."""
-    plot = pareto_figure(rows, objectives)
-    return save(plot.figure, plot.data, file.with_suffix(""))
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

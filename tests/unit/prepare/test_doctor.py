@@ -53,8 +53,10 @@ def test_a_project_that_gem5s_guest_cannot_see_is_refused_before_anything_is_mad
 ) -> None:
     """apu_se.py gives the guest a /tmp of its own; runs may be a link to another place."""
     site = Site(container="host")
+    (tmp_path / "runs").symlink_to("/tmp/elsewhere")
     with pytest.raises(EngineError, match=r"cannot read files below /tmp.*\n.*move the project"):
-        check_gem5_ready(site, release, Path("/tmp"), use=Use.KERNELS)
+        check_gem5_ready(site, release, tmp_path, use=Use.KERNELS)
+    (tmp_path / "runs").unlink()
     (tmp_path / "runs").symlink_to("/var/lib/somewhere")
     names = {check.name: check for check in examine(site, release, tmp_path, network=False)}
     assert names["place of runs"].state is State.OK

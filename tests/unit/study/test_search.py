@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sweep_texts import HEAD
 
+from analysis.tables.objectives import Objective, pareto
 from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
 from apuflow.study.ask import table_of
-from apuflow.study.search import Objective, pareto, save_best, search
+from apuflow.study.search import save_best, search
 
 SPACE = (
     HEAD + "release: v23.0\naxes: {num-compute-units: [1, 2, 4, 8, 16], tcc-size: [128kB, 256kB, 1MB]}\n"
@@ -85,8 +86,9 @@ def test_the_best_are_kept_for_gem5_to_judge(root: Path) -> None:
     space(root)
     sweep = load_sweep("space", root)
     found = search(sweep, [Objective("gpu_cycles"), Objective(AREA)], root=root)
-    save_best(sweep, found, 4, "judged", root)
+    save_best(sweep, found, [Objective("gpu_cycles"), Objective("ipc", larger=True)], 4, "judged", root)
     kept = points(load_sweep("judged", root), "softmax_fwd", root)
+    assert load_sweep("judged", root).figures.objectives == ("gpu_cycles", "-(ipc)")
     head = found.rows.head(4)
     wanted = list(zip(head["num_compute_units"], head["tcc_size"], strict=True))
     for engine in ("gem5-kernels", "preview"):

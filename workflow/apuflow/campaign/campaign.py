@@ -29,6 +29,8 @@ from apuflow.core.scalar import Scalar
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
+_SEARCHED = ("best_points", "pareto")
+"""Figures of a sweep with one objective, and with two."""
 
 
 class Campaign:
@@ -326,7 +328,7 @@ class Campaign:
             sweep.engines,
             workloads=bool(workloads),
             of_suites=bool(self.suites(sweep)),
-            asked=asked,
+            asked=(*asked, *_SEARCHED[: len(sweep.figures.objectives)]),
         )
         for place, name in enumerate(asked, 1):
             if name not in names:

@@ -43,17 +43,19 @@ def search(
 ) -> None:
     """Find the best points of a sweep's space: by default the fewest GPU cycles.
 
+    Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
+    from analysis.tables.objectives import Objective
     from apuflow.configure import load_sweep
     from apuflow.core.files import write_text
     from apuflow.study import judge as judging
     from apuflow.study import search as searching
 
     loaded = load_sweep(sweep)
-    objectives = [searching.Objective(text) for text in minimise or []]
-    objectives += [searching.Objective(text, larger=True) for text in maximise or []]
-    objectives = objectives or [searching.Objective("gpu_cycles")]
+    objectives = [Objective(text) for text in minimise or []]
+    objectives += [Objective(text, larger=True) for text in maximise or []]
+    objectives = objectives or [Objective(text) for text in loaded.figures.objectives or ("gpu_cycles",)]
     found = searching.search(loaded, objectives, where or (), most)
     results = judging.results_of(judge, loaded) if judge else None
     verdict = None
@@ -73,7 +75,9 @@ def search(
     if judge and (verdict is None or verdict.undecided):
         chosen = found if verdict is None else judging.next_points(verdict, best)
         count = best if verdict is None else len(chosen.rows)
-        path = searching.save_best(loaded, chosen, count, judge, force=force or verdict is not None)
+        path = searching.save_best(
+            loaded, chosen, objectives, count, judge, force=force or verdict is not None
+        )
         print(
             f"{path}: {min(count, len(chosen.rows))} points\n"
             f"next: snakemake --cores all results/{judge}/report.html, then this command again"

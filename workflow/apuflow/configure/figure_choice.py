@@ -38,13 +38,18 @@ class FigureChoice(Model):
         default_factory=dict,
         description="axes at one value each, which speedups are relative to and at which axes are held",
     )
+    objectives: ListOf[Text] = Field(
+        (),
+        description="expressions over columns, the smaller the better: [gpu_cycles, 'tcc_size / 1e6', -ipc]; "
+        "the report then has the table of the best points and, of two or more, their Pareto figure",
+    )
     show: ListOf[Text] = Field(
         (),
         description="figures of the report; without it all that the axes and engines allow",
         json_schema_extra={"items": {"enum": list(FIGURE_NAMES)}},
     )
 
-    @field_validator("lines", "show")
+    @field_validator("lines", "objectives", "show")
     @classmethod
     def _once(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for name in names or ():

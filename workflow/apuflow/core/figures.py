@@ -26,4 +26,6 @@ FIGURE_NAMES = (
     "memory",
     "paper_statements",
     "dominant_kernels",
+    "best_points",
+    "pareto",
 )

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, values
 from analysis.tables.records import COMPLETED
 from analysis.tables.store import read
 from apuflow.campaign.points import sweep_workloads
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.study.search import CYCLES, Found, Objective, evaluated_objectives, of_machines, pareto
+from apuflow.study.search import Found
 
 ENGINE = "gem5-kernels"
 
@@ -74,7 +75,7 @@ def judge(
     names = [objective.expression for objective in objectives]
     done = results[results["status"] == COMPLETED]
     own = dict.fromkeys(("gpu_cycles_low", "gpu_cycles_high"), done["gpu_cycles"])
-    valued = done.assign(**own, **evaluated_objectives(done, objectives))
+    valued = done.assign(**own, **values(done, names))
     measured = of_machines(valued, found.axes, names, len(sweep_workloads(sweep, root)))
     rows = found.rows.copy()
     place = {key: number for number, key in enumerate(_keys(rows, found.axes))}

@@ -79,8 +79,9 @@ def write_figures(
             [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
         )
 
-    wanted = campaign.sweep(under).figures
-    choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, campaign.sweep(under).together)
+    sweep = campaign.sweep(under)
+    wanted = sweep.figures
+    choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, sweep.together, wanted.objectives)
     for name in names:
         known = figures.FIGURES[name]
         rows = frame(per_item=known.per_item, per_kernel=known.per_kernel)

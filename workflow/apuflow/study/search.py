@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tables.columns import axis_column
+from analysis.tables.objectives import Objective, holds, of_machines, pareto, values
 from apuflow.campaign.points import chosen_points, sweep_workloads
 from apuflow.configure.combinations import Assignment, Plan, plan
 from apuflow.configure.loading import check_new_name
@@ -24,18 +25,9 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
-from apuflow.core.units import clock_hertz, size_bytes
 from apuflow.study.ask import table_of
 
 SEED = 1
-
-
-@dataclass(frozen=True)
-class Objective:
-    """An expression over a row's columns; the smaller the better, or the larger."""
-
-    expression: str
-    larger: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,21 +102,12 @@ def search(
             axis_column(name) for w in sweep_workloads(wide, root) for name in plan(wide, w, root).axes
         )
     )
-    numbers = _numbers(frame)
     keep = np.ones(len(frame), dtype=bool)
     for constraint in constraints:
-        holds = _evaluated(numbers, constraint)
-        if not pd.api.types.is_bool_dtype(holds):
-            raise ConfigError(
-                "a constraint compares", key="--where", value=constraint, remedy="'dram_bytes_read < 1e9'"
-            )
-        keep &= holds.to_numpy(dtype=bool)
-    rows = of_machines(
-        frame.assign(**evaluated_objectives(frame, objectives))[keep],
-        axes,
-        [o.expression for o in objectives],
-        frame["workload"].nunique(),
-    )
+        keep &= holds(frame, constraint)
+    expressions = [o.expression for o in objectives]
+    valued = frame.assign(**values(frame, expressions))[keep]
+    rows = of_machines(valued, axes, expressions, frame["workload"].nunique())
     if rows.empty:
         raise ConfigError(
             "no point satisfies the constraints",
@@ -154,89 +137,19 @@ def _sampled(planned: Plan, count: int) -> list[Assignment]:
     return list(seen)
 
 
-def pareto(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Of each row whether no other is as small in every column and smaller in one."""
-    best = np.ones(len(values), dtype=bool)
-    order = np.lexsort(values.T[::-1])
-    front: list[int] = []
-    for k in order:
-        ahead = values[front]
-        beaten = (ahead <= values[k]).all(axis=1) & (ahead < values[k]).any(axis=1)
-        best[k] = not beaten.any()
-        if best[k]:
-            front.append(int(k))
-    return best
-
-
-def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns that an expression can use: sizes in bytes, clocks in Hz."""
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-            columns[str(name)] = column
-            continue
-        read = [clock_hertz(str(v)) or size_bytes(str(v)) for v in column.unique()]
-        if read and all(value is not None for value in read):
-            columns[str(name)] = column.map(dict(zip(column.unique(), read, strict=True)))
-    return pd.DataFrame(columns).rename(columns=lambda name: name.replace(".", "_"))
-
-
-def evaluated_objectives(frame: pd.DataFrame, objectives: Sequence[Objective]) -> dict[str, pd.Series[Any]]:
-    """The values of objectives in each row of a table, by their expressions.
-
-    Raises:
-        ConfigError: an expression cannot be evaluated.
-    """
-    numbers = _numbers(frame)
-    names = [o.expression for o in objectives]
-    return {
-        name: numbers[name] if name in numbers else _evaluated(numbers, name).astype(float) for name in names
-    }
-
-
-_EXPRESSIONS = "numbers, + - * / ( ) < > and columns of docs/metrics.md, axes with _ for - and ."
-
-
-def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
-    try:
-        value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
-    except Exception as error:  # pandas raises whatever its parser does
-        raise ConfigError(
-            f"the expression cannot be evaluated: {error}",
-            value=expression,
-            remedy=_EXPRESSIONS,
-        ) from None
-    values = pd.Series(value, index=numbers.index)
-    if not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)):
-        raise ConfigError("the expression gives no number", value=expression, remedy=_EXPRESSIONS)
-    return values
-
-
-def of_machines(
-    frame: pd.DataFrame, axes: Sequence[str], expressions: list[str], workloads: int
-) -> pd.DataFrame:
-    """One row per combination of the axes: what the workloads take together."""
-    if workloads == 1:
-        sums = frame
-    else:
-        groups = frame.groupby(list(axes), sort=False, dropna=False)
-        added = [*expressions, *(c for c in CYCLES if c not in expressions)]
-        sums = groups[added].sum().reset_index()
-        flags = groups["flags"].agg(lambda texts: next((text for text in texts if text), ""))
-        sums["flags"] = flags.to_numpy()
-        sums = sums[(groups.size() == workloads).to_numpy()]
-    names = dict.fromkeys([*axes, *expressions, *CYCLES, "flags"])
-    return sums[list(names)].reset_index(drop=True)
-
-
-CYCLES = ("gpu_cycles", "gpu_cycles_low", "gpu_cycles_high")
-
-
 def save_best(
-    sweep: Sweep, found: Found, count: int, name: str, root: Path = Path(), *, force: bool = False
+    sweep: Sweep,
+    found: Found,
+    objectives: Sequence[Objective],
+    count: int,
+    name: str,
+    root: Path = Path(),
+    *,
+    force: bool = False,
 ) -> Path:
     """Keep the best points as a sweep on gem5-kernels and the preview: gem5 then judges the ranking.
+
+    Its report has the table of the best points, and the Pareto figure of several objectives.
 
     Raises:
         ConfigError: the name cannot be used.
@@ -249,12 +162,12 @@ def save_best(
     names = {axis_column(n): n for w in sweep_workloads(sweep, root) for n in plan(sweep, w, root).axes}
     group: dict[str, Any] = {}
     for column in found.axes:
-        values = [_plain(value) for value in head[column]]
+        listed = [_plain(value) for value in head[column]]
         option = names[column]
         if option.startswith("layer."):
-            group.setdefault("layer", {})[option.removeprefix("layer.")] = values
+            group.setdefault("layer", {})[option.removeprefix("layer.")] = listed
         else:
-            group[option] = values
+            group[option] = listed
     content: dict[str, Any] = {
         "description": f"The best {len(head)} points that apuflow search {sweep.name} found",
         "engines": ["gem5-kernels", "preview"],
@@ -265,6 +178,7 @@ def save_best(
         **({"layer": dict(sweep.layer)} if sweep.layer else {}),
         "zip": [group],
         "on_failure": "record",
+        "figures": {"objectives": [f"-({o.expression})" if o.larger else o.expression for o in objectives]},
     }
     write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100))
     return path
