@@ -16,6 +16,7 @@ import os
 import shutil
 import tarfile
 import unicodedata
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -32,7 +33,13 @@ TIME = 946684800
 """Time of every file: 2000-01-01 UTC. Equal times, so that no file looks newer than what was made from it."""
 
 MOST_BYTES = 1 << 40
+LONGEST_PATH = 1000
 _BLOCK = 1 << 20
+_LONGEST_TEXT = 64 * _BLOCK
+_DAMAGE = (
+    *(tarfile.TarError, zstandard.ZstdError, gzip.BadGzipFile, zlib.error),
+    *(EOFError, ValueError, OverflowError, RecursionError),
+)
 
 
 @dataclass(frozen=True)
@@ -83,18 +90,43 @@ def sums_text(entries: tuple[Entry, ...]) -> bytes:
 def read(archive: Path, staging: Path | None) -> Manifest:
     """Check an archive; with ``staging`` its files are written there, below their paths."""
     try:
-        with _decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-            manifest = _checked(archive, tar, staging)
-            if len(stream.read(_BLOCK)) == _BLOCK:
+        with _decompressed(archive) as whole:
+            stream = _Metered(archive, whole)
+            with tarfile.open(fileobj=stream, mode="r|") as tar:
+                manifest = _checked(archive, tar, stream, staging)
+            if len(whole.read(_BLOCK)) == _BLOCK:
                 raise AnalysisError("the archive goes on after its end", file=archive)
-    except (tarfile.TarError, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
+    except _DAMAGE as error:
         raise AnalysisError(f"the archive is damaged: {error}", file=archive) from None
     except OSError as error:
         raise AnalysisError(f"cannot read the archive: {error.strerror or error}", file=archive) from None
     return manifest
 
 
-def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manifest:
+class _Metered:
+    """An archive's bytes, of which no more are read than its files and a header of a megabyte for each take.
+
+    A header (of a long name, of a file with holes) says its own length, and ``tarfile`` reads all of it into
+    memory: four gigabytes of zeros are 130 kB in an archive.
+    """
+
+    def __init__(self, archive: Path, stream: IO[bytes]) -> None:
+        self._archive, self._stream = archive, stream
+        self._allowed = _BLOCK
+
+    def allow(self, size: int) -> None:
+        """A file of this size comes now, and the header of the next one."""
+        self._allowed = size + _BLOCK
+
+    def read(self, size: int) -> bytes:
+        content = self._stream.read(size)
+        self._allowed -= len(content)
+        if self._allowed < 0:
+            raise AnalysisError("the archive has a header of more than a megabyte", file=self._archive)
+        return content
+
+
+def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Path | None) -> Manifest:
     manifest: Manifest | None = None
     waiting: dict[str, Entry] = {}
     sums = b""
@@ -108,14 +140,15 @@ def _checked(archive: Path, tar: tarfile.TarFile, staging: Path | None) -> Manif
             )
         stream = tar.extractfile(member)
         assert stream is not None
+        metered.allow(member.size)
         if manifest is None:
             manifest = _manifest(archive, top, path, stream, member.size)
             _check_space(archive, manifest, staging)
             waiting = {entry.path: entry for entry in manifest.entries}
             _keep(staging, MANIFEST, io.BytesIO(manifest_text(manifest)), member.mode)
             continue
-        if path == SUMS and not sums:
-            sums = stream.read(_BLOCK * 64)
+        if path == SUMS and not sums and member.size <= _LONGEST_TEXT:
+            sums = stream.read()
             _keep(staging, SUMS, io.BytesIO(sums), member.mode)
             continue
         entry = waiting.pop(path, None)
@@ -144,7 +177,7 @@ def _check_space(archive: Path, manifest: Manifest, staging: Path | None) -> Non
 
 def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) -> Manifest:
     try:
-        if path != MANIFEST or size > 64 * _BLOCK:
+        if path != MANIFEST or size > _LONGEST_TEXT:
             raise ValueError(path)
         content = json.loads(stream.read())
         entries = tuple(Entry(str(f["path"]), int(f["size"]), str(f["sha256"])) for f in content["files"])
@@ -200,12 +233,15 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
 def unsafe(path: str) -> bool:
     """Whether no archive has this path.
 
-    It is empty, absolute, leads upwards, is not in its plain form, has control characters, or lies in a
-    directory whose files git or Snakemake act on.
+    It is empty, too long, absolute, leads upwards, is not in its plain form, has control characters, or lies
+    in a directory whose files git or Snakemake act on.
     """
     parts = PurePosixPath(path).parts
     plain = "/".join(parts) == path
     control = any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in path)
     acted_on = any(part.casefold() in (".git", ".snakemake") for part in parts)
     upwards = path.startswith("/") or ".." in parts or "\\" in path
-    return not parts or not plain or upwards or control or acted_on
+    length = 0 < len(path) <= LONGEST_PATH and all(
+        len(part.encode(errors="replace")) <= 255 for part in parts
+    )
+    return not length or not plain or upwards or control or acted_on

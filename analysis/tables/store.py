@@ -22,7 +22,6 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
 
 _TEXT_KINDS = ("identity", "check", "provenance")
-_TABLE_FILES = ("csv", "parquet")
 COLUMNS_SUFFIX = ".columns.json"
 _ANEW = "remove the table's files and start the workflow again: no run is repeated for it"
 
@@ -104,7 +103,7 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
 def _check_together(path: Path, whole: bool) -> None:
     """The files of a table are those that were written together: not edited, not damaged, not mixed.
 
-    Tables of versions before hashes were recorded have none to compare.
+    Tables of format 1 may be older than the hashes, and have none to compare.
     """
     description = path.with_suffix(COLUMNS_SUFFIX)
     if not description.is_file():
@@ -115,15 +114,21 @@ def _check_together(path: Path, whole: bool) -> None:
         return
     try:
         content = json.loads(description.read_bytes())
-        recorded = content.pop("sha256", {})
-        names = {name: path.with_suffix(f".{name}") for name in recorded if name in _TABLE_FILES}
+        recorded = dict(content.pop("sha256", {}))
+        if not (recorded or whole) and content["format"] == 1:
+            return
+        names = {name: path.with_suffix(f".{name}") for name in recorded if name != "columns"}
         hashes = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()}
-        hashes |= {"columns": _sha256(content)} if recorded else {}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        hashes["columns"] = _sha256(content)
+    except OSError as error:
         raise AnalysisError(
-            f"the files of this table cannot be compared: {error}", file=description, remedy=_ANEW
+            f"the files of this table cannot be compared: {error.strerror}",
+            file=error.filename,
+            remedy=_ANEW,
         ) from None
-    if whole and path.suffix.removeprefix(".") not in hashes:
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        raise AnalysisError("this is no description of a table", file=description, remedy=_ANEW) from None
+    if path.suffix.removeprefix(".") not in hashes:
         raise AnalysisError("this table was written without hashes", file=path, remedy=_ANEW)
     for name, sha256 in hashes.items():
         if sha256 != recorded.get(name):
@@ -200,7 +205,7 @@ def _array(column: Column, values: pd.Series[Any]) -> pa.Array:
 
 def _json(frame: pd.DataFrame, described: Sequence[Column], hashes: Mapping[str, str]) -> bytes:
     content: dict[str, Any] = {
-        "format": 1,
+        "format": 2,
         "rows": len(frame),
         "engines": sorted({str(engine) for engine in frame["engine"]}),
         "status": {

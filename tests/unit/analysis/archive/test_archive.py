@@ -236,6 +236,8 @@ def test_an_unreadable_file_leaves_nothing(tmp_path: Path) -> None:
         "a\x1b[2Jb",
         "a\u202eb",
         "a\x7f",
+        "d/" * 500 + "a",
+        "a" * 256,
     ],
 )
 def test_names_that_somebody_acts_on_or_that_hide_themselves_are_refused(tmp_path: Path, path: str) -> None:
@@ -282,4 +284,27 @@ def test_an_archive_that_goes_on_after_its_end_is_refused(tmp_path: Path) -> Non
     raw = zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
     archive.write_bytes(zstandard.ZstdCompressor().compress(raw + b"\0" * (64 << 20)))
     with pytest.raises(AnalysisError, match="goes on after its end"):
+        verify(archive)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_takes_memory_is_refused(tmp_path: Path, kind: bytes) -> None:
+    """tarfile reads a header whole, however long it says it is."""
+    header = tarfile.TarInfo("s/header")
+    header.type, header.size = kind, 1 << 50
+    archive = tmp_path / "x.tar.zst"
+    raw = header.tobuf(format=tarfile.GNU_FORMAT) + bytes(4 << 20)
+    archive.write_bytes(zstandard.ZstdCompressor().compress(raw))
+    with pytest.raises(AnalysisError, match="a header of more than a megabyte"):
+        verify(archive)
+
+
+def test_headers_of_headers_are_told_in_words(tmp_path: Path) -> None:
+    """tarfile calls itself for each."""
+    header = tarfile.TarInfo("s/header")
+    header.type, header.size = tarfile.XHDTYPE, 9
+    one = header.tobuf(format=tarfile.GNU_FORMAT) + b"9 a=bcde\n".ljust(512, b"\0")
+    archive = tmp_path / "x.tar.zst"
+    archive.write_bytes(zstandard.ZstdCompressor().compress(one * 1000))
+    with pytest.raises(AnalysisError, match="the archive is damaged"):
         verify(archive)

@@ -331,6 +331,27 @@ def test_a_table_with_a_damaged_file_is_refused(tmp_path: Path, read: int, damag
     store.read(files[read], whole=True)
 
 
+def test_hashes_whose_names_are_damaged_are_refused(tmp_path: Path) -> None:
+    """A bit of the name alone would make a table one of those that have no hashes."""
+    files = _written(tmp_path)
+    text = files[2].read_text()
+    for name in ("sha256", "csv", "parquet", "columns"):
+        at = text.rindex(f'"{name}"') + 2
+        _flip(files[2], at)
+        with pytest.raises(AnalysisError, match=r"t\.[a-z.]+"):
+            store.read(files[0])
+        _flip(files[2], at)
+    store.read(files[0])
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"sha256": null}', "[" * 100_000])
+def test_something_else_is_no_description(tmp_path: Path, text: str) -> None:
+    files = _written(tmp_path)
+    files[2].write_text(text)
+    with pytest.raises(AnalysisError, match="no description of a table"):
+        store.read(files[0])
+
+
 def test_a_table_of_other_runs_beside_is_refused(tmp_path: Path) -> None:
     files = _written(tmp_path)
     store.write(tables.build([record(tmp_path / "other", 1)]), parquet=files[1])
@@ -341,7 +362,7 @@ def test_a_table_of_other_runs_beside_is_refused(tmp_path: Path) -> None:
 def test_a_table_that_the_workflow_did_not_write_is_no_part_of_a_report(tmp_path: Path) -> None:
     files = _written(tmp_path)
     content = json.loads(files[2].read_text())
-    files[2].write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
+    files[2].write_text(json.dumps({key: content[key] for key in content if key != "sha256"} | {"format": 1}))
     store.read(files[0])  # as versions before hashes wrote it
     with pytest.raises(AnalysisError, match="without hashes"):
         store.read(files[0], whole=True)
