@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -45,10 +46,22 @@ def test_levels_without_end_are_refused_before_they_end_the_process(text: str) -
     assert "64 levels" in str(caught.value.remedy)
 
 
-def test_an_axis_of_300_000_values_is_refused_before_it_is_read(root: Path) -> None:
-    values = ", ".join(map(str, range(1, 300_001)))
-    with pytest.raises(ConfigError, match="larger than 1,048,576 bytes") as caught:
-        expand(root, f"{HEAD}axes: {{num-compute-units: [{values}]}}\n")
+@pytest.mark.parametrize(
+    ("numbers", "between", "message"),
+    [
+        (range(1, 300_001), ", ", "larger than 1,048,576 bytes"),
+        ([7] * 300_000, ",", "more than 250,000 commas and lines"),
+        ([7] * 300_000, "\n,", "more than 250,000 commas and lines"),
+    ],
+)
+def test_an_axis_of_300_000_values_is_refused_before_it_is_read(
+    tmp_path: Path, numbers: Sequence[int], between: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(f"{HEAD}axes: {{num-compute-units: [{between.join(map(str, numbers))}]}}\n")
+    monkeypatch.setattr(yaml_source, "Loader", None)
+    with pytest.raises(ConfigError, match=message) as caught:
+        yaml_source.load(file)
     assert "limits.max_points" in str(caught.value.remedy)
 
 

@@ -1,9 +1,9 @@
 """Read YAML so that a mistake is named with its file and line.
 
-Refused: files of more than a megabyte, more than 64 levels, duplicate keys (YAML would keep the last one
-    silently), several documents, keys that are no text,
-anchors that contain themselves, and files that unfold to more than a million values. Anchors, aliases and
-merge keys work.
+Refused: files of more than a megabyte or a quarter of a million values, more than 64 levels, duplicate keys
+    (YAML would keep the last one silently), several documents, keys that are no text, anchors that contain
+    themselves, and files that unfold to more than a million values.
+Anchors, aliases and merge keys work.
 """
 
 from __future__ import annotations
@@ -31,8 +31,13 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 """Levels of lists and mappings. libyaml's composer calls itself for each: some 10,000 end the process."""
 
+MAX_WRITTEN = 250_000
+"""Commas and lines of a document: each value of a long list has one, and takes 20 microseconds to read."""
+
 MAX_VALUES = 1_000_000
 """Values that a document may unfold to through its aliases."""
+
+_SHORTER = "shorten its lists: a sweep has 100,000 points at most (limits.max_points)"
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def load(path: str | Path) -> Document:
                 f"the file is larger than {MAX_BYTES:,} bytes",
                 file=path,
                 value=path.stat().st_size,
-                remedy="shorten its lists: a sweep has 100,000 points at most (limits.max_points)",
+                remedy=_SHORTER,
             )
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -91,6 +96,7 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
     path = Path(path)
     loader = None
     try:
+        _check_length(text, path)
         _check_depth(text, path)
         loader = Loader(text)
         node = loader.get_single_node()
@@ -126,6 +132,17 @@ def parse(text: str, path: str | Path = "<text>") -> Document:
             remedy="see docs/configuration.md for its keys",
         )
     return Document(path, data, walk.lines)
+
+
+def _check_length(text: str, path: Path) -> None:
+    """Refuse lists that are too long before they are read."""
+    if (written := text.count(",") + text.count("\n")) > MAX_WRITTEN:
+        raise ConfigError(
+            f"the file has more than {MAX_WRITTEN:,} commas and lines",
+            file=path,
+            value=written,
+            remedy=_SHORTER,
+        )
 
 
 def _check_depth(text: str, path: Path) -> None:
