@@ -81,3 +81,17 @@ def test_the_masks_of_mask_rcnn_are_enlarged_by_a_transposed_convolution() -> No
     """100 detections of 256 channels, from 14x14 to 28x28."""
     [text] = {spec.text for spec in specs("maskrcnn_resnet50_fpn", "fwd") if spec.kind == "deconvolution"}
     assert text.startswith("deconvolution fwd n=100 c=256 h=14 w=14 num_output=256 kernel_h=2 kernel_w=2")
+
+
+def test_attention_networks_gather_their_words() -> None:
+    """BERT-base: 30,522 words, 512 positions, 2 sentences of 768 values; the Transformer: 37,000 of 512."""
+    bert, transformer = (
+        [spec.text for spec in specs(name)] for name in ("bert_base_seq128", "transformer_base_seq64")
+    )
+    assert bert[:3] == [
+        "embedding fwd rows=31036 width=768 tokens=128",
+        "elementwise fwd n=1 c=1 h=1 w=98304 operator=add",
+        "layernorm fwd rows=128 width=768",
+    ]
+    assert "embedding bwd rows=31036 width=768 tokens=128" in bert
+    assert transformer[0] == "embedding fwd rows=37000 width=512 tokens=128"

@@ -22,10 +22,16 @@ def register(app: typer.Typer) -> None:
 def epoch(
     summary: Annotated[Path, typer.Argument(help="results/SWEEP/items/SUITE.summary.csv of a network")],
     dataset: str = typer.Option("imagenet", help="imagenet, cifar10, coco, squad, wmt16, ... or a number"),
-    devices: int = typer.Option(1, min=1, help="devices that share the gradients of all weights"),
+    devices: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="share the gradients of all weights; may be repeated; left out: 1"),
+    ] = None,
     bandwidth: float = typer.Option(16.0, help=BANDWIDTH),
     latency: float = typer.Option(1.0, help=LATENCY),
     price: float = typer.Option(math.nan, help="per hour, of all devices together; left out: no cost"),
+    csv: Annotated[
+        Path | None, typer.Option(help="also write all numbers here, with the time of each phase")
+    ] = None,
 ) -> None:
     """Time and cost of one epoch, extrapolated from one simulated iteration.
 
@@ -34,18 +40,23 @@ def epoch(
     """
     from rich.table import Table
 
-    from apuflow.study.epochs import epoch_rows
+    from apuflow.study.epochs import epoch_numbers, epoch_text, write_numbers
     from apuflow.study.terminal import terminal_console
     from apuflow.suites.epoch import EXTRAPOLATED
     from apuflow.suites.ring import Ring
 
-    ring = Ring(devices, bandwidth * 1e9, latency * 1e-6)
-    rows = epoch_rows(summary, dataset, ring, None if math.isnan(price) else price)
+    cost = None if math.isnan(price) else price
+    rings = [Ring(count, bandwidth * 1e9, latency * 1e-6) for count in devices or [1]]
+    numbers = [row for ring in rings for row in epoch_numbers(summary, dataset, ring, cost)]
+    if csv is not None:
+        write_numbers(numbers, csv)
+    rows = [epoch_text(row) for row in numbers]
+    headings = list(dict.fromkeys(heading for row in rows for heading in row))
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in rows[0]:
+    for heading in headings:
         table.add_column(heading, justify="right")
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*(row.get(heading, "") for heading in headings))
     console = terminal_console()
     console.print(table)
     console.print(f"\nEvery row is {EXTRAPOLATED}; it says nothing about accuracy.", highlight=False)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
 from apuflow.core.units import format_duration
-from apuflow.suites.epoch import DATASETS, epoch
+from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, epoch
 from apuflow.suites.ring import FLOAT_BYTES, ParallelIteration, Ring
 
 _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "update_ms", "params")
 _FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")
 
 
-def epoch_rows(
+def epoch_numbers(
     summary: Path, dataset: str, ring: Ring, price_per_hour: float | None = None
-) -> list[dict[str, str]]:
-    """A row per iteration of a summary, as text for a reader.
+) -> list[dict[str, Any]]:
+    """A row per iteration of a summary: its phases, communication among them, and the epoch made of it.
+
+    Milliseconds of each phase and of the iteration, images per second, seconds and cost of an epoch; columns
+    ``overlapped_...`` have the communication beside the backward pass. None: not known, or no price.
 
     Args:
         summary: ``items/SUITE.summary.csv``.
@@ -37,29 +43,54 @@ def epoch_rows(
             file=summary,
             remedy="run a network with direction: both (a list of items has no iteration)",
         )
-    return [_row(row, examples, ring, price_per_hour) for row in rows]
+    return [_numbers(row, examples, ring, price_per_hour) for row in rows]
 
 
-def _row(row: Mapping[str, str], examples: int, ring: Ring, price: float | None) -> dict[str, str]:
+def _numbers(row: Mapping[str, str], examples: int, ring: Ring, price: float | None) -> dict[str, Any]:
     seconds = {phase: float(row[f"{phase}_ms"] or 0) / 1e3 for phase in ("forward", "backward", "update")}
     batch = round(float(row["images"]))
     one = ParallelIteration(**seconds, communication=ring.seconds(FLOAT_BYTES * int(row["params"])))
-    known = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
-    found = {**known, "n": str(batch), "devices": str(ring.devices)}
-    for name, duration in (("", one.apart), ("overlapped ", one.overlapped)):
-        if name and ring.devices == 1:
-            continue
+    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
+    found |= {"n": batch, "devices": ring.devices}
+    found |= {f"{phase}_ms": duration * 1e3 for phase, duration in seconds.items()}
+    found["update_ms"] = found["update_ms"] if row["update_ms"] else None
+    found["communication_ms"] = one.communication * 1e3
+    for name, duration in (("", one.apart), ("overlapped_", one.overlapped)):
         of_all = epoch(examples, batch, ring.devices, duration, price)
-        found[f"{name}iteration"] = f"{duration * 1e3:,.2f} ms"
-        found[f"{name}images/s"] = f"{batch * ring.devices / duration:,.2f}"
-        found[f"{name}epoch"] = format_duration(of_all.seconds)
-        if of_all.cost is not None:
-            found[f"{name}cost"] = f"{of_all.cost:,.2f}"
-    if ring.devices > 1:
-        found["all-reduce"] = f"{one.communication * 1e3:,.3f} ms"
-    if not row["update_ms"]:
+        found[f"{name}iteration_ms"] = duration * 1e3
+        found[f"{name}images_per_s"] = batch * ring.devices / duration
+        found[f"{name}epoch_s"] = of_all.seconds
+        found[f"{name}cost"] = of_all.cost
+    found["basis"] = EXTRAPOLATED
+    return found
+
+
+def epoch_text(numbers: Mapping[str, Any]) -> dict[str, str]:
+    """A row of ``epoch_numbers`` for a reader."""
+    names = list(numbers)
+    found = {name: str(numbers[name]) for name in names[: names.index("devices") + 1]}
+    several = numbers["devices"] > 1
+    for name in ("", "overlapped_") if several else ("",):
+        shown = name.replace("_", " ")
+        found[f"{shown}iteration"] = f"{numbers[f'{name}iteration_ms']:,.2f} ms"
+        found[f"{shown}images/s"] = f"{numbers[f'{name}images_per_s']:,.2f}"
+        found[f"{shown}epoch"] = format_duration(numbers[f"{name}epoch_s"])
+        if numbers[f"{name}cost"] is not None:
+            found[f"{shown}cost"] = f"{numbers[f'{name}cost']:,.2f}"
+    if several:
+        found["all-reduce"] = f"{numbers['communication_ms']:,.3f} ms"
+    if numbers["update_ms"] is None:
         found["update"] = "not in it"
     return found
+
+
+def write_numbers(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Write rows of ``epoch_numbers`` as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(file, text.getvalue())
 
 
 def _axes(row: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,10 @@ COLUMNS: Final = (
 )
 ADD_LAYERNORM: Final = "add_layernorm"
 """Two steps: the sum with what went past the layers before, and its normalisation."""
+GATHER_ADD: Final = "gather_add"
+"""Two steps: rows of words gathered, and the sum with those of their positions."""
+GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"
+"""The same, and its normalisation."""
 LSTM_GATES: Final = "lstm_pointwise"
 PRODUCTS: Final = ("gemm", "conv")
 """Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""
@@ -35,7 +39,7 @@ class Part:
     Attributes:
         macs: multiply-adds of all repeats, as the table states them.
         params: learnt values.
-        width: values that a softmax normalises together; 0 for any other row.
+        width: values that a softmax normalises together, or of a gathered row; 0 for any other part.
     """
 
     number: int
@@ -121,6 +125,8 @@ def read_sequence(file: Path) -> Sequence:
     for place, part in enumerate(parts):
         if part.op == "softmax":
             parts[place] = replace(part, width=_width(parts, place))
+        elif part.op in (GATHER_ADD, GATHER_ADD_LAYERNORM):
+            parts[place] = replace(part, width=next((p.k for p in parts[place:] if p.op == "gemm"), 0))
     return Sequence(tuple(parts))
 
 
@@ -160,14 +166,11 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
         if part.params:
             yield Step(part.number, part.name, "sgd", phase, {"elements": part.params})
         return
-    if part.op == ADD_LAYERNORM:
-        both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": part.elements, "inputs": 2}
-        yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
-        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
-        yield Step(part.number, part.name, "layernorm", phase, shape, part.repeats)
+    if part.op in _COMPOSED:
+        yield from _composed(part, phase)
         return
     if part.op not in PRODUCTS:
-        shape = {"elements": part.elements, "params": part.params}
+        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
         shape |= {"width": part.width} if part.width else {}
         yield Step(part.number, part.name, part.op, phase, shape, part.repeats)
         return
@@ -178,6 +181,24 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
         return
     for name, shape in (("a", _gradient_a(part)), ("b", _gradient_b(part))):
         yield Step(part.number, f"{part.name}.d{name}", "gemm", phase, shape, part.repeats, flop)
+
+
+_COMPOSED: Final = (ADD_LAYERNORM, GATHER_ADD, GATHER_ADD_LAYERNORM)
+
+
+def _composed(part: Part, phase: Phase) -> Iterator[Step]:
+    """A row that stands for several kernels."""
+    normalised = part.op != GATHER_ADD
+    if part.op != ADD_LAYERNORM:
+        learnt = part.params - (2 * part.width if normalised else 0)
+        table: dict[str, int | str] = {"elements": part.elements, "params": learnt, "width": part.width}
+        yield Step(part.number, f"{part.name}.gather", "embedding", phase, table, part.repeats)
+    both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": part.elements, "inputs": 2}
+    yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
+    if normalised:
+        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
+        shape |= {"width": part.width} if part.width else {}
+        yield Step(part.number, part.name, "layernorm", phase, shape, part.repeats)
 
 
 def _cell(part: Part, phase: Phase) -> Step:

@@ -298,11 +298,19 @@ def _gelu(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _layer_norm(step: Step) -> tuple[str, Shape] | Refused:
-    """Scale and shift, and the bias of the product before: three values for each of the width."""
-    width = int(step.shape["params"]) // 3
+    """Without a width of its own: scale, shift, and the bias of the product before, three values for each."""
+    width = int(step.shape.get("width") or int(step.shape["params"]) // 3)
     if not width or int(step.shape["elements"]) % width:
         return Refused("the table does not tell the width of a row")
     return "layernorm", {"rows": int(step.shape["elements"]) // width, "width": width}
+
+
+def _embedding(step: Step) -> tuple[str, Shape] | Refused:
+    """Rows of one table: words, positions and kinds of sentences together."""
+    width, elements, params = (int(step.shape[name]) for name in ("width", "elements", "params"))
+    if not width or elements % width or params % width:
+        return Refused("the table does not tell the width of a row")
+    return "embedding", {"rows": params // width, "width": width, "tokens": elements // width}
 
 
 def _recurrent(step: Step) -> tuple[str, Shape] | Refused:
@@ -338,6 +346,7 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "recurrent": _recurrent,
     "gelu": _gelu,
     "layernorm": _layer_norm,
+    "embedding": _embedding,
 }
 
 
