@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import EngineError
 
-CHANGES_VERSION: Final = "1"
+CHANGES_VERSION: Final = "2"
 """Raised whenever a change does something else; part of the identity of objects and of points."""
 
 When: TypeAlias = Literal["always", "split", "other GPU"]
@@ -62,6 +62,12 @@ _ADDRESS = re.compile(
     r"(_v_addc_co_u32 v\3, vcc, .*\n)",
     re.MULTILINE,
 )
+_ROW_OFFSET = re.compile(
+    r"^(buffer_load_\w+ .*, s\[sgprSrd([AB]):sgprSrd\2\+3\], )(s\[sgprScalarGlobalReadOffset\2\+\d+\]),(.*)$",
+    re.MULTILINE,
+)
+SCRATCH: Final = "s[101]"
+"""A scalar register that Tensile uses for nothing before C is written, when nothing of A and B is loaded."""
 _EXEC = re.compile(r"s_mov_b64 exec,|s_\w+_saveexec_b64 ")
 _VECTOR_WAIT = re.compile(r"s_waitcnt .*\bvmcnt\(0\)|s_waitcnt 0\b")
 WAIT: Final = "s_waitcnt vmcnt(0) // apuflow: the atomic ends before lanes change\n"
@@ -116,6 +122,11 @@ def _atomics_end(text: str, gfx: str) -> str:
     return "".join(lines)
 
 
+def _offset_within(text: str, gfx: str) -> str:
+    del gfx
+    return _ROW_OFFSET.sub(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
+
+
 def _every(pattern: str, by: str, text: str, name: str) -> str:
     changed, count = re.subn(pattern, by, text, flags=re.MULTILINE)
     if not count:
@@ -158,6 +169,14 @@ CHANGES: Final = (
         "where all lanes hold the value",
         "always",
         _lane_zero,
+    ),
+    Change(
+        "rows outside are not read",
+        "gem5 takes the scalar offset of a buffer_load from the number of bytes without asking which is larger "
+        "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small matrix "
+        "are read from whatever lies there, or end gem5; the offset is at most that number now",
+        "always",
+        _offset_within,
     ),
     Change(
         "flat atomics",

@@ -299,7 +299,7 @@ def scale(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=streams,
-        code_bytes=2400.0,
+        code_bytes=960.0 if added else 896.0,
         rounds=float(added),
         walk_rounds=float(added),
         vgprs=16,
