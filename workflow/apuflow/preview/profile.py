@@ -162,6 +162,9 @@ class Stream:
             later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
         resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
+        apart_bytes: that workgroups touch between two uses of a line by others that do not run at the same time.
+        repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
+            writes in between (0: the stores again are far apart, or their order is not known).
     """
 
     kind: Literal["load", "store"]
@@ -176,6 +179,8 @@ class Stream:
     lockstep: float = 1.0
     line_sharing: float = 1.0
     resident: bool = True
+    apart_bytes: float = 0.0
+    repeated_within: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +203,8 @@ class Profile:
         active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
+        scheduled: loads and LDS reads stand well before what needs their values, as in code that is written by
+            hand: wavefronts take turns evenly.
         flops: floating point operations.
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
@@ -219,6 +226,7 @@ class Profile:
     vgprs: int = 32
     sgprs: int = 32
     lds_conflicts: float = 0.0
+    scheduled: bool = False
     flops: float = 0.0
     waves: int = 0
 

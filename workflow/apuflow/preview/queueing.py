@@ -26,7 +26,7 @@ ITERATIONS = 60
 
 
 def solve(
-    demands: Array, own: Array, delay: Array, local: Array, overall: Array
+    demands: Array, own: Array, delay: Array, local: Array, overall: Array, waits: Array
 ) -> tuple[Array, Array, Array]:
     """Residence time of a wavefront in the network.
 
@@ -36,6 +36,7 @@ def solve(
         delay: ns of pure latency per wavefront.
         local: wavefronts resident in the busiest compute unit.
         overall: wavefronts resident in all of them.
+        waits: (launches, stations) of the wait behind others, the part that is left.
 
     Returns:
         ns from a wavefront's start to its end; utilisation per station; ns it spends at each.
@@ -45,7 +46,7 @@ def solve(
     queue = population / (demands.shape[1] + 1.0)
     residence, spent = np.ones_like(delay), demands
     for _ in range(ITERATIONS):
-        waiting = demands * scale * queue
+        waiting = demands * scale * queue * waits
         spent = waiting + own
         residence = np.maximum(delay + spent.sum(axis=1), 1e-9)
         queue = 0.5 * queue + 0.5 * (waiting + demands) * population / residence[:, None]

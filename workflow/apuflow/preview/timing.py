@@ -48,6 +48,9 @@ DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
+EVEN = 0.5
+"""Of the wait at a station, what is left where customers come evenly: half, as in a queue with equal service
+times (Pollaczek and Khinchine)."""
 FETCH_STEPS = 30.0
 """GPU cycles between a wavefront's last buffered instruction and the next, beyond the way to memory and back:
 its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is fetched
@@ -175,6 +178,9 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
+    if profile.scheduled:
+        # Long straight code runs meanwhile: the first pass is not taken again.
+        start -= min(delay, cold * LINE / 6.0 * (period + lat.step))
     start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
@@ -197,11 +203,12 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     ]
 
 
-def pipelined(demands: Array, wide: Array) -> Array:
+def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_]) -> Array:
     """Time that a customer of ``wide`` wavefronts is held up at each station by its own wavefronts.
 
     They start together and go through scalar ALU, SIMD and LDS one behind the other, each at another
-    station: a flow shop, whose time is one pass through all stations and the rest at the busiest.
+    station: a flow shop, whose time is one pass through all stations and the rest at the busiest. Where LDS
+    accesses are issued ahead of what needs them, the pass goes on meanwhile.
     """
     own = np.where(SYNCHRONOUS, demands, 0.0)
     busiest = np.zeros_like(own)
@@ -209,6 +216,7 @@ def pipelined(demands: Array, wide: Array) -> Array:
         rows = np.arange(len(own))
         top = own.argmax(axis=1)
         busiest[rows, top] = own[rows, top]
+        own[scheduled, STATIONS.index("lds")] = 0.0
     return own + busiest * (wide[:, None] - 1.0)
 
 
@@ -229,13 +237,15 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
-    own = pipelined(demands, wide)
+    scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
+    own = pipelined(demands, wide, scheduled)
     residence, utilisation, spent = solve(
         demands * wide[:, None],
         own,
         delay,
         local / wide,
         np.maximum(waves / batches / wide, 1.0),
+        np.where(scheduled[:, None] & SYNCHRONOUS, EVEN, 1.0),
     )
     # The last workgroups are few: they have the machine for themselves, and still their latencies.
     whole = np.floor(batches)

@@ -51,6 +51,11 @@ MERGED = 0.7
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
 
 
+WRITES_APART = 128.0
+"""Stores between two to one line of which half find the first still in the memory controller's write queue,
+which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
+
+
 def resident_groups(profile: Profile, machine: GpuModel) -> int:
     """Workgroups that a compute unit holds at once.
 
@@ -90,7 +95,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     used, busiest = distribution(profile, machine)
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
-    merged = 0.0
+    merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = 0.0
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
@@ -125,19 +130,30 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if stream.kind == "store":
             tcp_stores += stream.accesses
             writes += stream.accesses
-            merged += MERGED * max(0.0, stream.accesses - stream.lines)
+            again = max(0.0, stream.accesses - stream.lines)
+            if stream.repeated_within:
+                between = used * resident * profile.waves_per_group * stream.repeated_within
+                found = again / (1.0 + between / WRITES_APART)
+                merged += found
+                merged_writes += found
+            else:
+                merged += MERGED * again
             continue
         copies = stream.lines * max(1.0, min(stream.line_sharing, float(used)))
         reused = max(0.0, stream.accesses - copies)
         reused *= 0.0 if stream.reuse == "none" else _share(machine.tcp_bytes, resident * stream.window_bytes)
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
-        again *= _share(machine.tcc_bytes, used * resident * max(stream.window_bytes, 64.0))
+        between = used * resident * max(stream.window_bytes, 64.0)
+        if profile.groups > used * resident:
+            between = max(between, stream.apart_bytes)
+        again *= _share(machine.tcc_bytes, between)
         tcp_loads += stream.accesses
         tcp_hits += reused
         reads += reach
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0
+        unread += 0.0 if stream.resident else reach - again
     misses = reads - hits
     inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
     in_l2 = min(1.0, machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0
@@ -152,7 +168,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tcc_writes=writes,
         l3_hits=l3_hits,
         dram_reads=misses - l3_hits + writes - merged,
-        dram_writes=misses * (1.0 - in_l2) + writes,
+        dram_writes=(misses - unread) * (1.0 - in_l2) + unread + writes - merged_writes,
         cold_pages=pages,
         serial_walks=serial,
         late=late / pages if pages else 0.0,

@@ -28,6 +28,10 @@ ISSUE = 4.0
 """GPU cycles between two vector instructions of a wavefront."""
 TOGETHER = 64
 """Workgroups taken to run at a time, along m first: they share the slabs of their row or column."""
+MET = 0.6
+"""Of workgroups that read a line to add to it, those that find another's copy in the TCC."""
+APART = 0.3
+"""Of the additions to a vector's elements in one line, those that do not meet."""
 LANES = 32
 """Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 
@@ -105,6 +109,7 @@ def library_product(facts: Facts) -> Profile:
         lds_bytes=solution.lds_bytes,
         vgprs=solution.vgprs,
         sgprs=solution.sgprs,
+        scheduled=prefetch,
         lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
         flops=2.0 * m * n * k * batch,
     )
@@ -127,7 +132,7 @@ def _operands(
     slabs = solution.macro_tile_m * across + solution.macro_tile_n * ceil(together / across)
     window = 4.0 * solution.depth_u * slabs / together
     streams = []
-    for outer, tile, leading, along_k, others, width, tiles in (
+    for outer, tile, leading, along_k, others, width, tiles, outer_last in (
         (
             facts.integer("m"),
             solution.macro_tile_m,
@@ -136,6 +141,7 @@ def _operands(
             tiles_n,
             solution.load_width_a,
             tiles_m,
+            False,
         ),
         (
             facts.integer("n"),
@@ -145,6 +151,7 @@ def _operands(
             tiles_m,
             solution.load_width_b,
             tiles_n,
+            True,
         ),
     ):
         depth, breadth = min(solution.depth_u, k), min(tile, outer)
@@ -170,6 +177,7 @@ def _operands(
                 sharing,
                 0.5,
                 line_sharing=float(others),
+                apart_bytes=0.0 if outer_last or solution.workgroup_mapping > 1 else 4.0 * size,
             )
         )
     return tuple(streams)
@@ -185,10 +193,7 @@ def _result(
     """C: written once; of a split sum read and added to by each workgroup that has a part."""
     m, n, batch = (facts.integer(name) for name in ("m", "n", "batch"))
     size, ldc = m * n, facts.integer("stride_d1")
-    single = solution.splits  # element by element, a vector's elements apart
-    width = _tile(facts.kernel)[2] if single else 1
-    accesses = batch * n * tiles_m * span_lines(4 * min(solution.macro_tile_m, m), 4 * ldc) * width
-    accesses *= solution.global_split_u
+    accesses = batch * solution.global_split_u * _result_lines(facts, solution, ldc)
     lines, pages = batch * lines_of(size), batch * pages_of(size)
     columns = PAGE / 4 / m
     sharing = (
@@ -200,6 +205,15 @@ def _result(
     )
     group = min(4.0, max(1.0, columns / 4))
     read = max(0.0, counts.loads - sum(stream.instructions for stream in operands))
+    vector = _tile(facts.kernel)[2]
+    within = vector * accesses / max(1.0, counts.stores)
+    fetched, again = accesses, lines
+    if solution.splits:
+        # An addition takes the line out of the TCC, so that each workgroup fetches it anew, but for those that
+        # come at the same time; additions to a vector's elements are one where they meet in the TCP.
+        fetched = accesses / vector
+        again = fetched * (1.0 - MET * (1.0 - 1.0 / solution.global_split_u))
+        accesses = fetched * (1.0 + APART * (vector - 1))
     streams: tuple[Stream, ...] = (
         Stream(
             "store",
@@ -211,6 +225,7 @@ def _result(
             sharing=sharing,
             lockstep=0.5,
             resident=False,
+            repeated_within=within,
         ),
     )
     if solution.splits or facts.number("beta") != 0.0:
@@ -218,8 +233,8 @@ def _result(
             Stream(
                 "load",
                 read,
-                accesses,
-                lines,
+                fetched,
+                again,
                 0.0,
                 page_group=group,
                 sharing=sharing,
@@ -228,6 +243,27 @@ def _result(
             ),
         )
     return streams
+
+
+def _result_lines(facts: Facts, solution: Solution, leading: int) -> float:
+    """Pairs of a store and a line of C, of one matrix and one part of the sum.
+
+    A tile inside C is written a vector at a time; at the edge, and where sums are split, element by element,
+    a vector's elements apart.
+    """
+    m, n = facts.integer("m"), facts.integer("n")
+    vector = _tile(facts.kernel)[2]
+    inner = vector if solution.splits else 1
+    tiles, rest = divmod(m, solution.macro_tile_m)
+    whole = n - n % solution.macro_tile_n
+
+    def lines(elements: int, each: int) -> float:
+        return each * span_lines(4 * max(1, elements - (each - 1)), 4 * leading)
+
+    inside = lines(solution.macro_tile_m, inner) * whole
+    across = lines(solution.macro_tile_m, vector) * (n - whole)
+    edge = lines(rest, vector) * n if rest else 0.0
+    return tiles * (inside + across) + edge
 
 
 def _walks(facts: Facts, solution: Solution, turns: float) -> float:
@@ -302,6 +338,7 @@ def scale(facts: Facts) -> Profile:
         code_bytes=960.0 if added else 896.0,
         rounds=float(added),
         walk_rounds=float(added),
+        scalar_again=2.0,
         vgprs=16,
         sgprs=24,
     )
