@@ -12,7 +12,8 @@ def _residence(demand: float, station: str, delay: float, local: float, overall:
     demands = np.zeros((1, len(STATIONS)))
     demands[0, STATIONS.index(station)] = demand
     own = np.where(SYNCHRONOUS, demands, 0.0)
-    time, _, _ = solve(demands, own, np.array([delay]), np.array([local]), np.array([overall]))
+    waits = np.ones_like(demands)
+    time, _, _ = solve(demands, own, np.array([delay]), np.array([local]), np.array([overall]), waits)
     return float(time[0])
 
 

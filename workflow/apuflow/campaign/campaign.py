@@ -22,7 +22,7 @@ from apuflow.configure import (
 from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
-from apuflow.core import paths
+from apuflow.core import paths, project
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
@@ -250,13 +250,16 @@ class Campaign:
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Files whose change makes other points: configuration, and the user's programs where gem5 runs."""
+        """Files whose change makes other points: configuration, versions of what computes them, and the user's
+        programs where gem5 runs.
+        """
         sweep = self.sweep(wildcards["under"])
         workload = wildcards["workload"]
         files = self.configuration(sweep, workload)
         if workload in self.suites(sweep):
             return files
         simulated = any(not is_batch(engine) for engine in sweep.engines)
+        files += project.VERSIONS
         return files + self._supplied(workload) if simulated else files
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
