@@ -91,9 +91,9 @@ def read(archive: Path, staging: Path | None) -> Manifest:
     """Check an archive; with ``staging`` its files are written there, below their paths."""
     try:
         with _decompressed(archive) as whole:
-            stream = _Metered(archive, whole)
-            with tarfile.open(fileobj=stream, mode="r|") as tar:
-                manifest = _checked(archive, tar, stream, staging)
+            metered = _Metered(archive, whole)
+            with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
+                manifest = _checked(archive, tar, metered, staging)
             if len(whole.read(_BLOCK)) == _BLOCK:
                 raise AnalysisError("the archive goes on after its end", file=archive)
     except _DAMAGE as error:

@@ -57,8 +57,11 @@ def test_a_wall_limit_asks_then_kills_the_whole_tree(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("wait", ["", "sleep 0.5"], ids=["at once", "after its parent's end"])
-def test_what_gave_itself_a_session_of_its_own_ends_with_the_job(run: Run, tmp_path: Path, wait: str) -> None:
-    own_session = "setsid sh -c 'echo $$ > part; mv part child; exec sleep 987' & wait"
+@pytest.mark.parametrize("given", ["", "env -i"], ids=["our variables", "none"])
+def test_what_gave_itself_a_session_of_its_own_ends_with_the_job(
+    run: Run, tmp_path: Path, given: str, wait: str
+) -> None:
+    own_session = f"setsid {given} sh -c 'echo $$ > part; mv part child; exec sleep 987' & wait"
     until_there = "until [ -e child ]; do sleep 0.05; done"
     run("sh", "-c", f'sh -c "$0" & {until_there}; kill $!; {wait}', own_session)
     assert start_time(int((tmp_path / "child").read_text())) is None

@@ -66,11 +66,10 @@ class ApptainerEngine:
                     remedy="move the project to a directory without them",
                 )
             words += ["--bind", f"{path}:{path}:{'rw' if mount.writable else 'ro'}"]
-        for name, value in {**job.environment(), **job.labels.as_environment()}.items():
-            if name != "HOME":
-                words += ["--env", f"{name}={value}"]
-        # HOME is a variable that Apptainer guards; `env` sets it inside.
-        words += ["--pwd", str(job.cwd), job.image, "/usr/bin/env", f"HOME={job.home}", *job.command]
+        # Apptainer has a shell unfold the values of its own --env, and guards HOME: `env` sets them inside.
+        values = {**job.labels.as_environment(), **job.environment()}
+        inside = ["/usr/bin/env", *(f"{name}={value}" for name, value in values.items())]
+        words += ["--pwd", str(job.cwd), job.image, *inside, *job.command]
         return tuple(words)
 
     def run(self, job: Job) -> Exit:

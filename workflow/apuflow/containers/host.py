@@ -66,6 +66,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _MEMORY_LOOK_SECONDS = 0.2
+_jobs: list[Job] = []
+"""What this process runs now, in all its threads."""
+
 _STRAY_ROUNDS = 200
 """Looks, 10 ms apart, until what was killed is gone."""
 
@@ -88,7 +91,8 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
 
     job.log.parent.mkdir(parents=True, exist_ok=True)
     kills_before = proc.kernel_oom_kills()
-    with job.log.open("ab") as log, _subreaper(), StopWatch(job.limits) as watch:
+    children_before = set(proc.children(os.getpid()))
+    with job.log.open("ab") as log, _subreaper(), _counted(job), StopWatch(job.limits) as watch:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -113,7 +117,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
             end_session(process.pid)
             if process.returncode is None:
                 process.wait()
-            _end_strays(job, strays)
+            _end_strays(job, strays, children_before)
     killed_by_kernel = (
         exit_.signal == signal.SIGKILL and exit_.stopped is None and proc.kernel_oom_kills() > kills_before
     )
@@ -139,12 +143,28 @@ def _subreaper() -> Iterator[None]:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
 
 
-def _end_strays(job: Job, known: set[int]) -> None:
-    """Kill what a job left outside of its session: it was among its descendants, or carries its labels."""
+@contextlib.contextmanager
+def _counted(job: Job) -> Iterator[None]:
+    _jobs.append(job)
+    try:
+        yield
+    finally:
+        _jobs.remove(job)
+
+
+def _end_strays(job: Job, known: set[int], children_before: set[int]) -> None:
+    """Kill what a job left outside of its session.
+
+    It was among the job's descendants, or carries its labels, or has fallen to us with a session of its own
+    while no other job was ours.
+    """
     marks = [f"{name}={value}\0".encode() for name, value in job.labels.as_environment().items()]
     for _ in range(_STRAY_ROUNDS):
+        fallen = _fallen(children_before)
+        if len(_jobs) > 1:  # looked at last: whoever has started a child in another thread is counted before
+            fallen = set()
         ours = proc.process_tree(os.getpid())[1:]
-        strays = [pid for pid in ours if pid in known or _carries(pid, marks)]
+        strays = [pid for pid in ours if pid in known or pid in fallen or _carries(pid, marks)]
         for pid in strays:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -153,6 +173,16 @@ def _end_strays(job: Job, known: set[int]) -> None:
         if not strays:
             return
         time.sleep(0.01)
+
+
+def _fallen(children_before: set[int]) -> set[int]:
+    """Children that are new and in another session than ours, and what they have started."""
+    found: set[int] = set()
+    for child in set(proc.children(os.getpid())) - children_before:
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(child) != os.getsid(0):
+                found.update(proc.process_tree(child))
+    return found
 
 
 def _carries(pid: int, marks: Sequence[bytes]) -> bool:

@@ -56,14 +56,21 @@ def session_members(session: int) -> list[int]:
     return members
 
 
+def children(pid: int) -> list[int]:
+    """Processes that this one started or took over, without reading all of /proc."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
 def process_tree(root: int) -> list[int]:
-    """A process and its descendants, without reading all of /proc. Those that end meanwhile are left out."""
+    """A process and its descendants. Those that end meanwhile are left out."""
     tree = [root]
     for pid in tree:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                with contextlib.suppress(OSError):
-                    tree += [int(child) for child in (task / "children").read_text().split()]
+        tree += children(pid)
     return tree
 
 
