@@ -104,6 +104,15 @@ def test_hours_in_a_file_say_each_tenth_and_more_than_was_planned() -> None:
     assert said[2:] == [f"runs on gem5: {n} of 20" for n in range(2, 20, 2)] + ["runs on gem5: 20 done"]
 
 
+def test_a_gem5_of_ones_own_is_not_announced_as_hours_of_compiling() -> None:
+    out = io.StringIO()
+    lines = StageLines(out, live=False)
+    lines.plan({"own_gem5": 1, "total": 1})
+    lines.begin(1, "own_gem5")
+    lines.end(1)
+    assert out.getvalue().splitlines() == ["to do: gem5 (yours) (1)", "gem5 (yours): 1 done"]
+
+
 def test_every_rule_belongs_to_a_stage_and_snakemake_finds_the_logger() -> None:
     rules = {
         name

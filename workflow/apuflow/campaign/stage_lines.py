@@ -20,7 +20,7 @@ STAGES: Mapping[str, str] = {
     "source": "sources",
     "image": "container image",
     "gem5": "gem5",
-    "own_gem5": "gem5",
+    "own_gem5": "gem5 (yours)",
     "dnnmark": "DNNMark",
     "kernel_object": "kernels",
     "gemm_assembly": "kernels",
