@@ -343,6 +343,20 @@ def test_it_prints_whole_tables(page: Any) -> None:
     page.emulate_media(media="screen")
 
 
+def test_a_dark_screen_prints_on_white_paper_two_pictures_to_a_page(page: Any) -> None:
+    page.emulate_media(media="print", color_scheme="dark")
+    style = "getComputedStyle(document.body)"
+    assert page.evaluate(f"[{style}.backgroundColor, {style}.color, {style}.colorScheme]") == [
+        "rgb(255, 255, 255)",
+        "rgb(29, 35, 40)",
+        "light",
+    ]
+    a4_between_margins = (297 - 2 * 14) / 25.4 * 96
+    for picture in ("figure img", ".plot svg"):
+        assert page.locator(picture).first.bounding_box()["height"] < a4_between_margins / 2
+    page.emulate_media(media="screen", color_scheme="light")
+
+
 def test_without_scripts_it_still_reads(browser: Any, report: Path, tmp_path: Path) -> None:
     html = report.read_text(encoding="utf-8").replace("script-src 'sha256-", "script-src 'sha256-x")
     (tmp_path / "report.html").write_text(html, encoding="utf-8")

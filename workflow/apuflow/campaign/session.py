@@ -1,8 +1,8 @@
 """One call of ``snakemake``: what the Snakefile needs of the project, and the project of Snakemake.
 
-Together with ``repairs`` (Snakemake's files) this is all that knows Snakemake's insides: its ``workflow``
-object, its scheduler, its command line. None of that is documented, so pyproject.toml keeps Snakemake below
-version 10; a new version is tried here.
+Together with ``repairs`` (Snakemake's files) and ``followers`` (its choice of jobs) this is all that knows
+Snakemake's insides: its ``workflow`` object, its scheduler, its command line. None of that is documented, so
+pyproject.toml keeps Snakemake below version 10; a new version is tried here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign import repairs, schedule
+from apuflow.campaign import followers, repairs, schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.stage_lines import say_results
@@ -71,6 +71,7 @@ class Session:
             _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
         elif self._registration:
             self._registration.jobs_elsewhere()
+        followers.keep(self._workflow.dag)
         self.inputs.orders.clean()
         with _message_and_exit():
             self.inputs.check_ready()
