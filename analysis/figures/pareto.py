@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.figures.axis import axis_columns, short_label
-from analysis.figures.choice import FigureError, choice_of
+from analysis.figures.choice import choice_of
 from analysis.figures.output import save
 from analysis.figures.selection import completed, engines_of, machine_note
 from analysis.figures.style import (
@@ -41,7 +41,7 @@ def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         where: rows to keep.
 
     Raises:
-        FigureError: no objectives, or no completed point.
+        FigureError: no completed point.
     """
     with style():
         rows, objectives, axes, notes = _searched(frame, where)
@@ -68,16 +68,9 @@ def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any]
         where: rows to keep.
 
     Raises:
-        FigureError: fewer than two objectives, or no completed point.
+        FigureError: no completed point.
     """
     rows, objectives, _, notes = _searched(frame, where)
-    if len(objectives) < 2:
-        raise FigureError(
-            "a Pareto figure needs two objectives",
-            key="figures.objectives",
-            value=list(objectives),
-            remedy="name another one in the sweep",
-        )
     return _scatter(rows, objectives[:2], notes)
 
 
@@ -100,16 +93,8 @@ def _searched(
 ) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...], list[str]]:
     """A row per engine and machine with its objectives and ``best``; objectives, axes, notes."""
     objectives = choice_of(frame).objectives
-    if not objectives:
-        raise FigureError(
-            "the sweep has no objective",
-            key="figures.objectives",
-            remedy="name them in the sweep: figures: {objectives: [gpu_cycles, 'tcc_size / 1e6']}",
-        )
     done, notes = completed(frame, where)
     axes = axis_columns(done)
-    if not axes:
-        raise FigureError("nothing varies, so there is no best point", remedy="give the sweep an axis")
     done = done.assign(**values(done, objectives))
     for name in CYCLES:
         known = done[name] if name in done.columns else done["gpu_cycles"]
@@ -134,12 +119,16 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
         handles, labels = [], []
         for engine, own in rows.groupby("engine", sort=False):
             colour = GREY if is_batch(str(engine)) else BLUE
-            look = {"marker": "o", "color": colour, "markersize": 2.5}
+            look: dict[str, Any] = {"marker": "o", "color": colour, "markersize": 2.5}
             handles += axes.plot(own[across], own[up], linestyle="none", **look)
             labels.append(f"a point by {engine}")
             best = own[own["best"]].sort_values(across)
             if len(best):
-                ring = {"markerfacecolor": "none", "markeredgecolor": VERMILLION, "markersize": 6}
+                ring: dict[str, Any] = {
+                    "markerfacecolor": "none",
+                    "markeredgecolor": VERMILLION,
+                    "markersize": 6,
+                }
                 handles += axes.plot(best[across], best[up], color=colour, marker="o", linewidth=0.8, **ring)
                 labels.append(f"{engine}: none is better in both")
         for scale, set_log, column in (

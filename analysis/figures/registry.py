@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.figures.axis import axis, axis_columns
-from analysis.figures.choice import Choice, FigureError, choose
+from analysis.figures.choice import Choice, FigureError, choice_of, choose
 from analysis.figures.output import notice
 from analysis.figures.selection import completed, independent
 from analysis.figures.specs import FIGURES, FigureSpec
@@ -105,6 +105,14 @@ def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
             f"the figure {name} needs {spec.axes} or more axes that vary by themselves",
             value=[varied.column for varied in varying],
             remedy="give the sweep more axes, or ask for another figure",
+        )
+    objectives = choice_of(frame).objectives
+    if len(objectives) < spec.objectives:
+        return FigureError(
+            f"the figure {name} needs {spec.objectives} or more objectives",
+            key="figures.objectives",
+            value=list(objectives),
+            remedy="name them in the sweep: figures: {objectives: [gpu_cycles, 'tcc_size / 1e6']}",
         )
     found = sorted(set(map(str, rows["release"]))) if "release" in rows.columns else []
     if len(found) < spec.releases:

@@ -39,6 +39,7 @@ class FigureSpec:
         axes: how many axes must vary.
         engines: how many engines must have rows.
         releases: of how many gem5 releases there must be rows.
+        objectives: how many objectives the sweep must name.
         any_of: columns of which at least one must have numbers.
         per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
         per_item: whether it needs the items of suites instead.
@@ -53,6 +54,7 @@ class FigureSpec:
     axes: int = 0
     engines: int = 1
     releases: int = 0
+    objectives: int = 0
     any_of: tuple[str, ...] = ()
     per_kernel: bool = False
     per_item: bool = False
@@ -208,6 +210,8 @@ _SPECS += (
         "Points that none beats in every objective of the sweep, the best of the first objective first.",
         pareto.best_points,
         ("gpu_cycles",),
+        axes=1,
+        objectives=1,
         on_request=True,
     ),
     FigureSpec(
@@ -216,6 +220,8 @@ _SPECS += (
         "The sweep's first two objectives against each other, and the points that none beats.",
         pareto.front,
         ("gpu_cycles",),
+        axes=1,
+        objectives=2,
         on_request=True,
     ),
 )

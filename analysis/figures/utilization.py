@@ -91,8 +91,9 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
                 limited = rows[(rows[BOUND] == bound) & rows[column].notna()]
                 offsets = {end: (index - (len(ends) - 1) / 2) * _BAR for index, end in enumerate(ends)}
                 marked = [order.index(row["_label"]) + offsets[row["_end"]] for _, row in limited.iterrows()]
-                axes.plot(limited[column].clip(upper=1.0), marked, **_LIMIT)
-                any_limit = any_limit or len(limited) > 0
+                if marked:  # an empty line that is not clipped counts as one at (0, 0) of the layout
+                    axes.plot(limited[column].clip(upper=1.0), marked, **_LIMIT)
+                    any_limit = True
             numbers.append(numbers_of(rows, column, "value").assign(unit=metrics[0]))
             axes.set_xlim(0, 1.0)
             axes.set_xticks([0, 0.5, 1.0], ["", "50 %", ""])

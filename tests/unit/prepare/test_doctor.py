@@ -11,6 +11,7 @@ from apuflow.configure import Release, Site, load_release
 from apuflow.configure.site import Gem5Build, Mirrors
 from apuflow.core.errors import EngineError
 from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
+from apuflow.prepare.gem5 import starts
 
 
 @pytest.fixture
@@ -70,6 +71,16 @@ def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_
     assert dnnmark.state is State.MISSING and dnnmark.uses == ("gem5",)
     [scons] = [check for check in checks if check.name == "scons"]
     assert set(scons.uses) == {"gem5", "gem5-kernels", "command"}
+
+
+def test_a_gem5_that_answers_slowly_is_there(tmp_path: Path) -> None:
+    """A machine busy with other runs takes minutes for it."""
+    slow, broken = tmp_path / "slow", tmp_path / "broken"
+    for file, line in ((slow, "exec sleep 60"), (broken, "echo libpng.so: not found >&2; exit 127")):
+        file.write_text(f"#!/bin/sh\n{line}\n")
+        file.chmod(0o755)
+    assert starts(slow, seconds=0.01) is None
+    assert starts(broken) == "libpng.so: not found"
 
 
 def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> None:

@@ -123,12 +123,17 @@ def _record(
 
 
 def starts(binary: Path, seconds: float = 60.0) -> str | None:
-    """Why a gem5 program does not start on this machine, or None when it does."""
+    """Why a gem5 program does not start on this machine, or None when it does.
+
+    One that still runs after ``seconds`` has found its libraries: the machine is busy.
+    """
     try:
         result = subprocess.run(
             [str(binary), "--help"], capture_output=True, text=True, timeout=seconds, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError as error:
         return str(error)
     if result.returncode != 0:
         return (result.stderr.strip().splitlines() or [f"status {result.returncode}"])[-1]

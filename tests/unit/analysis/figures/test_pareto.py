@@ -32,7 +32,6 @@ def test_the_points_that_none_beats_stand_in_a_table_and_a_figure() -> None:
 def test_one_objective_has_one_best_point_and_no_figure() -> None:
     frame = machines(("-num_compute_units",))
     assert list(figures.make("best_points", frame).data["num_compute_units"]) == [16]
-    with pytest.raises(FigureError, match="two objectives"):
+    with pytest.raises(FigureError, match="2 or more objectives"):
         figures.make("pareto", frame)
-    with pytest.raises(FigureError, match="no objective"):
-        figures.make("pareto", machines(()))
+    assert not {"pareto", "best_points"} & set(figures.applicable(machines(())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,6 +90,18 @@ def test_utilization_above_one_is_said() -> None:
     frame = statistics_runs()
     frame["lds_utilization"] = 1.7
     assert any("cut at 100 %" in note and "LDS" in note for note in figures.make("utilization", frame).notes)
+
+
+def test_utilization_is_laid_out_where_some_units_limit_no_point(tmp_path: Path) -> None:
+    """matplotlib gives up its layout with a warning, and notes then cover the headings."""
+    frame = grid({"num_dirs": [1, 4]}, workloads=["pool_fwd", "pool_bwd"], engine="preview")
+    frame["bound"] = "dram"
+    for unit in ("valu_utilization", "token_utilization", "gpu_dram_utilization"):
+        frame[unit] = 0.5
+    plot = figures.make("utilization", frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figures.save(plot.figure, plot.data, tmp_path / "utilization")
 
 
 def test_roofline_ceilings_by_hand() -> None:
