@@ -26,6 +26,8 @@ CASES: dict[str, dict[str, Any]] = {
     "deconvolution": {
         "n": 2, "c": 3, "h": 4, "w": 5, "num_output": 2, "kernel_h": 4, "kernel_w": 4, "stride_h": 2,
     },
+    "im2col": {"n": 2, "c": 3, "h": 6, "w": 5, "kernel_h": 3, "kernel_w": 2, "pad_h": 1, "stride_w": 2},
+    "col2im": {"n": 2, "c": 3, "h": 6, "w": 5, "kernel_h": 3, "kernel_w": 2, "pad_h": 1, "stride_w": 2},
     "elementwise": {"n": 2, "c": 3, "h": 4, "w": 5},
     "concat": {"n": 2, "channels": "2,3", "h": 4, "w": 4},
     "concat one image": {"n": 1, "channels": "2,3", "h": 4, "w": 4},

@@ -12,7 +12,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction, Plane
 from apuflow.miopen.launch import Buffers, Launch
 from apuflow.operations import direct
-from apuflow.operations.filter import Filter
+from apuflow.operations.filter import NO_OUTPUT, Filter, outputs
 from apuflow.operations.key import choice, flag
 from apuflow.operations.operation import Pass
 
@@ -28,7 +28,7 @@ class Convolution(Filter):
     kind: ClassVar[str] = "convolution"
     title: ClassVar[str] = "convolution with groups (depthwise too) and dilation"
     source: ClassVar[str] = "MIOpen's GEMM algorithm with rocBLAS' sgemm; or MIOpenConvUni, MIOpenConv1x1"
-    no_output = "kernel_h", "the filter is larger than the padded image", "make the filter smaller"
+    no_output = NO_OUTPUT
 
     algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels forward", "gemm", ("gemm", "direct"))
     propagation: bool = flag("backward also computes the gradient of the input", True)
@@ -54,10 +54,9 @@ class Convolution(Filter):
     @property
     @override
     def out(self) -> Plane:
-        high = self.h + 2 * self.pad_h - (self.kernel_h - 1) * self.dilation_h - 1
-        wide = self.w + 2 * self.pad_w - (self.kernel_w - 1) * self.dilation_w - 1
         return Plane(
-            high // self.stride_h + 1 if high >= 0 else 0, wide // self.stride_w + 1 if wide >= 0 else 0
+            outputs(self.h, self.kernel_h, self.pad_h, self.stride_h, self.dilation_h),
+            outputs(self.w, self.kernel_w, self.pad_w, self.stride_w, self.dilation_w),
         )
 
     @property

@@ -17,6 +17,13 @@ from apuflow.operations.key import whole
 from apuflow.operations.operation import Operation, Pass
 
 INT_ELEMENTS = 2**31
+NO_OUTPUT = "kernel_h", "the filter is larger than the padded image", "make the filter smaller"
+
+
+def outputs(size: int, kernel: int, pad: int, stride: int, dilation: int) -> int:
+    """Output pixels of a convolution along one side; 0: the filter is larger than the padded image."""
+    room = size + 2 * pad - (kernel - 1) * dilation - 1
+    return room // stride + 1 if room >= 0 else 0
 
 
 @dataclass(frozen=True, kw_only=True)

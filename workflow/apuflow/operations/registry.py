@@ -10,6 +10,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.operations.columns import Col2im, Im2col
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
 from apuflow.operations.key import keys_of
@@ -26,6 +27,8 @@ KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType(
             Product,
             Convolution,
             Deconvolution,
+            Im2col,
+            Col2im,
             Elementwise,
             Concat,
             ScaleShift,

@@ -280,6 +280,11 @@ def _moved(step: Step) -> tuple[str, Shape] | Refused:
     return step.op, {"elements": n * c * h * w}
 
 
+def _columns(step: Step) -> tuple[str, Shape] | Refused:
+    sides = {f"{key}_{side}": step.shape[key] for key in ("kernel", "pad", "stride") for side in ("h", "w")}
+    return step.op, {**_data(step), **sides}
+
+
 def _update(step: Step) -> tuple[str, Shape] | Refused:
     return "sgd", {"elements": step.shape["elements"]}
 
@@ -341,6 +346,8 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "copy": _moved,
     "fill": _moved,
     "transpose": _moved,
+    "im2col": _columns,
+    "col2im": _columns,
     "sgd": _update,
     "concat": _concat,
     "recurrent": _recurrent,

@@ -119,7 +119,7 @@ class Products:
         gemm = self._by_group(pixels, k, self.taps, False, False, step_c=k * pixels)
         columns = self._workspace(self.taps * pixels, "in")
         return (
-            self._im2col(loop),
+            self.im2col(loop),
             self._gemm((columns, w, self._y("out")), gemm, n, loop),
         )
 
@@ -135,7 +135,7 @@ class Products:
             return clear, self._gemm((self._x("in"), self._y("in"), dw), gemm, n, loop)
         gemm = self._by_group(self.taps, k, pixels, True, False, beta=1.0, step_b=k * pixels)
         columns = self._workspace(self.taps * pixels, "in")
-        return clear, self._im2col(loop), self._gemm((columns, self._y("in"), dw), gemm, n, loop)
+        return clear, self.im2col(loop), self._gemm((columns, self._y("in"), dw), gemm, n, loop)
 
     def data(self, loop: int = 1) -> tuple[Launch, ...]:
         """dx = w^T * dy: MIOpen's backward data. DNNMark has it written to the layer's input."""
@@ -165,7 +165,7 @@ class Products:
         columns = self._workspace(self.taps * pixels, "out")
         return (
             self._gemm((self._y("in"), w, columns), gemm, n, loop),
-            self._col2im(loop),
+            self.col2im(loop),
         )
 
     def _by_group(
@@ -276,7 +276,8 @@ class Products:
         size = self.c * self.x.h * self.x.w
         return size, Arg("int", 0, name="image_offset", step=size)
 
-    def _im2col(self, loop: int) -> Launch:
+    def im2col(self, loop: int) -> Launch:
+        """Columns of every image."""
         spread = Plane((self.kernel.h - 1) * self.dilation.h + 1, (self.kernel.w - 1) * self.dilation.w + 1)
         plan = im2col_plan(self.c, Plane(self.y.h, self.y.w), spread, self.stride)
         size, offset = self._image()
@@ -292,7 +293,8 @@ class Products:
         grid = im2col_grid(self.c, plan)
         return self._launch("MIOpenIm2d2Col.cl", compiled, "Im2d2Col", grid, GROUP, args, self.x.n, loop)
 
-    def _col2im(self, loop: int) -> Launch:
+    def col2im(self, loop: int) -> Launch:
+        """Every image of its columns."""
         size, offset = self._image()
         window = self._window()
         args = (
