@@ -162,7 +162,8 @@ class Stream:
             later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
         resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
-        apart_bytes: that workgroups touch between two uses of a line by others that do not run at the same time.
+        apart_bytes: that workgroups touch between two uses of a line by others, where these do not run at the
+            same time.
         repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
             writes in between (0: the stores again are far apart, or their order is not known).
     """
@@ -203,8 +204,8 @@ class Profile:
         active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
-        scheduled: loads and LDS reads stand well before what needs their values, as in code that is written by
-            hand: wavefronts take turns evenly.
+        scheduled: loads and LDS reads stand well before what needs their values, as in code written by hand:
+            wavefronts take turns evenly.
         flops: floating point operations.
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """

@@ -172,9 +172,9 @@ CHANGES: Final = (
     ),
     Change(
         "rows outside are not read",
-        "gem5 takes the scalar offset of a buffer_load from the number of bytes without asking which is larger "
-        "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small matrix "
-        "are read from whatever lies there, or end gem5; the offset is at most that number now",
+        "gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger "
+        "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small "
+        "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",
         "always",
         _offset_within,
     ),
