@@ -250,10 +250,7 @@ class Campaign:
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Files whose change makes other points.
-
-        Configuration, versions of what computes them, and the user's programs where gem5 runs.
-        """
+        """Files whose change makes other points: configuration, versions, and programs where gem5 runs."""
         sweep = self.sweep(wildcards["under"])
         workload = wildcards["workload"]
         files = self.configuration(sweep, workload)

@@ -209,8 +209,8 @@ def _result(
     within = vector * accesses / max(1.0, counts.stores)
     fetched, again = accesses, lines
     if solution.splits:
-        # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come at
-        # the same time. Additions to a vector's elements are one where they meet in the TCP.
+        # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come
+        # at the same time. Additions to a vector's elements are one where they meet in the TCP.
         fetched = accesses / vector
         again = fetched * (1.0 - MET * (1.0 - 1.0 / solution.global_split_u))
         accesses = fetched * (1.0 + APART * (vector - 1))
