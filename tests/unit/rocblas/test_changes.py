@@ -11,6 +11,7 @@ PLAIN = """\
 .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 .amdhsa_kernel Cijk_X
   .amdhsa_next_free_vgpr 60
+  .amdhsa_next_free_sgpr 75 // sgprs
 .end_amdhsa_kernel
     .kernarg_segment_size:       144
 s_setprio 1 // Raise priority while processing macs
@@ -54,6 +55,18 @@ def test_a_split_sum_loads_from_its_address_and_waits_for_its_atomics() -> None:
         "_v_add_co_u32", "_v_addc_co_u32", "flat_load_dword", "flat_atomic_cmpswap", "s_waitcnt", "s_mov_b64",
         "flat_atomic_cmpswap", "s_waitcnt", "s_mov_b64", "s_or_saveexec_b64",
     ]  # fmt: skip
+
+
+def test_an_offset_beyond_the_matrix_is_limited_to_its_size() -> None:
+    load = "buffer_load_dwordx4 v[vgprG2LB+4:vgprG2LB+4+3], v[vgprGlobalReadOffsetB+0], "
+    load += "s[sgprSrdB:sgprSrdB+3], "
+    rows = load + "s[sgprScalarGlobalReadOffsetB+0], offen offset:0 // G -> Reg 0_0_1_0\n"
+    inside = load + "0, offen offset:0 // G -> Reg 0_0_0_0\n"
+    assert ".amdhsa_next_free_sgpr 75" in changes.apply(PLAIN + inside, splits=False, gfx="gfx803")
+    text = changes.apply(PLAIN + inside + rows, splits=False, gfx="gfx803")
+    limit = f"s_min_u32 {changes.SCRATCH}, s[sgprScalarGlobalReadOffsetB+0], s[sgprSrdB+2]\n"
+    assert ".amdhsa_next_free_sgpr 102 // sgprs" in text
+    assert text.endswith(inside + limit + load + f"{changes.SCRATCH}, offen offset:0 // G -> Reg 0_0_1_0\n")
 
 
 @pytest.mark.parametrize("gone", ["s_setprio 1", ".amdhsa_kernel Cijk_X", ".kernarg_segment_size:"])

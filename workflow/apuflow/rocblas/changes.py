@@ -66,7 +66,9 @@ _ROW_OFFSET = re.compile(
     r"^(buffer_load_\w+ .*, s\[sgprSrd([AB]):sgprSrd\2\+3\], )(s\[sgprScalarGlobalReadOffset\2\+\d+\]),(.*)$",
     re.MULTILINE,
 )
-SCRATCH: Final = "s[101]"
+SCALARS: Final = 102
+"""Scalar registers that a wavefront can have; gem5 ends at one that is not reserved."""
+SCRATCH: Final = f"s[{SCALARS - 1}]"
 """A scalar register that Tensile uses for nothing before C is written, when nothing of A and B is loaded."""
 _EXEC = re.compile(r"s_mov_b64 exec,|s_\w+_saveexec_b64 ")
 _VECTOR_WAIT = re.compile(r"s_waitcnt .*\bvmcnt\(0\)|s_waitcnt 0\b")
@@ -124,7 +126,12 @@ def _atomics_end(text: str, gfx: str) -> str:
 
 def _offset_within(text: str, gfx: str) -> str:
     del gfx
-    return _ROW_OFFSET.sub(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
+    changed, count = _ROW_OFFSET.subn(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
+    if not count:
+        return text
+    return _every(
+        r"^(\s*\.amdhsa_next_free_sgpr) \d+", rf"\g<1> {SCALARS}", changed, "a register for the offset"
+    )
 
 
 def _every(pattern: str, by: str, text: str, name: str) -> str:
@@ -171,7 +178,7 @@ CHANGES: Final = (
         _lane_zero,
     ),
     Change(
-        "rows outside are not read",
+        "rows at an offset stay inside",
         "gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger "
         "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small "
         "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",

@@ -111,6 +111,26 @@ def test_cycles_are_near_those_of_gem5(
             assert 0.75 * measured < cycles(found) < 1.25 * measured, one.kernel
 
 
+DRAWN = [
+    ("NN", (568, 78, 35), 0.0, 10, 359_621),
+    ("NN", (694, 8, 1174), 0.0, 4, 739_079),
+    ("NN", (123, 123, 42), 1.0, 58, 140_531),
+    ("NN", (139, 1249, 11), 0.0, 10, 242_852),
+    ("NT", (704, 4, 92), 0.0, 36, 63_112),
+    ("TN", (10, 1736, 82), 0.0, 47, 216_693),
+    ("TN", (496, 1222, 10), 0.0, 7, 598_098),
+]
+"""Runs of gem5 v23.0.1.0 of sweep ``random_products``: form, m x n x k, beta, compute units, cycles."""
+
+
+@pytest.mark.parametrize(("form", "shape", "beta", "units", "measured"), DRAWN)
+def test_cycles_of_drawn_products_are_near_those_of_gem5(
+    form: str, shape: tuple[int, int, int], beta: float, units: int, measured: int
+) -> None:
+    """Edges, split sums, few steps along k, up to 58 units: within a fifth."""
+    assert cycles(launches(*shape, form, beta), units) == pytest.approx(measured, rel=0.2)
+
+
 def test_more_compute_units_take_less_time_where_there_are_workgroups() -> None:
     found = launches(1024, 1024, 1024)
     assert cycles(found, 16) < 0.5 * cycles(found, 4)
