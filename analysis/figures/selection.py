@@ -24,7 +24,8 @@ COMBINATION = "_combination"
 WRONG = "wrong results"
 """Begins the flag of a row whose outputs are not what NumPy says."""
 
-DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward"}
+DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward", "": "all kernels"}
+"""Names of a point's direction; kernels and programs of one's own have none."""
 _PROGRAMS = ("conv", "pool", "lrn", "activation", "fc", "softmax", "bn", "dropout", "bypass")
 
 
@@ -101,6 +102,7 @@ def completed(
             value=f"{len(rows)} rows selected",
             remedy="see the column evidence for what went wrong, or select other rows",
         )
+    done["direction"] = done["direction"].fillna("")
     done["program"] = [re.sub(r"_(fwd|bwd)$", "", str(name)) for name in done["workload"]]
     done.attrs = dict(frame.attrs)
     return done, notes

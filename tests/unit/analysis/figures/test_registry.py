@@ -34,6 +34,12 @@ def test_speedup_of_real_runs() -> None:
     assert list(data.index[data["saturation"]]) == [32]
 
 
+@pytest.mark.parametrize("name", ["speedup", "ipc", "stalls", "roofline"])
+def test_kernels_of_ones_own_have_no_direction_and_are_drawn(name: str) -> None:
+    data = figures.make(name, softmax_runs().assign(workload="saxpy", direction=None)).data
+    assert "saxpy" in set(data["workload"])
+
+
 def test_speedup_says_engine_axes_and_base() -> None:
     words = text_of(figures.make("speedup", softmax_runs()))
     assert "Speedup over compute units" in words
