@@ -34,7 +34,7 @@ def test_speedup_of_real_runs() -> None:
     assert list(data.index[data["saturation"]]) == [32]
 
 
-@pytest.mark.parametrize("name", ["speedup", "ipc", "stalls", "roofline"])
+@pytest.mark.parametrize("name", ["speedup", "ipc", "instruction_mix", "roofline"])
 def test_kernels_of_ones_own_have_no_direction_and_are_drawn(name: str) -> None:
     data = figures.make(name, softmax_runs().assign(workload="saxpy", direction=None)).data
     assert "saxpy" in set(data["workload"])
