@@ -9,10 +9,10 @@ from typing import ClassVar
 from typing_extensions import override
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark import Direction, Plane
+from apuflow.dnnmark import Direction
 from apuflow.miopen.launch import Buffers, Launch
 from apuflow.operations import direct
-from apuflow.operations.filter import NO_OUTPUT, Filter, outputs
+from apuflow.operations.filter import Filter
 from apuflow.operations.key import choice, flag
 from apuflow.operations.operation import Pass
 
@@ -28,7 +28,6 @@ class Convolution(Filter):
     kind: ClassVar[str] = "convolution"
     title: ClassVar[str] = "convolution with groups (depthwise too) and dilation"
     source: ClassVar[str] = "MIOpen's GEMM algorithm with rocBLAS' sgemm; or MIOpenConvUni, MIOpenConv1x1"
-    no_output = NO_OUTPUT
 
     algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels forward", "gemm", ("gemm", "direct"))
     propagation: bool = flag("backward also computes the gradient of the input", True)
@@ -51,19 +50,6 @@ class Convolution(Filter):
             )
         return super().passes(direction)
 
-    @property
-    @override
-    def out(self) -> Plane:
-        return Plane(
-            outputs(self.h, self.kernel_h, self.pad_h, self.stride_h, self.dilation_h),
-            outputs(self.w, self.kernel_w, self.pad_w, self.stride_w, self.dilation_w),
-        )
-
-    @property
-    @override
-    def columns(self) -> int:
-        return self.c * self.kernel_h * self.kernel_w * self.out.h * self.out.w
-
     @override
     def macs(self, direction: Pass) -> int:
         forward = self.n * self.out.h * self.out.w * self.weights
@@ -75,7 +61,7 @@ class Convolution(Filter):
             return (direct.forward(self),)
         parts = ("bottom", "bottom_diff", "top", "top_diff")
         buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in parts))
-        work = self.products(self.bottom, self.top, buffers, direction)
+        work = self.products(self.bottom, self.top, buffers, direction, self.groups)
         if direction == "fwd":
             return work.product()
         return work.weights() + (work.data(loop=2) if self.propagation else ())

@@ -61,4 +61,5 @@ class Deconvolution(Filter):
     def _plain(self, direction: Pass, image: str, filtered: str) -> Products:
         """The plain convolution from the output's side, on these buffers."""
         x, y = f"{self.kind}.{image}", f"{self.kind}.{filtered}"
-        return self.products(self.top, self.bottom, Buffers(self.kind, x, x, y, y), direction)
+        buffers = Buffers(self.kind, x, x, y, y)
+        return self.products(self.top, self.bottom, buffers, direction, self.groups)

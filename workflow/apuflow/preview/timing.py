@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import LINE, Profile
+from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
@@ -180,7 +180,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
     if profile.scheduled:
         # Long straight code runs meanwhile: the first pass is not taken again.
-        start -= min(delay, cold * LINE / 6.0 * (period + lat.step))
+        start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
     start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,

@@ -53,7 +53,8 @@ def _numbers(row: Mapping[str, str], examples: int, ring: Ring, price: float | N
     found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
     found |= {"n": batch, "devices": ring.devices}
     found |= {f"{phase}_ms": duration * 1e3 for phase, duration in seconds.items()}
-    found["update_ms"] = found["update_ms"] if row["update_ms"] else None
+    if not row["update_ms"]:
+        found["update_ms"] = None
     found["communication_ms"] = one.communication * 1e3
     for name, duration in (("", one.apart), ("overlapped_", one.overlapped)):
         of_all = epoch(examples, batch, ring.devices, duration, price)

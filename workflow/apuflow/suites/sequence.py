@@ -170,9 +170,7 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
         yield from _composed(part, phase)
         return
     if part.op not in PRODUCTS:
-        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
-        shape |= {"width": part.width} if part.width else {}
-        yield Step(part.number, part.name, part.op, phase, shape, part.repeats)
+        yield _plain(part, part.op, phase)
         return
     flop = 2 * part.multiply_adds
     if phase == "forward":
@@ -196,9 +194,14 @@ def _composed(part: Part, phase: Phase) -> Iterator[Step]:
     both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": part.elements, "inputs": 2}
     yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
     if normalised:
-        shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
-        shape |= {"width": part.width} if part.width else {}
-        yield Step(part.number, part.name, "layernorm", phase, shape, part.repeats)
+        yield _plain(part, "layernorm", phase)
+
+
+def _plain(part: Part, op: str, phase: Phase) -> Step:
+    """A step that its elements, learnt values and the width of its rows describe."""
+    shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
+    shape |= {"width": part.width} if part.width else {}
+    return Step(part.number, part.name, op, phase, shape, part.repeats)
 
 
 def _cell(part: Part, phase: Phase) -> Step:

@@ -17,11 +17,19 @@ from pathlib import Path
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import PAGE, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.profile import (
+    INSTRUCTION_BYTES,
+    PAGE,
+    Counts,
+    Profile,
+    Stream,
+    block,
+    lines_of,
+    pages_of,
+    span_lines,
+)
 from apuflow.rocblas.tables import Solution, solution_of
 
-INSTRUCTION_BYTES = 6.0
-"""Mean over what writes C."""
 HIDDEN = 600.0
 """GPU cycles of a load that the computation of the step before hides."""
 ISSUE = 4.0
@@ -71,8 +79,7 @@ def library_product(facts: Facts) -> Profile:
     prefetch = parts["prefetch"] == "1"
     loops = max(0.0, steps - started) if prefetch else steps
     write = "write_B0" if facts.number("beta") == 0.0 else "write_B1"
-    one = block(parts["prologue"])
-    total = one * groups
+    total = block(parts["prologue"]) * groups
     total += block(parts["loop"]) * (loops / int(parts["copies"]))
     total += block(parts["tests"]) * started
     total += block(parts["short"]) * short
@@ -132,7 +139,7 @@ def _operands(
     slabs = solution.macro_tile_m * across + solution.macro_tile_n * ceil(together / across)
     window = 4.0 * solution.depth_u * slabs / together
     streams = []
-    for outer, tile, leading, along_k, others, width, tiles, outer_last in (
+    for outer, tile, leading, along_k, others, width, tiles, far in (
         (
             facts.integer("m"),
             solution.macro_tile_m,
@@ -141,7 +148,7 @@ def _operands(
             tiles_n,
             solution.load_width_a,
             tiles_m,
-            False,
+            solution.workgroup_mapping == 1,
         ),
         (
             facts.integer("n"),
@@ -151,7 +158,7 @@ def _operands(
             tiles_m,
             solution.load_width_b,
             tiles_n,
-            True,
+            False,
         ),
     ):
         depth, breadth = min(solution.depth_u, k), min(tile, outer)
@@ -177,7 +184,7 @@ def _operands(
                 sharing,
                 0.5,
                 line_sharing=float(others),
-                apart_bytes=0.0 if outer_last or solution.workgroup_mapping > 1 else 4.0 * size,
+                apart_bytes=4.0 * size if far else 0.0,
             )
         )
     return tuple(streams)
@@ -205,9 +212,8 @@ def _result(
     )
     group = min(4.0, max(1.0, columns / 4))
     read = max(0.0, counts.loads - sum(stream.instructions for stream in operands))
-    vector = _tile(facts.kernel)[2]
+    vector, fetched, again = _tile(facts.kernel)[2], accesses, lines
     within = vector * accesses / max(1.0, counts.stores)
-    fetched, again = accesses, lines
     if solution.splits:
         # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come
         # at the same time. Additions to a vector's elements are one where they meet in the TCP.
