@@ -106,7 +106,7 @@ def _recurrent(item: int, row: Row, choice: Choice) -> Iterator[Step]:
     name = f"{cell} {hidden}, batch {batch}, {steps} steps"
     for phase in _phases(choice):
         one = {**shape, "backward": "weights"} if phase == "backward" else shape
-        yield Step(item, name, "recurrent", phase, one, 1, flop, _group(row))
+        yield Step(item, name, cell, phase, one, 1, flop, _group(row))
 
 
 def _all_reduce(item: int, row: Row, choice: Choice) -> Iterator[Step]:

@@ -208,7 +208,7 @@ def _cell(part: Part, phase: Phase) -> Step:
     """The time steps of an LSTM layer: the input's product has a row of its own."""
     shape: dict[str, int | str] = {"cell": "lstm", "hidden": part.k, "batch": part.n, "steps": part.repeats}
     times = 2 if phase == "forward" else 4
-    return Step(part.number, part.name, "recurrent", phase, shape, 1, times * part.multiply_adds)
+    return Step(part.number, part.name, "lstm", phase, shape, 1, times * part.multiply_adds)
 
 
 def _product(

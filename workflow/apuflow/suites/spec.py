@@ -350,7 +350,7 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "col2im": _columns,
     "sgd": _update,
     "concat": _concat,
-    "recurrent": _recurrent,
+    **dict.fromkeys(("vanilla", "lstm", "gru"), _recurrent),
     "gelu": _gelu,
     "layernorm": _layer_norm,
     "embedding": _embedding,
