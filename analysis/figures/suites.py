@@ -76,20 +76,22 @@ def _few(shares: pd.DataFrame) -> pd.DataFrame:
 def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """Time of each step of an iteration, in the order in which they run; arguments and errors as by_kind.
 
-    One panel per suite, at its first combination of values.
+    A panel for each iteration on one scale; where there are more than fit, every suite's first before the next.
     """
     with style():
-        rows, _, notes = _bars(frame, where, every=False)
-        shown = list(dict.fromkeys(rows["suite"]))[:MOST_PANELS]
-        rows = rows[rows["suite"].isin(shown)]
-        first = rows.groupby("suite", sort=False)["_bar"].transform("first")
-        rows = rows[rows["_bar"] == first]
+        rows, bars, notes = _bars(frame, where, every=False)
+        suites = rows.drop_duplicates("_bar").set_index("_bar")["suite"]
+        turn = suites.groupby(suites).cumcount().sort_values(kind="stable")
+        shown = sorted(turn.index[:MOST_PANELS], key=bars.index)
+        if len(shown) < len(bars):
+            notes.append(f"{len(shown)} of {len(bars)} combinations are shown; the CSV tables have all")
+        rows = rows[rows["_bar"].isin(shown)]
         kinds = list(rows.groupby("op")[TIME].sum().sort_values(ascending=False, kind="stable").index)
         colours = {kind: NAMED[min(place, MOST_KINDS)] for place, kind in enumerate(kinds)}
         figure = new_figure(FULL_WIDTH, 0.5 + 1.35 * len(shown))
-        panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
-        for axes, suite in zip(panels, shown, strict=True):
-            part = rows[rows["suite"] == suite]
+        panels = figure.subplots(len(shown), 1, squeeze=False, sharey=True)[:, 0]
+        for axes, bar in zip(panels, shown, strict=True):
+            part = rows[rows["_bar"] == bar]
             axes.bar(
                 part["_step"],
                 part[TIME],
@@ -99,7 +101,7 @@ def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
             )
             axes.set_yscale("log")
             axes.set_ylabel("ms")
-            axes.set_title(str(part["_bar"].iloc[0]))
+            axes.set_title(str(bar))
             axes.margins(x=0.01)
         panels[-1].set_xlabel("Step, in the order in which an iteration runs them")
         named = kinds[:MOST_KINDS]
@@ -122,8 +124,8 @@ def memory(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any
         FigureError: no suite of the sweep is a network.
     """
     with style():
-        parts = [name for name in MEMORY if f"{name}_bytes" in frame.columns]
-        if not parts or frame[[f"{name}_bytes" for name in parts]].isna().all().all():
+        parts = [name for name in MEMORY if frame.get(f"{name}_bytes", pd.Series(dtype=float)).sum() > 0]
+        if not parts:
             raise FigureError("none of the sweep's suites is a network: memory by part is not known")
         known = frame[frame["weights_bytes"].notna()]
         rows, bars, notes = _bars(known, where, engine=False)

@@ -117,6 +117,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["duration"] = format_duration
+    environment.filters["whole"] = lambda value: "" if value == "" else f"{value:,.0f}"
     environment.filters["axis"] = lambda name: label(str(name).replace("-", "_"))
     return environment
 

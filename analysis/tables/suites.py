@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.counters.table import BY_NAME as COUNTERS
-from analysis.tables.columns import MACHINE, RUN, axis_column
+from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, axis_column
 from analysis.tables.records import COMPLETED, Batch
 from analysis.tables.tables import assemble
 
@@ -141,7 +141,7 @@ class Folder:
             **{column.name: _only(used[column.name]) for column in MACHINE},
             **{name: _only(used[name]) for name in _TEXTS},
             "evidence": said(iteration, len(weights), failed),
-            "flags": _said_by_any(used["flags"], ";")[:_LONGEST],
+            "flags": _flags(used["flags"])[:_LONGEST],
             "stand_in": _said_by_any(used["stand_in"], "; ") or None,
             "max_relative_error": used["max_relative_error"].astype(float).max(),
             "bound": None,
@@ -157,10 +157,12 @@ class Folder:
         values = self._values[list(weights)]
         times = np.array(list(weights.values()), dtype=np.float64)[:, None]
         sums = (values * times).sum(axis=0)
-        return {
+        counted = {
             name: float(sums[place]) if COUNTERS[name].aggregate == "sum" else float(values[:, place].max())
             for place, name in enumerate(self._names)
         }
+        ends = self._frame[list(INTERVAL)].iloc[list(weights)].astype(float)
+        return counted | {name: float((ends[name] * times[:, 0]).sum(skipna=False)) for name in INTERVAL}
 
     def _bound(self, weights: Mapping[int, int]) -> str | None:
         spent: Counts[str] = Counts()
@@ -200,6 +202,16 @@ def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
         named = [f"{count} x {why}" for why, count in left.most_common(_MOST_NAMED)]
         text += f"; not run: {'; '.join(named)}" + ("; ..." if len(left) > _MOST_NAMED else "")
     return text
+
+
+def _flags(values: pd.Series[Any]) -> str:
+    """Flags of the operations, each once; of those outside what the preview was measured on, how many."""
+    single = [flag for text in values if isinstance(text, str) for flag in text.split(";")]
+    away = sum(flag.startswith(UNMEASURED) for flag in single)
+    counted = [f"{UNMEASURED}: {away} of {len(values)} operations, which their table names"] if away else []
+    return _said_by_any(
+        pd.Series([*counted, *(flag for flag in single if not flag.startswith(UNMEASURED))], dtype=object), ";"
+    )
 
 
 def _said_by_any(values: pd.Series[Any], between: str) -> str:

@@ -86,7 +86,8 @@ def _show(found: list[Sampled], bound: float) -> None:
     )
     left_out = sum(one.left_out for one in found)
     if left_out:
-        console.print(f"{left_out} items that no engine runs are no part of the totals.")
+        items = "item" if left_out == 1 else "items"
+        console.print(f"not in the totals, because no engine runs it: {left_out} {items}.")
 
 
 def _audit(one: Sampled) -> str:

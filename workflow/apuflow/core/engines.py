@@ -55,9 +55,9 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
             own_products=False,
         ),
         "gem5-kernels": EngineFacts(
-            title="gem5-kernels (only the layer's kernels)",
-            explanation="The layer's kernels on gem5, started without ROCm: no host side, and a GEMM kernel "
-            "of this project where rocBLAS would be called.",
+            title="gem5-kernels (just the kernels)",
+            explanation="Just the kernels on gem5, started without ROCm: no host side. A matrix product may "
+            "be a kernel of this project in the place of rocBLAS' (column stand_in).",
             version=KERNELS_VERSION,
             simulates=True,
             own_kernels_only=True,

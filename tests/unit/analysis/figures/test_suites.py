@@ -60,8 +60,24 @@ def test_what_was_not_run_is_named() -> None:
 
 def test_layers_keep_their_order_and_their_number() -> None:
     data = figures.make("layers", items()).data
-    assert data["step"].tolist() == [1, 2, 4, 5]
-    assert data["total_ms"].tolist() == [2, 1, 1, 4]
+    assert data["step"].tolist() == [1, 2, 4, 5] * 2
+    assert data["total_ms"].tolist() == [2, 1, 1, 4, 0.5, 0.25, 0.25, 1]
+
+
+def test_where_layers_do_not_fit_every_suite_has_a_panel() -> None:
+    first = items()
+    frame = pd.concat(
+        [
+            first.assign(num_compute_units=units, suite=suite, iteration=f"{suite}-{units}")
+            for suite, machines in (("net", range(1, 9)), ("other", (1,)))
+            for units in machines
+        ]
+    )
+    frame.attrs["axes"] = ("num_compute_units",)
+    plot = figures.make("layers", frame)
+    shown = list(dict.fromkeys(plot.data["label"]))
+    assert shown == [*(f"net, CUs {units}" for units in range(1, 6)), "other, CUs 1"]
+    assert "6 of 9 combinations are shown; the CSV tables have all" in plot.notes
 
 
 def test_memory_is_drawn_by_part() -> None:

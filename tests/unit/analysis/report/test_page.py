@@ -207,6 +207,14 @@ def test_rows_outside_what_the_preview_was_measured_on_are_listed_apart(tmp_path
     assert "1,234 98,765 unmeasured: 128 num-compute-units" in text
 
 
+def test_a_failed_row_outside_what_was_measured_has_no_interval(tmp_path: Path) -> None:
+    frame = grid({"num_compute_units": [4]}, workloads=["softmax_fwd"])
+    frame["gpu_cycles"], frame["status"] = float("nan"), "timeout"
+    frame["flags"] = "unmeasured: 1 of 3 operations"
+    render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
+    assert "unmeasured: 1 of 3 operations" in Page((tmp_path / "r.html").read_text()).text
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="needs a table"):
         render(SweepDescription("x"), {}, [], [], tmp_path / "r.html")
@@ -221,7 +229,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(tmp_path: Path) -> None:
     page = Page(project(tmp_path).read_text(encoding="utf-8"))
     text = " ".join(page.text.split())
-    assert "gem5-kernels (only the layer's kernels): 5 of 6 runs completed and proved it." in text
+    assert "gem5-kernels (just the kernels): 5 of 6 runs completed and proved it." in text
     assert "snakemake --cores all results/demo/report.html" in text
     assert "apuflow archive demo" in text and "apuflow unpack demo.tar.zst demo" in text
     anchors = {f"#{name}" for name in page.attributes("id")}
