@@ -76,7 +76,7 @@ def _few(shares: pd.DataFrame) -> pd.DataFrame:
 def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """Time of each step of an iteration, in the order in which they run; arguments and errors as by_kind.
 
-    A panel for each iteration on one scale; where there are more than fit, every suite's first before the next.
+    A panel for each iteration, on one scale; where not all fit, every suite's first goes before its second.
     """
     with style():
         rows, bars, notes = _bars(frame, where, every=False)

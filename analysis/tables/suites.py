@@ -209,9 +209,8 @@ def _flags(values: pd.Series[Any]) -> str:
     single = [flag for text in values if isinstance(text, str) for flag in text.split(";")]
     away = sum(flag.startswith(UNMEASURED) for flag in single)
     counted = [f"{UNMEASURED}: {away} of {len(values)} operations, which their table names"] if away else []
-    return _said_by_any(
-        pd.Series([*counted, *(flag for flag in single if not flag.startswith(UNMEASURED))], dtype=object), ";"
-    )
+    others = [flag for flag in single if not flag.startswith(UNMEASURED)]
+    return _said_by_any(pd.Series([*counted, *others], dtype=object), ";")
 
 
 def _said_by_any(values: pd.Series[Any], between: str) -> str:
