@@ -31,7 +31,7 @@ def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     flags = rows["flags"].fillna("").astype(str)
     unmeasured = int(flags.str.contains(f"{UNMEASURED}: ", regex=False).sum())
     if unmeasured:
-        said.append(f"{unmeasured} of {len(rows)} points outside")
+        said.append(f"{unmeasured} of {len(rows)} points lie outside of what was measured")
     return f"{facts.title}: {'; '.join(said)}."
 
 

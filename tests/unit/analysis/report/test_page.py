@@ -203,7 +203,7 @@ def test_rows_outside_what_the_preview_was_measured_on_are_listed_apart(tmp_path
     render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
     text = re.sub(r"\s+", " ", Page((tmp_path / "r.html").read_text()).text)
     assert "1 outside what the preview was measured on" in text and "with flags" not in text
-    assert "1 of 2 points outside." in text
+    assert "1 of 2 points lie outside of what was measured." in text
     assert "1,234 98,765 unmeasured: 128 num-compute-units" in text
 
 
