@@ -20,7 +20,7 @@ CASES: dict[str, dict[str, Any]] = {
         "groups": 4, "pad_h": 1, "pad_w": 1,
     },
     "convolution direct 1x1": {
-        "n": 2, "c": 32, "h": 5, "w": 5, "num_output": 16, "kernel_h": 1, "kernel_w": 1,
+        "n": 2, "c": 32, "h": 5, "w": 5, "num_output": 32, "kernel_h": 1, "kernel_w": 1,
         "algorithm": "direct",
     },
     "deconvolution": {

@@ -21,7 +21,8 @@ SQUARE = (3, 5, 7, 9, 11)
 WAVE = 64
 MOST_CHANNELS = 128
 """Of a 1x1 convolution in one pass; beyond them the kernel adds up passes with atomic operations."""
-MOST_OUTPUTS = 32
+OUTPUTS = 32
+"""Output channels of a work-item of a 1x1 convolution."""
 
 
 class Tiles(NamedTuple):
@@ -67,12 +68,16 @@ def objection(layer: Filter) -> tuple[str, str, str] | None:
     if size == (1, 1) and layer.groups == 1:
         if layer.pad_h or layer.stride_h != 1:
             return "stride_h", "only 1x1 without padding and stride runs here by MIOpenConv1x1J1", gemm
-        if layer.c % 16 or layer.num_output % 16 or layer.c > MOST_CHANNELS:
-            return (
-                "c",
-                f"MIOpenConv1x1J1 takes multiples of 16 channels, up to {MOST_CHANNELS} without atomic sums",
-                gemm,
+        if layer.c % 16 or layer.c > MOST_CHANNELS:
+            what = (
+                f"MIOpenConv1x1J1 takes multiples of 16 channels, up to {MOST_CHANNELS} without atomic sums"
             )
+            return "c", what, gemm
+        if layer.num_output % OUTPUTS:
+            what = (
+                "MIOpenConv1x1J1 for 16 output channels has instructions (v_movrels_b32) that gem5 does not"
+            )
+            return "num_output", f"{what} decode: only multiples of {OUTPUTS} run", gemm
         return None
     if layer.groups == 1 and (size[0] != size[1] or size[0] not in SQUARE):
         return "kernel_h", "MIOpenConvUni takes square filters of 3, 5, 7, 9 or 11", gemm
@@ -145,9 +150,6 @@ def forward(layer: Filter) -> Launch:
 
 
 def _pointwise(layer: Filter) -> Launch:
-    outputs = min(MOST_OUTPUTS, layer.num_output)
-    while layer.num_output % outputs and outputs > 16:
-        outputs //= 2
     values = {
         "MLO_FILTER_STRIDE0": 1,
         "MLO_FILTER_STRIDE1": 1,
@@ -165,13 +167,13 @@ def _pointwise(layer: Filter) -> Launch:
         "MLO_N_IN_GROUPS": 1,
         "MLO_CLOOP0": layer.c // 8,
         "MLO_CLOOP2": layer.c // 8,
-        "MLO_N_LCL_OUT_MAPS": outputs,
+        "MLO_N_LCL_OUT_MAPS": OUTPUTS,
         "MLO_CHEAT_SHADER_COMPILER": 0,
         "MLopen_RUNNING": 1,
     }
     arguments = "".join(f" -D{name}={value}" for name, value in values.items()) + FP32_ALL
     pixels = -(-layer.h * layer.w * layer.n // WAVE) * WAVE
-    grid = (pixels * (layer.num_output // outputs), 1, 1)
+    grid = (pixels * (layer.num_output // OUTPUTS), 1, 1)
     return _launch(layer, "MIOpenConv1x1J1.cl", arguments, "MIOpenConv1x1", grid, WAVE)
 
 

@@ -10,6 +10,7 @@ from apuflow.preview.kernels.activation import activation
 from apuflow.preview.kernels.batchnorm_activation import per_activation_backward, per_activation_forward
 from apuflow.preview.kernels.batchnorm_spatial import spatial
 from apuflow.preview.kernels.col2im import col2im
+from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
@@ -21,6 +22,7 @@ from apuflow.preview.kernels.own import (
     layer_norm_weights,
     straight,
 )
+from apuflow.preview.kernels.pointwise import pointwise
 from apuflow.preview.kernels.pooling_backward import pooling_backward
 from apuflow.preview.kernels.pooling_forward import pooling_forward
 from apuflow.preview.kernels.recurrent import activation_of_rows, combine, lstm_update
@@ -79,6 +81,8 @@ MODELS: dict[str, Model] = {
     "SubTensorOpWithSubTensor1d": rows,
     "SubTensorOpWithSubTensor2d": rows,
     "MIOpenBatchNormFwdInferSpatialEst": frozen_normalisation,
+    "MIOpenConvUni": direct,
+    "MIOpenConv1x1": pointwise,
 }
 
 

@@ -1,0 +1,80 @@
+"""MIOpenConv1x1J1.cl: a 1x1 convolution, a work-item for a pixel of 32 output channels.
+
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. Weights are scalar loads of eight
+input channels.
+"""
+
+from __future__ import annotations
+
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+
+STEP = 8
+"""Input channels whose pixels and weights are loaded together."""
+WAITED = 0.65
+"""Of a wait for the weights of two outputs: every second one finds them in the scalar cache, in a third."""
+
+
+def _work(channels: int) -> tuple[Counts, float]:
+    """Instructions of a wavefront with pixels; bytes of its code."""
+    if channels == 2 * STEP:
+        return block("v632 s32 sm67 wt54 ld16 st32"), 5900.0
+    if channels == 4 * STEP:
+        return block("v1156 s31 sm131 wt144 ld32 st32"), 11000.0
+    loop = block("v562 s15 sm64 wt35 br1 ld16") * (channels / STEP / 2 - 1)
+    return block("v58 s14 sm3 wt1 ld8") + loop + block("v730 s92 sm64 wt59 ld8 st32"), 12700.0
+
+
+def pointwise(facts: Facts) -> Profile:
+    """A wavefront per 64 pixels of all images and group of output channels."""
+    n, h, w = (facts.define(name) for name in ("BATCHSIZE", "H", "W"))
+    channels, outputs = facts.define("MLO_N_INPUTS"), facts.define("MLO_N_LCL_OUT_MAPS")
+    groups, plane = facts.define("K") // outputs, h * w
+    waves = facts.workgroups
+    pixels = n * plane
+    work, code = _work(channels)
+    lanes = pixels / (waves / groups)
+    counts = block("v3 s4 br1 en1") * waves
+    counts += (work + Counts(lanes=work.valu * (lanes - 64.0))) * waves
+    lines = span_lines(4 * min(64.0, pixels), 256) if plane % 16 == 0 else span_lines(4 * lanes, 4 * plane)
+    loads, stores = float(waves * channels), float(waves * outputs)
+    read, written = float(pixels * channels), float(pixels * groups * outputs)
+    sharing = max(1.0, min(64.0, 4096 / (4 * plane))) if plane < 1024 else 1.0
+    streams = (
+        Stream(
+            "load",
+            loads,
+            loads * lines,
+            lines_of(read),
+            pages_of(read),
+            "device",
+            channels * lines * 64.0,
+            1.0,
+            groups * max(1.0, min(plane, 1024) / 64),
+            line_sharing=float(groups),
+        ),
+        Stream(
+            "store",
+            stores,
+            stores * lines,
+            lines_of(written),
+            pages_of(written),
+            page_group=1.0,
+            sharing=max(1.0, min(plane, 1024) / 64),
+            resident=False,
+        ),
+    )
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=1,
+        counts=counts,
+        streams=streams,
+        code_bytes=code,
+        early_branch=True,
+        rounds=1.0 + channels / STEP / 2,
+        walk_rounds=max(1.0, channels / STEP / sharing),
+        scalar_again=WAITED * channels / STEP * outputs / 2,
+        vgprs=74,
+        sgprs=104,
+        flops=2.0 * written * channels,
+    )
