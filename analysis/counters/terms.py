@@ -20,18 +20,22 @@ _LARGEST = 2.0**53
 _AGAIN = "make the run again, or read another copy of the file"
 UNIT = "CUs*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
-_MEAN = re.compile(r"samples\*mean\((.*)\)")
+_MEAN = re.compile(r"samples\*mean\((.*)\)(?: mod (\d+))?")
 
 Lookup = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: ``sign`` times the sum over the objects that the pattern matches."""
+    """One summand: ``sign`` times the sum over the objects that the pattern matches.
+
+    ``modulus``: of a distribution's sum, only the remainder of each object's counts.
+    """
 
     sign: int
     pattern: str
     mean: bool = False
+    modulus: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
             sign = 1
         else:
             mean = _MEAN.fullmatch(word)
-            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None))
+            modulus = float(mean[2]) if mean and mean[2] else math.inf
+            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None, modulus))
     return tuple(tuple(terms) for terms in alternatives)
 
 
@@ -129,7 +134,7 @@ def elements(array: str, row: Lookup) -> list[str]:
 
 def _term(term: Term, dump: Snapshot) -> float | None:
     if term.mean:
-        return _samples_times_mean(term.pattern, dump)
+        return _samples_times_mean(term, dump)
     pattern = term.pattern
     if pattern.startswith(UNIT):
         return _sum_units(pattern[len(UNIT) :], dump)
@@ -173,8 +178,9 @@ def _sum_units(name: str, dump: Snapshot) -> float | None:
     return math.fsum(present) if present else None
 
 
-def _samples_times_mean(pattern: str, dump: Snapshot) -> float | None:
+def _samples_times_mean(term: Term, dump: Snapshot) -> float | None:
     """Sums of samples, exact while samples times the mean's half last digit is below one half."""
+    pattern = term.pattern
     if pattern.startswith(UNIT):
         name = pattern[len(UNIT) :]
         pairs = [(unit.get(f"{name}::samples"), unit.get(f"{name}::mean")) for unit in dump.units]
@@ -184,7 +190,7 @@ def _samples_times_mean(pattern: str, dump: Snapshot) -> float | None:
     if not pairs or any(samples is None for samples, _ in pairs):
         return None
     return math.fsum(
-        round(_counted(name, samples) * _counted(name, mean))
+        round(_counted(name, samples) * _counted(name, mean)) % term.modulus
         for samples, mean in pairs
         if samples and mean is not None
     )

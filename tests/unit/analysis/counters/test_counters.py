@@ -6,6 +6,7 @@ import csv
 import functools
 import lzma
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,19 @@ def test_values_added_up_by_hand() -> None:
     found = counters(TWO)
     for name, value in HAND.items():
         assert found[name] == value, name
+
+
+def test_lds_accesses_without_an_active_lane_have_no_conflicts(tmp_path: Path) -> None:
+    """A real run of a matrix product: 18 of 5360 accesses were sampled as 4294967295, which is -1 to gem5."""
+    text = lzma.decompress(TWO.read_bytes()).decode()
+    for unit, samples, mean in ((0, "5360", "14423401.880970"), (1, "10", "3.000000")):
+        name = rf"(system\.cpu3\.CUs{unit}\.ldsBankConflictDist::"
+        text, found = re.subn(name + r"samples) +\d+", rf"\1 {samples}", text)
+        text, means = re.subn(name + r"mean) +[\d.]+", rf"\1 {mean}", text)
+        assert found == means == 1
+    path = tmp_path / "stats.txt"
+    path.write_text(text)
+    assert counters(path)["lds_bank_conflicts"] == 22772 + 30
 
 
 def test_several_files_and_dumps_are_one_run(tmp_path: Path) -> None:
