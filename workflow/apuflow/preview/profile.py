@@ -164,8 +164,10 @@ class Stream:
             later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
         resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
-        apart_bytes: that workgroups touch between two uses of a line by others, where these do not run at the
-            same time.
+        readers_apart: sets of workgroups that read the same line at different times, each set at one time.
+        apart_bytes: that a workgroup touches between two of these times.
+        far_bytes: touched between two uses by workgroups that do not run at the same time (0: all of them do).
+        group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
             writes in between (0: the stores again are far apart, or their order is not known).
     """
@@ -182,7 +184,10 @@ class Stream:
     lockstep: float = 1.0
     line_sharing: float = 1.0
     resident: bool = True
+    readers_apart: float = 1.0
     apart_bytes: float = 0.0
+    far_bytes: float = 0.0
+    group_bytes: float = 0.0
     repeated_within: float = 0.0
 
 
@@ -252,6 +257,24 @@ def lines_of(elements: float) -> float:
 def pages_of(elements: float) -> float:
     """Pages of a packed float32 buffer that starts on a page."""
     return float(-(-elements * 4 // PAGE))
+
+
+@lru_cache(maxsize=65536)
+def region_lines(rows: int, elements: int, pitch: int) -> float:
+    """Mean distinct lines of rows of ``elements`` of 4 bytes, ``pitch`` bytes apart.
+
+    The first begins anywhere that a row can begin.
+    """
+    begins = range(0, LINE, gcd(pitch, LINE))
+    total = 0
+    for begin in begins:
+        last = -1
+        for row in range(rows):
+            start = begin + row * pitch
+            first = max(start // LINE, last + 1)
+            last = max(last, (start + 4 * elements - 1) // LINE)
+            total += max(0, last + 1 - first)
+    return total / len(begins)
 
 
 def span_lines(size: float, stride: int) -> float:

@@ -203,12 +203,13 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     ]
 
 
-def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_]) -> Array:
+def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_], hidden: Array) -> Array:
     """Time that a customer of ``wide`` wavefronts is held up at each station by its own wavefronts.
 
     They start together and go through scalar ALU, SIMD and LDS one behind the other, each at another
     station: a flow shop, whose time is one pass through all stations and the rest at the busiest. Where LDS
-    accesses are issued ahead of what needs them, the pass goes on meanwhile.
+    accesses are issued ahead of what needs them, the vector ALU works meanwhile: ``hidden`` of its time, all
+    of it where the LDS is busy for longer.
     """
     own = np.where(SYNCHRONOUS, demands, 0.0)
     busiest = np.zeros_like(own)
@@ -216,8 +217,11 @@ def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_]) -> Arra
         rows = np.arange(len(own))
         top = own.argmax(axis=1)
         busiest[rows, top] = own[rows, top]
-        own[scheduled, STATIONS.index("lds")] = 0.0
-    return own + busiest * (wide[:, None] - 1.0)
+    extra = busiest * (wide[:, None] - 1.0)
+    lds = STATIONS.index("lds")
+    total = own[:, lds] + extra[:, lds]
+    own[:, lds] -= np.where(scheduled, np.minimum(total, hidden), 0.0)
+    return own + extra
 
 
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
@@ -238,7 +242,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
-    own = pipelined(demands, wide, scheduled)
+    own = pipelined(demands, wide, scheduled, demands[:, STATIONS.index("valu")] * simds)
     residence, utilisation, spent = solve(
         demands * wide[:, None],
         own,

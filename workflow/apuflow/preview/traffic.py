@@ -141,13 +141,20 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             continue
         copies = stream.lines * max(1.0, min(stream.line_sharing, float(used)))
         reused = max(0.0, stream.accesses - copies)
-        reused *= 0.0 if stream.reuse == "none" else _share(machine.tcp_bytes, resident * stream.window_bytes)
+        reused *= (
+            0.0
+            if stream.reuse == "none"
+            else _share(machine.tcp_bytes, resident * (stream.group_bytes or stream.window_bytes))
+        )
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
-        between = used * resident * max(stream.window_bytes, 64.0)
-        if profile.groups > used * resident:
-            between = max(between, stream.apart_bytes)
-        again *= _share(machine.tcc_bytes, between)
+        running = used * resident
+        apart = min(again, stream.lines * (stream.readers_apart - 1.0))
+        later = min(-(-profile.groups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
+        far = min(again - apart, stream.lines * max(0.0, later))
+        again = (again - apart - far) * _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
+        again += apart * _share(machine.tcc_bytes, running * stream.apart_bytes)
+        again += far * _share(machine.tcc_bytes, stream.far_bytes)
         tcp_loads += stream.accesses
         tcp_hits += reused
         reads += reach

@@ -12,9 +12,21 @@ from __future__ import annotations
 from math import ceil
 
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import PAGE, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.profile import (
+    LINE,
+    PAGE,
+    Profile,
+    Stream,
+    block,
+    lines_of,
+    pages_of,
+    region_lines,
+    span_lines,
+)
 
 TILE = 16
+ROWS = 4
+"""Of a tile, that a wavefront has."""
 _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
 _STEP = {(0, 0): "v21 wt13", (1, 0): "v20 wt12", (0, 1): "v22 wt13", (1, 1): "v21 wt12"}
 _INSIDE = {(0, 0): "v2", (1, 0): "v3", (0, 1): "v3", (1, 1): "v4"}
@@ -34,8 +46,10 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
     The operand has ``outer`` x k elements, which lie in memory along k or along ``outer``.
     """
     if along_k:
-        return float(ceil(outer / 4) * steps), outer * steps * span_lines(min(64, 4 * k), 4 * k)
-    return float(tiles * ceil(k / 4)), k * tiles * span_lines(min(64, 4 * outer), 4 * outer)
+        loads = ceil(outer / ROWS) * steps
+        return float(loads), loads * region_lines(min(ROWS, outer), min(TILE, k), 4 * k)
+    loads = tiles * ceil(k / ROWS)
+    return float(loads), loads * region_lines(min(ROWS, k), min(TILE, outer), 4 * outer)
 
 
 def _walks(leading: int, along_k: bool, steps: int) -> float:
@@ -82,17 +96,18 @@ def sgemm(facts: Facts) -> Profile:
     counts += block(_LOAD_B[along_b]) * (loads_b - steps * groups * waves)
     counts += block("v10 s2 br1 v3 st1" + (" v5 ld1 wt1 br1" if added else " v1 br1")) * stores
     a, b, c = m * k, n * k, m * n
+    window = LINE * (lines_a + lines_b) / (groups * steps)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
     page_group = min(4.0, max(1.0, columns / 4))
     sharing = min(float(groups), min(tiles_m, PAGE / 4 / TILE) * max(1.0, columns / TILE))
     streams: tuple[Stream, ...] = (
         Stream(
-            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", 1024.0, 4.0,
+            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", window, 4.0,
             _sharing(m, k, along_a, tiles_n), 0.5, line_sharing=float(tiles_n),
         ),
         Stream(
-            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", 1024.0, 4.0,
+            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", window, 4.0,
             _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m),
         ),
         Stream(
@@ -116,7 +131,7 @@ def sgemm(facts: Facts) -> Profile:
         lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
-        lds_conflicts=2.3,
+        lds_conflicts=46 / 18,
         flops=2.0 * m * n * k * batch,
     )
 

@@ -1,9 +1,10 @@
 """rocBLAS' own matrix products: Tensile's assembly kernels for gfx803, and the one that scales C for them.
 
 Counts: ``rocblas_counts.csv`` has the instructions of each part of each kernel that rocBLAS can select, of
-the disassembly of the kernel as it runs here (``apuflow.rocblas.changes``): prologue, loop (as many steps as
-it has copies), its exit, the remainder of k, the end, and the four ways of writing C (beta 0 or not, edge or
-not; of an addition that another workgroup disturbs, only the first try).
+the disassembly of the kernel as it runs here (``apuflow.rocblas.changes``): prologue, what only workgroups
+with a step along k run of it (first), loop (as many steps as it has copies), its exit, the remainder of k,
+the end, and the four ways of writing C (beta 0 or not, edge or not; of an addition that another workgroup
+disturbs, only the first try).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.tensile_operands import WAVEFRONT, operands
 from apuflow.preview.profile import (
     INSTRUCTION_BYTES,
     PAGE,
@@ -26,6 +28,7 @@ from apuflow.preview.profile import (
     block,
     lines_of,
     pages_of,
+    region_lines,
     span_lines,
 )
 from apuflow.rocblas.tables import Solution, solution_of
@@ -34,12 +37,10 @@ HIDDEN = 600.0
 """GPU cycles of a load that the computation of the step before hides."""
 ISSUE = 4.0
 """GPU cycles between two vector instructions of a wavefront."""
-TOGETHER = 64
-"""Workgroups taken to run at a time, along m first: they share the slabs of their row or column."""
 MET = 0.6
 """Of workgroups that read a line to add to it, those that find another's copy in the TCC."""
-APART = 0.3
-"""Of the additions to a vector's elements in one line, those that do not meet."""
+APART = 0.75
+"""Of the additions to elements side by side in one line, those that do not meet in the TCP."""
 LANES = 32
 """Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 
@@ -76,11 +77,11 @@ def library_product(facts: Facts) -> Profile:
     edge = _edge_share(m, n, solution, tiles_m, tiles_n)
     plain = facts.number("alpha") == 1.0 and facts.number("beta") == 0.0 and rest == 0 and started
     short = started * (1.0 - edge) if parts["short"] and plain else 0.0
-    prefetch = parts["prefetch"] == "1"
+    prefetch, copies = parts["prefetch"] == "1", int(parts["copies"])
     loops = max(0.0, steps - started) if prefetch else steps
     write = "write_B0" if facts.number("beta") == 0.0 else "write_B1"
-    total = block(parts["prologue"]) * groups
-    total += block(parts["loop"]) * (loops / int(parts["copies"]))
+    total = block(parts["prologue"]) * groups + block(parts["first"]) * started
+    total += block(parts["loop"]) * (loops / copies)
     total += block(parts["tests"]) * started
     total += block(parts["short"]) * short
     total += (block(parts["exit"]) if prefetch else Counts()) * (started - short)
@@ -94,15 +95,17 @@ def library_product(facts: Facts) -> Profile:
     total += block(parts[f"{write}_E1"]) * edges + block(parts[f"{write}_E0"]) * (ending - edges)
     counts = total * waves
     turns = whole + bool(rest)
-    streams = _operands(facts, solution, tiles_m, tiles_n, per_split * turns, waves)
+    streams = operands(facts, solution, block(parts["tail"]).loads)
     streams += _result(facts, solution, tiles_m, counts, streams)
-    per_loop = block(parts["loop"]).valu / int(parts["copies"])
+    per_loop = block(parts["loop"]).valu / copies
     waiting = max(0.0, 1.0 - per_loop * ISSUE / HIDDEN) if prefetch else 1.0
     turns_of_one = turns / split
     rounds = 1.0 + waiting * max(0.0, turns_of_one - 1.0) + (rest > 0) / split
     reads_c = solution.splits or facts.number("beta") != 0.0
-    path = ("bytes_loop", "bytes_short") if short else ("bytes_loop", "bytes_exit", "bytes_end")
-    code = sum(float(parts[name]) for name in path)
+    passed = min(copies, max(0, ceil(whole / split) - int(prefetch)))  # copies of the loop that run at all
+    path = ["bytes_prologue"] + (["bytes_tail"] if rest else [])
+    path += ["bytes_short"] if short else ["bytes_end"] + (["bytes_exit"] if started else [])
+    code = sum(float(parts[name]) for name in path) + float(parts["bytes_loop"]) * passed / copies
     code += 0.0 if short else block(parts[f"{write}_E{int(edge > 0.5)}"]).instructions * INSTRUCTION_BYTES
     return Profile(
         workgroups=groups,
@@ -129,73 +132,12 @@ def _edge_share(m: int, n: int, solution: Solution, tiles_m: int, tiles_n: int) 
     return 1.0 - inside_m * inside_n / (tiles_m * tiles_n)
 
 
-def _operands(
-    facts: Facts, solution: Solution, tiles_m: int, tiles_n: int, turns: float, waves: int
-) -> tuple[Stream, ...]:
-    """A and B: each workgroup loads a slab of both in every step."""
-    k, batch = facts.integer("k"), facts.integer("batch")
-    together = min(facts.workgroups, TOGETHER)
-    across = min(tiles_m, together)
-    slabs = solution.macro_tile_m * across + solution.macro_tile_n * ceil(together / across)
-    window = 4.0 * solution.depth_u * slabs / together
-    streams = []
-    for outer, tile, leading, along_k, others, width, tiles, far in (
-        (
-            facts.integer("m"),
-            solution.macro_tile_m,
-            facts.integer("lda"),
-            facts.integer("transpose_a") == 1,
-            tiles_n,
-            solution.load_width_a,
-            tiles_m,
-            solution.workgroup_mapping == 1,
-        ),
-        (
-            facts.integer("n"),
-            solution.macro_tile_n,
-            facts.integer("ldb"),
-            facts.integer("transpose_b") == 0,
-            tiles_m,
-            solution.load_width_b,
-            tiles_n,
-            False,
-        ),
-    ):
-        depth, breadth = min(solution.depth_u, k), min(tile, outer)
-        if along_k:
-            lines = breadth * span_lines(4 * depth, 4 * leading)
-            rows = max(1.0, PAGE / 4 / max(1, leading) / tile)
-            sharing = others * min(float(tiles), rows) * min(solution.global_split_u, PAGE / 4 / depth)
-        else:
-            lines = depth * span_lines(4 * breadth, 4 * leading)
-            sharing = others * max(1.0, min(float(tiles), PAGE / 4 / tile))
-        loads = turns * waves * max(1.0, tile * solution.depth_u / (solution.threads * width))
-        size = outer * k
-        streams.append(
-            Stream(
-                "load",
-                loads,
-                max(lines * turns, batch * lines_of(size)),
-                batch * lines_of(size),
-                batch * pages_of(size),
-                "device",
-                window,
-                float(min(4, waves)),
-                sharing,
-                0.5,
-                line_sharing=float(others),
-                apart_bytes=4.0 * size if far else 0.0,
-            )
-        )
-    return tuple(streams)
-
-
 def _result(
     facts: Facts,
     solution: Solution,
     tiles_m: int,
     counts: Counts,
-    operands: tuple[Stream, ...],
+    inputs: tuple[Stream, ...],
 ) -> tuple[Stream, ...]:
     """C: written once; of a split sum read and added to by each workgroup that has a part."""
     m, n, batch = (facts.integer(name) for name in ("m", "n", "batch"))
@@ -211,15 +153,14 @@ def _result(
         * solution.global_split_u
     )
     group = min(4.0, max(1.0, columns / 4))
-    read = max(0.0, counts.loads - sum(stream.instructions for stream in operands))
-    vector, fetched, again = _tile(facts.kernel)[2], accesses, lines
-    within = vector * accesses / max(1.0, counts.stores)
+    read = max(0.0, counts.loads - sum(stream.instructions for stream in inputs))
+    fetched, again = accesses, lines
+    within = _tile(facts.kernel)[2] * accesses / max(1.0, counts.stores)
     if solution.splits:
         # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come
-        # at the same time. Additions to a vector's elements are one where they meet in the TCP.
-        fetched = accesses / vector
+        # at the same time.
         again = fetched * (1.0 - MET * (1.0 - 1.0 / solution.global_split_u))
-        accesses = fetched * (1.0 + APART * (vector - 1))
+        accesses *= 1.0 + APART * (_beside(facts.kernel, solution) - 1)
     streams: tuple[Stream, ...] = (
         Stream(
             "store",
@@ -251,22 +192,35 @@ def _result(
     return streams
 
 
+def _beside(kernel: str, solution: Solution) -> int:
+    """Elements of C side by side that a work-item writes, after those that share a sum have divided them."""
+    per_m, per_n, vector = _tile(kernel)
+    return max(1, min(vector, per_m * per_n // solution.local_split_u))
+
+
 def _result_lines(facts: Facts, solution: Solution, leading: int) -> float:
     """Pairs of a store and a line of C, of one matrix and one part of the sum.
 
-    A tile inside C is written a vector at a time; at the edge, and where sums are split, element by element,
-    a vector's elements apart.
+    A tile inside C is written a vector at a time; at the edge element by element, a vector's elements apart.
+    Where sums are split, the work-items of a wavefront have its part of the tile without gaps.
     """
     m, n = facts.integer("m"), facts.integer("n")
-    vector = _tile(facts.kernel)[2]
-    inner = vector if solution.splits else 1
     tiles, rest = divmod(m, solution.macro_tile_m)
+    if solution.splits:
+        columns = max(1, WAVEFRONT * _beside(facts.kernel, solution) // solution.macro_tile_m)
+        columns = min(columns, n)
+        return sum(
+            often * n / columns * region_lines(columns, valid, 4 * leading)
+            for often, valid in ((tiles, solution.macro_tile_m), (1, rest))
+            if often and valid
+        )
+    vector = _tile(facts.kernel)[2]
     whole = n - n % solution.macro_tile_n
 
     def lines(elements: int, each: int) -> float:
         return each * span_lines(4 * max(1, elements - (each - 1)), 4 * leading)
 
-    inside = lines(solution.macro_tile_m, inner) * whole
+    inside = lines(solution.macro_tile_m, 1) * whole
     across = lines(solution.macro_tile_m, vector) * (n - whole)
     edge = lines(rest, vector) * n if rest else 0.0
     return tiles * (inside + across) + edge

@@ -1,0 +1,150 @@
+"""The two matrices that Tensile's kernels multiply, as streams of loads."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.profile import PAGE, Stream, lines_of, pages_of, region_lines, span_lines
+from apuflow.rocblas.call import stagger
+from apuflow.rocblas.tables import Solution
+
+WAVEFRONT = 64
+TOGETHER = 64
+"""Workgroups taken to run at a time, along m first: they share the slabs of their row or column."""
+
+
+class _Operand(NamedTuple):
+    """A or B, as its workgroups read it: its ``outer`` rows or columns in tiles, ``depth`` of k at a time."""
+
+    outer: int
+    leading: int
+    along_k: bool
+    tile: int
+    width: int
+    depth: int
+    waves: int
+    others: int
+
+    @property
+    def tiles(self) -> int:
+        """Tiles along the matrix."""
+        return ceil(self.outer / self.tile)
+
+    @property
+    def instructions(self) -> int:
+        """Of a workgroup, for one step."""
+        return max(self.waves, ceil(self.tile * self.depth / (WAVEFRONT * self.width)))
+
+    @property
+    def tiles_on_a_page(self) -> float:
+        """Tiles whose first elements of a step lie on one page."""
+        if self.along_k:
+            return max(1.0, PAGE / 4 / max(1, self.leading) / self.tile)
+        return max(1.0, PAGE / 4 / self.tile)
+
+    def lines(self, k: int, splits: bool) -> tuple[float, float]:
+        """With one tile of the other matrix: of all instructions, and distinct ones of each workgroup."""
+        accesses = distinct = 0.0
+        whole, rest = divmod(k, self.depth)
+        tiles, edge = divmod(self.outer, self.tile)
+        for valid, many in ((self.tile, tiles), (edge, 1)):
+            for depth, steps in ((self.depth, whole), (rest, 1)):
+                if valid and depth:
+                    each, once = self.step_lines(valid, depth)
+                    accesses += many * steps * each
+                    distinct += many * steps * once
+        if self.along_k and not splits:
+            # Steps follow one another in a row: a line that two of them share is found.
+            distinct = min(distinct, self.outer * span_lines(4 * k, 4 * self.leading))
+        return accesses, distinct
+
+    def step_lines(self, valid: int, depth: int) -> tuple[float, float]:
+        """Lines of a step, of a tile with ``valid`` rows or columns: those of each instruction, and distinct.
+
+        Lanes beyond the matrix read its last row or column again.
+        """
+        pitch = 4 * self.leading
+        if not self.along_k:
+            across = min(self.tile, WAVEFRONT * self.width)  # elements of a row that an instruction has
+            rows = max(1, WAVEFRONT * self.width // self.tile)
+            pieces = ceil(valid / across) * ceil(depth / rows)
+            each = region_lines(min(rows, depth), min(valid, across), pitch)
+            repeats = max(1.0, self.instructions * rows * across / (self.tile * self.depth))
+            return pieces * each * repeats, region_lines(depth, valid, pitch)
+        rows = max(1, WAVEFRONT * self.width // self.depth)
+        inside = ceil(valid / rows)
+        beyond = max(0, self.instructions - inside)
+        total = sum(region_lines(min(rows, valid - rows * number), depth, pitch) for number in range(inside))
+        return total + beyond * region_lines(1, depth, pitch), region_lines(valid, depth, pitch)
+
+
+def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Stream, ...]:
+    """A and B: each workgroup loads a slab of both in every step.
+
+    Args:
+        tail_loads: of a wavefront, where k leaves a rest.
+    """
+    k, batch, waves = facts.integer("k"), facts.integer("batch"), facts.waves_per_group
+    m, n = facts.integer("m"), facts.integer("n")
+    tiles_m, tiles_n = ceil(m / solution.macro_tile_m), ceil(n / solution.macro_tile_n)
+    a = _Operand(
+        m,
+        facts.integer("lda"),
+        facts.integer("transpose_a") == 1,
+        solution.macro_tile_m,
+        solution.load_width_a,
+        solution.depth_u,
+        waves,
+        tiles_n,
+    )
+    b = _Operand(
+        n,
+        facts.integer("ldb"),
+        facts.integer("transpose_b") == 0,
+        solution.macro_tile_n,
+        solution.load_width_b,
+        solution.depth_u,
+        waves,
+        tiles_m,
+    )
+    together = min(tiles_m * tiles_n, TOGETHER)
+    across = min(tiles_m, together)
+    along_m = solution.macro_tile_m * across
+    along_n = solution.macro_tile_n * ceil(together / across)
+    step = 4.0 * solution.depth_u / together
+    # Tiles along m start in different places of k: they do not read the same lines of B at the same time.
+    starts = stagger(k, solution) + 1
+    apart = step * (along_m + along_n * min(starts, across)) * (1 << solution.stagger_stride_shift)
+    whole, rest = divmod(k, solution.depth_u)
+    steps = whole + bool(rest) * tail_loads * waves / (a.instructions + b.instructions)
+    streams = []
+    for operand in (a, b):
+        accesses, distinct = operand.lines(k, solution.splits)
+        lines = lines_of(operand.outer * k)
+        sharing = operand.others * min(float(operand.tiles), operand.tiles_on_a_page)
+        if operand.along_k:
+            sharing *= min(solution.global_split_u, PAGE / 4 / min(solution.depth_u, k))
+        apart_readers = max(1.0, distinct / lines) if operand is a else float(tiles_m)
+        many = operand.others * batch
+        streams.append(
+            Stream(
+                "load",
+                many * operand.tiles * operand.instructions * steps,
+                many * accesses,
+                batch * lines,
+                batch * pages_of(operand.outer * k),
+                "device",
+                step * (along_m + along_n),
+                float(min(4, waves)),
+                sharing,
+                0.5,
+                line_sharing=max(1.0, operand.others * distinct / lines),
+                readers_apart=min(float(starts), apart_readers),
+                apart_bytes=apart,
+                far_bytes=4.0 * m * k if operand is a and solution.workgroup_mapping == 1 else 0.0,
+                group_bytes=4.0 * solution.depth_u * sum(min(each.tile, each.outer) for each in (a, b)),
+            )
+        )
+    return tuple(streams)
