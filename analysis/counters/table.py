@@ -8,9 +8,9 @@ gem5's statistic names stand here. ``stats`` says how a counter is read:
 * names that begin with ``CUs`` or a dot belong to the shader (``system.cpuN``); the others are complete
   from ``system.`` on (left out);
 * ``a | b`` are the names of one statistic in different releases, the first that is present counts;
-* ``samples*mean(X)`` is the sum of a distribution's samples, rebuilt from its printed mean; with ``mod N`` the
-  remainder of each object's sum: gem5 counts an LDS access without an active lane as -1, which it keeps as
-  4294967295 (src/gpu-compute/lds_state.cc, ``ldsBankConflictDist.sample(bankConflicts-1)``).
+* ``samples*mean(X)`` is the sum of a distribution's samples, rebuilt from its printed mean; with ``mod N``
+  the remainder of each object's sum: gem5 counts an LDS access without an active lane as -1, which it keeps
+  as 4294967295 (src/gpu-compute/lds_state.cc, ``ldsBankConflictDist.sample(bankConflicts-1)``).
 
 Source of the names and meanings: gem5 v21.0.1.0 to v24.0.0.1, src/gpu-compute/*.cc,
 src/mem/ruby/structures/CacheMemory.cc, src/mem/dram_interface.cc, src/base/stats/text.cc.
