@@ -74,6 +74,8 @@ def heatmap(
                 value=[candidate.column for candidate in varying],
                 remedy="give the sweep another axis",
             )
+        rows = rows.dropna(subset=[first.column])  # a suite's axis is no other suite's
+        rows.attrs = dict(frame.attrs)
         keys, _ = independent(
             rows, [other for other in varying if other.column != first.column], [first.column]
         )
@@ -143,7 +145,7 @@ def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
 
 def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str, *, relative: bool) -> pd.DataFrame:
     """One row per cell: both axes' values and the value shown."""
-    data = own[["engine", "workload", "point", across.column, up.column, column]].copy()
+    data = own[["engine", "workload", "point", across.column, up.column, column]].dropna(subset=[up.column])
     data["value"] = data[column].astype(float)
     if relative:
         position = data[across.column].map(across.positions)

@@ -16,6 +16,7 @@ from apuflow.core.engines import engine_facts
 
 ITERATION = "iteration"
 TIME = "total_ms"
+IMAGES = "layer.n"
 MOST_BARS = 24
 """Iterations that one figure shows."""
 MOST_PANELS = 6
@@ -149,16 +150,61 @@ def memory(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any
         return Plot(figure, data, title, notes=tuple(notes))
 
 
+def memory_over_images(
+    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
+) -> Plot:
+    """Memory of an iteration by part over its images; arguments as by_kind. One panel per network.
+
+    Raises:
+        FigureError: no network of the sweep runs with several numbers of images.
+    """
+    with style():
+        parts = [name for name in MEMORY if f"{name}_bytes" in frame.columns]
+        if IMAGES not in frame.columns or not parts:
+            raise FigureError("the sweep has no networks with several numbers of images", key=IMAGES)
+        rows = _kept(frame, where).dropna(subset=[IMAGES, f"{parts[0]}_bytes"])
+        sizes = rows.groupby(["suite", IMAGES], sort=False)[[f"{name}_bytes" for name in parts]].first()
+        sizes = sizes.rename(columns={f"{name}_bytes": name for name in parts}).fillna(0.0)
+        known = [str(suite) for suite, part in sizes.groupby(level=0, sort=False) if len(part) > 1]
+        if not known:
+            raise FigureError("no network of the sweep runs with several numbers of images", key=IMAGES)
+        shown = known[:MOST_PANELS]
+        figure = new_figure(FULL_WIDTH, 0.6 + 1.5 * len(shown))
+        panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+        for axes, suite in zip(panels, shown, strict=True):
+            part = sizes.xs(suite).sort_index()
+            images, stacked = part.index.to_numpy(dtype=float), part.to_numpy(dtype=float).T / 1e6
+            axes.stackplot(images, stacked, colors=NAMED[: len(parts)], linewidth=0.4)
+            axes.plot(images, stacked.sum(axis=0), "o-", markersize=3, color="black", linewidth=0.6)
+            axes.set_title(suite)
+            axes.set_ylabel("MB (fp32)")
+            axes.set_ylim(bottom=0)
+        panels[-1].set_xlabel("Images of an iteration")
+        legend(figure, [Patch(color=NAMED[place]) for place in range(len(parts))], parts)
+        title = "Memory over the images of an iteration"
+        left_out = len(known) - len(shown)
+        notes = [f"{left_out} more networks: the CSV tables have them"] if left_out else []
+        head(figure, title, notes)
+        data = sizes.loc[shown].reset_index().rename(columns={IMAGES: "images"})
+        return Plot(figure, data, title, notes=tuple(notes))
+
+
+def _kept(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
+    """The rows that ``where`` keeps."""
+    rows = frame
+    for column, wanted in (where or {}).items():
+        values = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+        rows = rows[rows[column].isin(values)]
+    return rows
+
+
 def _bars(
     frame: pd.DataFrame, where: Mapping[str, Any] | None, *, every: bool = True, engine: bool = True
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Rows that ran with the label of their bar, the bars, and what the reader must know."""
     if ITERATION not in frame.columns:
         raise FigureError("this is not a table of a suite's items", key=ITERATION)
-    rows = frame
-    for column, wanted in (where or {}).items():
-        values = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-        rows = rows[rows[column].isin(values)]
+    rows = _kept(frame, where)
     rows = rows.assign(_step=rows.groupby(ITERATION, sort=False).cumcount() + 1)
     left_out = rows[rows[TIME].isna()]
     if engine:
@@ -201,7 +247,7 @@ DRAWN: Mapping[str, tuple[str, str, Callable[..., Plot]]] = {
     "operations": ("Time by kind of layer", "Shares of an iteration's time by kind of layer.", by_kind),
     "phases": (
         "Time by phase",
-        "Shares of an iteration's time by phase: forward, backward, update.",
+        "Shares of an iteration's time by phase: forward, backward, update, communication.",
         by_phase,
     ),
     "layers": (
@@ -213,6 +259,11 @@ DRAWN: Mapping[str, tuple[str, str, Callable[..., Plot]]] = {
         "Memory by part",
         "Memory of an iteration: weights, activations, gradients, workspace.",
         memory,
+    ),
+    "memory_images": (
+        "Memory over images",
+        "Memory of an iteration by part, over the images of the iteration.",
+        memory_over_images,
     ),
 }
 """Title, caption and function of each figure of suites."""

@@ -21,7 +21,9 @@ from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, axis_col
 from analysis.tables.records import COMPLETED, Batch
 from analysis.tables.tables import assemble
 
-PHASES = ("forward", "backward", "update")
+PHASES = ("forward", "backward", "update", "communication")
+RECKONED = "reckoned"
+"""Status of an item whose time a formula gives."""
 _TEXTS = tuple(column.name for column in RUN if column.kind == "provenance")
 _LONGEST = 500
 """Characters of flags that one row repeats; the table of operations has all."""
@@ -39,6 +41,7 @@ class Item:
         flop: of all repeats, by the suite's rule; 0: it counts none.
         point: of the operations' table; "": it is not run.
         why: why it is not run.
+        reckoned_ms: its time by a formula, where nothing is run for it.
     """
 
     number: int
@@ -50,6 +53,7 @@ class Item:
     group: str = ""
     point: str = ""
     why: str = ""
+    reckoned_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class Iteration:
     Attributes:
         label: names the row.
         axes: what the sweep varies, by axis name.
-        images: inputs of an iteration; None where the suite is a list.
+        images: inputs of an iteration on one device; None where the suite is a list.
+        devices: that run it together.
         params: learnt values.
         memory: bytes by part.
     """
@@ -71,6 +76,7 @@ class Iteration:
     axes: Mapping[str, Any]
     items: tuple[Item, ...]
     images: int | None = None
+    devices: int = 1
     params: int = 0
     memory: Mapping[str, int] = field(default_factory=dict)
 
@@ -106,7 +112,8 @@ class Folder:
             places = np.array(self.rows(iteration), dtype=np.int64)
             frame = pd.DataFrame([_cells(iteration, item) for item in iteration.items])
             seconds = np.where(places < 0, np.nan, self._seconds[places])
-            frame["ms"] = seconds * 1e3
+            reckoned = np.array([item.reckoned_ms for item in iteration.items], dtype=np.float64)
+            frame["ms"] = np.where(np.isnan(reckoned), seconds * 1e3, reckoned)
             frame["total_ms"] = frame["ms"] * frame["repeats"]
             flop = frame["flop"].to_numpy(dtype=np.float64)
             counted = np.where(flop > 0, flop, np.nan)
@@ -115,6 +122,7 @@ class Folder:
                 known = self._frame[name].tolist()
                 frame[name] = [None if place < 0 else known[place] for place in places]
             frame.loc[places < 0, "status"] = "not run"
+            frame.loc[~np.isnan(reckoned), "status"] = RECKONED
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
@@ -194,10 +202,11 @@ def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:
 def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
     """What a row of an iteration says of what it is made from."""
     run = [item for item in iteration.items if item.point]
-    text = f"{operations} operations stand for {len(run)} of {len(iteration.items)} steps"
+    steps = [item for item in iteration.items if item.reckoned_ms is None]
+    text = f"{operations} operations stand for {len(run)} of {len(steps)} steps"
     if len(failed):
         text += f"; {len(failed)} operations failed, the first: {failed.iloc[0]['evidence']}"
-    left = Counts(f"{item.op} {item.phase}: {item.why}" for item in iteration.items if not item.point)
+    left = Counts(f"{item.op} {item.phase}: {item.why}" for item in steps if not item.point)
     if left:
         named = [f"{count} x {why}" for why, count in left.most_common(_MOST_NAMED)]
         text += f"; not run: {'; '.join(named)}" + ("; ..." if len(left) > _MOST_NAMED else "")
@@ -261,6 +270,8 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
         start += len(one.items)
         spent = {phase: part.loc[part["phase"] == phase, "total_ms"].sum(min_count=1) for phase in PHASES}
         total = part["total_ms"].sum(min_count=1)
+        hidden = np.fmin(spent["backward"], spent["communication"])
+        overlapped = total if math.isnan(hidden) else total - hidden
         flop = int(part.loc[part["ms"].notna(), "flop"].sum())
         counted = by_point[one.engine, one.label]
         rows.append(
@@ -271,7 +282,8 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
                 "images": one.images,
                 **{f"{phase}_ms": milliseconds for phase, milliseconds in spent.items()},
                 "total_ms": total,
-                "images_per_s": one.images / total * 1e3 if one.images and total else math.nan,
+                "overlapped_ms": overlapped,
+                "images_per_s": one.images * one.devices / total * 1e3 if one.images and total else math.nan,
                 "flop": flop,
                 "tflops": flop / total / 1e9 if total else math.nan,
                 "params": one.params,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
+from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.configure.suite import load_suite
 from apuflow.core import paths
+from apuflow.core.errors import ConfigError
 from apuflow.study.suite_text import details, overview
-from apuflow.study.suites import points_of_suite
+from apuflow.study.suites import iterations, points_of_suite
 
 SWEEP = "description: a test\nengines: [gem5-kernels]\nsuites: [{}]\nlayer: {{direction: fwd}}\n"
 
@@ -33,3 +36,27 @@ def test_a_suite_says_what_runs_as_what_and_what_does_not() -> None:
     assert "   2 conv forward: Convolution" in said
     assert "dropout forward: DNNMark has no kernel for it on HIP" in said
     assert overview(load_suite("deepbench_sparse", ROOT))[2:5] == ("32", "0", "32")
+
+
+def shared(project: Path, suite: str, layer: str) -> dict[str, float]:
+    """Milliseconds of what devices share, by name."""
+    text = f"description: a test\nengines: [preview]\nsuites: [{suite}]\nlayer: {{{layer}}}\n"
+    (project / "configs/sweeps/ring.yaml").write_text(text)
+    campaign = Campaign(project)
+    [one] = iterations(campaign, campaign.load("ring"), suite)
+    return {item.name: item.reckoned_ms for item in one.items if item.reckoned_ms is not None}
+
+
+def test_devices_share_the_gradients_of_all_weights(project: Path) -> None:
+    """ResNet-18, 8 devices: 14 steps of an eighth of 46.8 MB at 20 GB/s, 2 us more each."""
+    found = shared(project, "resnet18", "n: 1, devices: 8, bandwidth: 20, latency: 2")
+    assert found == {"all_reduce": pytest.approx(14 * (2e-3 + 4 * 11_689_512 / 8 / 20e9 * 1e3))}
+    assert shared(project, "resnet18", "n: 1, devices: 8, direction: fwd") == {}
+    assert shared(project, "resnet18", "n: 1") == {}
+
+
+def test_an_all_reduce_of_deepbench_is_reckoned_where_devices_are_given(project: Path) -> None:
+    found = shared(project, "deepbench_all_reduce", "devices: 2, bandwidth: 1, latency: 0")
+    assert found["100,000 floats"] == pytest.approx(0.4)  # both halves of 400 kB, one after the other
+    with pytest.raises(ConfigError, match="share nothing with other devices"):
+        shared(project, "deepbench_gemm", "devices: 2")

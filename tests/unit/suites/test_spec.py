@@ -95,3 +95,12 @@ def test_attention_networks_gather_their_words() -> None:
     ]
     assert "embedding bwd rows=31036 width=768 tokens=128" in bert
     assert transformer[0] == "embedding fwd rows=37000 width=512 tokens=128"
+
+
+def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:
+    """AlexNet's first filter steps by 4, which MIOpen's direct kernels do not."""
+    steps = load_suite("alexnet_owt", ROOT).steps(Choice(n=1, direction="fwd", algorithm="direct"))
+    found = [spec_of(step) for step in steps if step.op == "conv"]
+    kinds = [spec.kind for spec in found if isinstance(spec, Spec)]
+    assert kinds == ["Convolution", *["convolution"] * 4]
+    assert all(("algorithm", "direct") in spec.keys for spec in found[1:] if isinstance(spec, Spec))

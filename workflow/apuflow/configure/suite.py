@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -15,10 +16,14 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
-from apuflow.suites.step import PASSES, Choice, Passes
+from apuflow.suites.step import ALGORITHMS, PASSES, Algorithm, Choice, Passes
 from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
 
-CHOICES: Final = ("n", "direction", "set", "subset", "op")
+_Word = TypeVar("_Word", bound=str)
+CHOICES: Final = (
+    *("n", "direction", "set", "subset", "op", "algorithm"),
+    *("devices", "bandwidth", "latency"),
+)
 """What a sweep's ``layer`` (fixed, or as an axis) may choose of a suite."""
 
 
@@ -115,15 +120,39 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
                 remedy=f"{did_you_mean(name, CHOICES)}one of {', '.join(CHOICES)}; "
                 "keys of workloads stand under per_workload",
             )
-    whole = {name: _count(name, values[name]) for name in ("n", "subset") if name in values}
-    direction = str(values.get("direction", "both"))
-    if direction not in PASSES:
-        raise ConfigError(
-            "no such direction", key="layer.direction", value=direction, remedy=f"one of {', '.join(PASSES)}"
-        )
-    passes: Passes = direction
+    whole = {name: _count(name, values[name]) for name in ("n", "subset", "devices") if name in values}
+    passes: Passes = _one_of("direction", values, PASSES, "both")
+    algorithm: Algorithm = _one_of("algorithm", values, ALGORITHMS, "gemm")
     words = {name: str(values[name]) for name in ("set", "op") if name in values}
-    return Choice(whole.get("n"), passes, words.get("set"), whole.get("subset"), words.get("op"))
+    ring = {name: _number(name, values[name]) for name in ("bandwidth", "latency") if name in values}
+    return Choice(
+        whole.get("n"),
+        passes,
+        words.get("set"),
+        whole.get("subset"),
+        words.get("op"),
+        algorithm,
+        whole.get("devices", 1),
+        **ring,
+    )
+
+
+def _one_of(name: str, values: Mapping[str, Scalar], known: tuple[_Word, ...], default: _Word) -> _Word:
+    given = values.get(name, default)
+    for word in known:
+        if given == word:
+            return word
+    raise ConfigError(
+        f"no such {name}", key=f"layer.{name}", value=given, remedy=f"one of {', '.join(known)}"
+    )
+
+
+def _number(name: str, value: Scalar) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ConfigError(
+            "a number of 0 or more is expected", key=f"layer.{name}", value=value, remedy="such as 16"
+        )
+    return float(value)
 
 
 def _count(name: str, value: Scalar) -> int:

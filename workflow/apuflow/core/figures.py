@@ -24,6 +24,7 @@ FIGURE_NAMES = (
     "phases",
     "layers",
     "memory",
+    "memory_images",
     "paper_statements",
     "dominant_kernels",
     "best_points",

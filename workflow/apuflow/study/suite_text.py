@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 
 from apuflow.suites.spec import Refused, Spec, spec_of
 from apuflow.suites.step import Choice, Step
@@ -35,6 +36,7 @@ def details(suite: Suite) -> str:
             f"{network.params:,} learnt values, {network.macs / 1e9:,.3f} G multiply-adds per {per}; "
             f"{suite.n or 1} images (sequences) in an iteration"
         )
+    lines += _memory(suite)
     if suite.groups:
         counts = Counter(step.group for step, _ in found)
         lines.append("sets: " + ", ".join(f"{group} ({counts[group]})" for group in suite.groups))
@@ -49,6 +51,26 @@ def details(suite: Suite) -> str:
             *(f"  {count:4} {op} {phase}: {why}" for (op, phase, why), count in left.items()),
         ]
     return "\n".join(lines)
+
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Images of an iteration that the table of memory shows."""
+
+
+def _memory(suite: Suite) -> list[str]:
+    """MB of an iteration of training by part: of a network of layers for several numbers of images."""
+    batches = BATCHES if suite.network is not None else (None,)
+    parts = [(n, memory) for n in batches if (memory := suite.memory(Choice(n=n))) is not None]
+    if not parts:
+        return []
+    names = [field.name for field in fields(parts[0][1])]
+    rows = ["memory of an iteration of training, MB:"]
+    rows.append("  " + "".join(f"{name:>13}" for name in ("images", *names, "together")))
+    for n, memory in parts:
+        sizes = [getattr(memory, name) / 1e6 for name in names]
+        cells = [str(n or suite.n or 1), *(f"{size:,.1f}" for size in (*sizes, sum(sizes)))]
+        rows.append("  " + "".join(f"{cell:>13}" for cell in cells))
+    return rows
 
 
 def _specified(suite: Suite) -> list[tuple[Step, Spec | Refused]]:

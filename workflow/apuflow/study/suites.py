@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
+from apuflow.suites.ring import FLOAT_BYTES, Ring
+from apuflow.suites.spec import Refused
+from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
 from apuflow.suites.suite import Suite
 
 
@@ -34,20 +37,8 @@ def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
 
 
 def _iteration(member: Member) -> Iteration:
-    items = tuple(
-        Item(
-            step.item,
-            step.name,
-            step.op,
-            step.phase,
-            step.repeats,
-            step.flop,
-            step.group,
-            point.id if isinstance(point, Point) else "",
-            "" if isinstance(point, Point) else point.why,
-        )
-        for step, point in member.items
-    )
+    ring = Ring(member.choice.devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
+    items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
     parts = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
     told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
     digest = hashlib.sha256(told.encode()).hexdigest()[:8]
@@ -61,9 +52,36 @@ def _iteration(member: Member) -> Iteration:
         axes=dict(member.assignment),
         items=items,
         images=(member.choice.n or suite.n or 1) if suite.is_network else None,
+        devices=member.choice.devices,
         params=_params(suite),
         memory={} if memory is None else asdict(memory),
     )
+
+
+def _item(step: Step, point: Point | Refused, ring: Ring) -> Item:
+    shared = FLOAT_BYTES * int(step.shape["elements"]) if step.op == ALL_REDUCE and ring.devices > 1 else None
+    return Item(
+        step.item,
+        step.name,
+        step.op,
+        step.phase if shared is None else COMMUNICATION,
+        step.repeats,
+        step.flop,
+        step.group,
+        point.id if isinstance(point, Point) else "",
+        "" if isinstance(point, Point) else point.why,
+        None if shared is None else ring.seconds(shared) * 1e3,
+    )
+
+
+def _communication(member: Member, ring: Ring) -> Iterator[Item]:
+    """What several devices add to an iteration with gradients: the all-reduce of those of all weights."""
+    params = _params(member.suite)
+    if ring.devices > 1 and params and member.choice.direction != "fwd":
+        spent = ring.seconds(FLOAT_BYTES * params) * 1e3
+        why = "reckoned by the ring formula"
+        last = max(step.item for step, _ in member.items)
+        yield Item(last + 1, ALL_REDUCE, ALL_REDUCE, COMMUNICATION, 1, 0, "", "", why, spent)
 
 
 def points_of_suite(name: str, root: Path) -> frozenset[str]:

@@ -126,6 +126,8 @@ def _data(step: Step) -> dict[str, Scalar]:
 def _convolution(step: Step) -> tuple[str, Shape] | Refused:
     """DNNMark's, or MIOpen's in groups and with dilation: without bias, the products are MIOpen's GEMM."""
     get = step.shape
+    if get.get("algorithm") == "direct" and (found := _direct(step)) is not None:
+        return "convolution", found
     if int(get["groups"]) != 1 or int(get["dilation"]) != 1:
         return "convolution", _grouped(step)
     shape: dict[str, Scalar] = {
@@ -139,6 +141,16 @@ def _convolution(step: Step) -> tuple[str, Shape] | Refused:
     if step.phase == "backward" and not int(get["data"]):
         shape["propagation"] = False
     return "Convolution", shape
+
+
+def _direct(step: Step) -> Shape | None:
+    """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM."""
+    shape: dict[str, Scalar] = {**_grouped(step), "algorithm": "direct"}
+    try:
+        operations.make("convolution", shape)
+    except ConfigError:
+        return None
+    return shape
 
 
 def _grouped(step: Step) -> Shape:

@@ -8,6 +8,12 @@ from typing import Final, Literal, TypeAlias, get_args
 
 Phase: TypeAlias = Literal["forward", "backward", "update"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+COMMUNICATION: Final = "communication"
+"""The phase between backward and update on several devices: reckoned, no step."""
+ALL_REDUCE: Final = "all_reduce"
+"""``op`` of what a ring shares."""
+Algorithm: TypeAlias = Literal["gemm", "direct"]
+ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
 Passes: TypeAlias = Literal["fwd", "bwd", "both"]
 """``both`` is an iteration of training: forward, backward, and the update of the weights."""
 PASSES: Final[tuple[Passes, ...]] = get_args(Passes)
@@ -54,6 +60,10 @@ class Choice:
         group: the set that is run; None: all.
         subset: how many items, those with the least work; None: all.
         op: the kind of layer or item that is run alone; None: all.
+        algorithm: of convolutions forward: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
+        devices: that share the gradients of all weights by a ring all-reduce; 1: nothing is shared.
+        bandwidth: GB/s of a link of that ring, in one direction.
+        latency: microseconds of a step of it, beside its bytes.
     """
 
     n: int | None = None
@@ -61,3 +71,7 @@ class Choice:
     group: str | None = None
     subset: int | None = None
     op: str | None = None
+    algorithm: Algorithm = "gemm"
+    devices: int = 1
+    bandwidth: float = 16.0
+    latency: float = 1.0

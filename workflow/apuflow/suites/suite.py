@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from apuflow.suites import lists
 from apuflow.suites.network import Memory, Network, check_names, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import Choice, Step
+from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -79,7 +79,7 @@ class Suite:
             ConfigError: a choice that this suite does not have, or a mistake in its table.
         """
         self.check(choice)
-        steps = [step for step in self._all(choice) if choice.op in (None, step.op)]
+        steps = [_asked(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in self._all(choice))
             raise ConfigError(
@@ -132,6 +132,13 @@ class Suite:
                 value=choice.group,
                 remedy=f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets",
             )
+        if choice.devices > 1 and not self.is_network and self.kind != ALL_REDUCE:
+            raise ConfigError(
+                f"suite {self.name} is {what}: its items share nothing with other devices",
+                key="layer.devices",
+                value=choice.devices,
+                remedy="leave devices out for it (per_workload gives it to networks alone)",
+            )
         if choice.subset is not None and self.is_network:
             raise ConfigError(
                 f"suite {self.name} is {what}: a part of it is no iteration",
@@ -144,6 +151,13 @@ class Suite:
         read = lists.READERS[self.kind][0]
         for number, row in enumerate(self._rows, 1):
             yield from read(number, row, choice)
+
+
+def _asked(step: Step, choice: Choice) -> Step:
+    """A step as it is asked for: a convolution forward says by which algorithm, if not by GEMM."""
+    if choice.algorithm == "gemm" or (step.op, step.phase) != ("conv", "forward"):
+        return step
+    return replace(step, shape={**step.shape, "algorithm": choice.algorithm})
 
 
 def _least(steps: Sequence[Step], count: int) -> list[Step]:

@@ -87,6 +87,17 @@ def test_memory_is_drawn_by_part() -> None:
         figures.make("memory", items().drop(columns=["weights_bytes", "activations_bytes"]))
 
 
+def test_memory_is_drawn_over_the_images() -> None:
+    more = items()
+    more["layer.n"] = 16.0
+    more["activations_bytes"] = 16e6
+    data = figures.make("memory_images", pd.concat([items(), more])).data
+    assert data["images"].tolist() == [8, 16]
+    assert data["activations"].tolist() == [8e6, 16e6]
+    with pytest.raises(FigureError, match="several numbers of images"):
+        figures.make("memory_images", items())
+
+
 @pytest.mark.parametrize("name", [name for name, spec in FIGURES.items() if spec.per_item])
 def test_a_table_of_points_carries_no_figure_of_suites(name: str) -> None:
     with pytest.raises(FigureError, match="suites"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from result_frames import table
@@ -112,6 +114,19 @@ def test_the_summary_has_phases_rate_and_memory() -> None:
     assert row["images_per_s"] == 8 / 16
     assert row["tflops"] == pytest.approx(9 / 16)
     assert (row["weights_bytes"], row["params"], row["not_run"]) == (20, 5, 1)
+
+
+def test_what_is_reckoned_is_a_phase_that_may_run_beside_the_backward_pass() -> None:
+    shared = Item(4, "all_reduce", "all_reduce", "communication", 1, 0, why="reckoned", reckoned_ms=4000)
+    several = replace(ITERATION, items=(*ITERATION.items, shared), devices=2)
+    folder = Folder(operations())
+    items = folder.items([several])
+    assert items["status"].tolist()[-1] == "reckoned"
+    [row] = summary(items, folder.table([several]), [several]).to_dict("records")
+    assert (row["communication_ms"], row["total_ms"], row["overlapped_ms"]) == (4000, 20000, 16000)
+    assert (row["images_per_s"], row["not_run"]) == (2 * 8 / 20, 1)
+    assert "stand for 4 of 5 steps" in row["evidence"]
+    assert times(items, [several])["share"].tolist()[-1] == 4 / 20
 
 
 def test_an_iteration_with_a_failed_operation_has_no_numbers_and_says_which() -> None:

@@ -15,14 +15,19 @@ WAITED = 0.65
 """Of a wait for the weights of two outputs: every second one finds them in the scalar cache, in a third."""
 
 
-def _work(channels: int) -> tuple[Counts, float]:
-    """Instructions of a wavefront with pixels; bytes of its code."""
+def _work(channels: int, groups: int) -> tuple[Counts, float]:
+    """Instructions of a wavefront with pixels; bytes of its code.
+
+    Without a loop, several groups of output channels make the compiler load each weight by itself.
+    """
     if channels == 2 * STEP:
-        return block("v632 s32 sm67 wt54 ld16 st32"), 5900.0
+        loads, code = (67, 5900.0) if groups == 1 else (495, 9400.0)
+        return block(f"v632 s34 sm{loads} wt{54 if groups == 1 else 75} ld16 st32"), code
     if channels == 4 * STEP:
-        return block("v1156 s31 sm131 wt144 ld32 st32"), 11000.0
-    loop = block("v562 s15 sm64 wt35 br1 ld16") * (channels / STEP / 2 - 1)
-    return block("v58 s14 sm3 wt1 ld8") + loop + block("v730 s92 sm64 wt59 ld8 st32"), 12700.0
+        loads, code = (131, 11000.0) if groups == 1 else (992, 18000.0)
+        return block(f"v1160 s34 sm{loads} wt150 ld32 st32"), code
+    loop = block("v570 s22 sm64 wt36 no1 br1 ld16") * (channels / STEP / 2 - 1)
+    return block("v59 s15 sm3 wt1 ld8") + loop + block("v716 s76 sm64 wt57 no1 ld8 st32"), 12700.0
 
 
 def pointwise(facts: Facts) -> Profile:
@@ -32,7 +37,7 @@ def pointwise(facts: Facts) -> Profile:
     groups, plane = facts.define("K") // outputs, h * w
     waves = facts.workgroups
     pixels = n * plane
-    work, code = _work(channels)
+    work, code = _work(channels, groups)
     lanes = pixels / (waves / groups)
     counts = block("v3 s4 br1 en1") * waves
     counts += (work + Counts(lanes=work.valu * (lanes - 64.0))) * waves
