@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import (
     load_sweep,
 )
+from apuflow.configure.loading import suite_names
 from apuflow.configure.reference import MODELS, refresh
 
 
@@ -24,6 +26,13 @@ def test_the_tables_of_operations_are_those_of_their_classes() -> None:
     text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
     assert refresh(text) == text, "run: apuflow schemas"
     assert "| `gemm` |" in text
+
+
+def test_the_table_of_suites_is_what_their_steps_run_as(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs/networks.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"
+    assert all(f"| `{name}` | " in text for name in suite_names(ROOT))
 
 
 def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:

@@ -19,7 +19,8 @@ def register(app: typer.Typer) -> None:
         from apuflow.configure.schemas import schema_texts
         from apuflow.core.files import write_text
 
-        for document in (Path("docs/configuration.md"), Path("docs/operations.md")):
+        for name in ("configuration", "operations", "networks"):
+            document = Path(f"docs/{name}.md")
             if document.exists():
                 write_text(document, refresh(document.read_text(encoding="utf-8")))
                 typer.echo(document)

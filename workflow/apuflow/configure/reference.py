@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from apuflow.configure.base import Model
@@ -21,6 +22,7 @@ from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
+from apuflow.configure.suite_reference import HEADINGS, suite_rows
 from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
 from apuflow.operations.reference import kinds_text
@@ -73,6 +75,8 @@ def _part(name: str) -> str:
         return ignored_text()
     if name == "operations":
         return kinds_text()
+    if name == "suites":
+        return _table(HEADINGS, suite_rows(Path()))
     if name == "differences":
         return differences_text()
     return keys_text(MODELS[name])

@@ -1,0 +1,60 @@
+"""The generated table of docs/networks.md: what the steps of each suite run as, which do not, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from apuflow.configure.loading import suite_names
+from apuflow.configure.suite import load_suite
+from apuflow.suites.spec import Refused, Spec, spec_of
+from apuflow.suites.step import Choice
+from apuflow.suites.suite import Suite
+
+HEADINGS = ("suite", "steps", "distinct", "run as", "direct", "not run, and why")
+
+
+def suite_rows(root: Path) -> list[tuple[str, ...]]:
+    """A row per suite, under ``HEADINGS``; of all its sets, forward, backward and update."""
+    return [_row(load_suite(name, root)) for name in suite_names(root)]
+
+
+def _row(suite: Suite) -> tuple[str, ...]:
+    found = [(step, spec_of(step)) for step in suite.steps(Choice())]
+    run = [(step, spec) for step, spec in found if isinstance(spec, Spec)]
+    left: dict[tuple[str, str], Counter[str]] = {}
+    for step, spec in found:
+        if isinstance(spec, Refused):
+            left.setdefault((step.op, spec.why), Counter())[step.phase] += 1
+    kinds: dict[str, list[str]] = {}
+    for op, kind in dict.fromkeys((step.op, spec.kind) for step, spec in run):
+        kinds.setdefault(op, []).append(f"`{kind}`")
+    reasons = (
+        f"{op}: {', '.join(f'{count} {phase}' for phase, count in phases.items())} ({why})"
+        for (op, why), phases in left.items()
+    )
+    return (
+        f"`{suite.name}`",
+        str(len(found)),
+        str(len({spec for _, spec in run})),
+        _joined(f"{op}: {', '.join(names)}" for op, names in kinds.items()),
+        _direct(suite),
+        _joined(reasons),
+    )
+
+
+def _direct(suite: Suite) -> str:
+    """Of the convolutions forward those for which MIOpen has a direct kernel here."""
+    steps = suite.steps(Choice(algorithm="direct"))
+    convolutions = [spec_of(step) for step in steps if (step.op, step.phase) == ("conv", "forward")]
+    if not convolutions:
+        return "-"
+    direct = [
+        spec for spec in convolutions if isinstance(spec, Spec) and ("algorithm", "direct") in spec.keys
+    ]
+    return f"{len(direct)} of {len(convolutions)}"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "; ".join(parts) or "-"
