@@ -132,3 +132,12 @@ def test_what_runs_is_named() -> None:
     assert "flat atomics" in changed(add, "gfx803")
     assert "another GPU" not in changed(add, "gfx803")
     assert (library_of(scale, "gfx801"), changed(scale, "gfx801")) == ("", "")
+
+
+def test_only_kernels_that_load_rows_at_an_offset_are_changed_there() -> None:
+    """Of the tile 64x128x16 of TN products the second load of B has an offset."""
+    rows = Gemm(216, 29, 1178, True, False, 1, 1178, 1178, 216)
+    [transposed] = library_launches([launch(rows)], "gfx803")
+    assert "_Alik_Bljk_SB_MT64x128x16_" in transposed.kernel
+    assert "rows at an offset" in changed(transposed, "gfx803")
+    assert "rows at an offset" not in changed(library_launches([launch(SPLIT)], "gfx803")[1], "gfx803")

@@ -143,6 +143,7 @@ def test_tensile_writes_kernels_that_assemble(clang: Compiler, tmp_path: Path, s
     for unknown in ("s_setprio", "v_readfirstlane", "buffer_atomic"):
         assert unknown not in listed.stdout
     assert ("flat_atomic_cmpswap" in listed.stdout) == solution.splits
+    assert ("s_min_u32 s101," in listed.stdout) == bool(solution.row_offsets)
     assert scalar_condition_survives(listed.stdout)
 
 

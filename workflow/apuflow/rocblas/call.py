@@ -62,7 +62,9 @@ def library_of(launch: Launch, gfx: str) -> str:
 def changed(launch: Launch, gfx: str) -> str:
     """What is not as rocBLAS has it in the kernel of a launch, in words; "" where nothing is."""
     solution = solution_of(launch.kernel)
-    return "" if solution is None else "; ".join(one.name for one in changes_of(solution.splits, gfx))
+    if solution is None:
+        return ""
+    return "; ".join(one.name for one in changes_of(solution.splits, bool(solution.row_offsets), gfx))
 
 
 def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:

@@ -16,7 +16,7 @@ from apuflow.core.errors import EngineError
 CHANGES_VERSION: Final = "2"
 """Raised whenever a change does something else; part of the identity of objects and of points."""
 
-When: TypeAlias = Literal["always", "split", "other GPU"]
+When: TypeAlias = Literal["always", "split", "row offsets", "other GPU"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Change:
     Attributes:
         name: as tables show it.
         reason: why.
-        when: in which kernels: all, those whose sum several workgroups share, those for another GPU than
-            gfx803.
+        when: in which kernels: all, those whose sum several workgroups share, those that load rows at a scalar
+            offset, those for another GPU than gfx803.
         edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
     """
 
@@ -37,9 +37,9 @@ class Change:
     edit: Callable[[str, str], str] | None = None
 
 
-def changes_of(splits: bool, gfx: str) -> tuple[Change, ...]:
-    """The changes of a kernel."""
-    holds = {"always": True, "split": splits, "other GPU": gfx != "gfx803"}
+def changes_of(splits: bool, row_offsets: bool, gfx: str) -> tuple[Change, ...]:
+    """The changes of a kernel; for what it is asked, see ``apuflow.rocblas.tables.Solution``."""
+    holds = {"always": True, "split": splits, "row offsets": row_offsets, "other GPU": gfx != "gfx803"}
     return tuple(change for change in CHANGES if holds[change.when])
 
 
@@ -49,7 +49,7 @@ def apply(text: str, splits: bool, gfx: str) -> str:
     Raises:
         EngineError: the text is not as Tensile rocm-4.0.0 writes it; the message names the change.
     """
-    for change in changes_of(splits, gfx):
+    for change in changes_of(splits, _ROW_OFFSET.search(text) is not None, gfx):
         if change.edit is not None:
             text = change.edit(text, gfx)
     return text
@@ -126,9 +126,7 @@ def _atomics_end(text: str, gfx: str) -> str:
 
 def _offset_within(text: str, gfx: str) -> str:
     del gfx
-    changed, count = _ROW_OFFSET.subn(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
-    if not count:
-        return text
+    changed = _ROW_OFFSET.sub(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
     return _every(
         r"^(\s*\.amdhsa_next_free_sgpr) \d+", rf"\g<1> {SCALARS}", changed, "a register for the offset"
     )
@@ -182,7 +180,7 @@ CHANGES: Final = (
         "gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger "
         "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small "
         "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",
-        "always",
+        "row offsets",
         _offset_within,
     ),
     Change(

@@ -53,6 +53,7 @@ class Solution(NamedTuple):
         stagger_u, stagger_stride_shift: how far workgroups start apart in k.
         load_width_a, load_width_b: elements that a load of A and B fetches.
         lds_bytes, vgprs, sgprs: of a workgroup and of a wavefront.
+        row_offsets: whether it loads rows at a scalar offset (1) or none (0).
     """
 
     transposes: str
@@ -72,6 +73,7 @@ class Solution(NamedTuple):
     lds_bytes: int
     vgprs: int
     sgprs: int
+    row_offsets: int
 
     @property
     def splits(self) -> bool:
