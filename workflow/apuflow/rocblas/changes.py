@@ -26,8 +26,8 @@ class Change:
     Attributes:
         name: as tables show it.
         reason: why.
-        when: in which kernels: all, those whose sum several workgroups share, those that load rows at a scalar
-            offset, those for another GPU than gfx803.
+        when: in which kernels: all, those whose sum several workgroups share, that load rows at a scalar
+            offset, for another GPU than gfx803.
         edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
     """
 
