@@ -104,3 +104,14 @@ def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:
     kinds = [spec.kind for spec in found if isinstance(spec, Spec)]
     assert kinds == ["Convolution", *["convolution"] * 4]
     assert all(("algorithm", "direct") in spec.keys for spec in found[1:] if isinstance(spec, Spec))
+
+
+def test_the_activations_of_mobilenet_and_deepspeech_run_as_relu() -> None:
+    """torchvision's MobileNetV2 has 35 ReLU6; TensorFlow's DeepSpeech2 two behind batch normalisations."""
+    steps = load_suite("mobilenet_v2", ROOT).steps(Choice(n=1, direction="fwd"))
+    first = next(spec_of(step) for step in steps if step.op == "relu6")
+    assert isinstance(first, Spec)
+    assert first.text == "Activation fwd n=1 c=32 h=112 w=112 activation_mode=relu"
+    assert sum(step.op == "relu6" for step in steps) == 35
+    ops = [step.op for step in load_suite("deepspeech2_tf", ROOT).steps(Choice(direction="fwd"))]
+    assert (ops.count("relu6"), "batchnorm+relu6" in ops) == (2, False)

@@ -27,6 +27,8 @@ GATHER_ADD: Final = "gather_add"
 """Two steps: rows of words gathered, and the sum with those of their positions."""
 GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"
 """The same, and its normalisation."""
+NORM_RELU6: Final = "batchnorm+relu6"
+"""Two steps: a batch normalisation and an activation."""
 LSTM_GATES: Final = "lstm_pointwise"
 PRODUCTS: Final = ("gemm", "conv")
 """Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""
@@ -165,6 +167,9 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
     if phase == "update":
         if part.params:
             yield Step(part.number, part.name, "sgd", phase, {"elements": part.params})
+        return
+    if part.op == NORM_RELU6:
+        yield from (_plain(part, op, phase) for op in part.op.split("+"))
         return
     if part.op in _COMPOSED:
         yield from _composed(part, phase)

@@ -345,7 +345,7 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "deconv": _deconvolution,
     "fc": _fully_connected,
     "batchnorm": _batchnorm,
-    "relu": _activation("relu"),
+    **dict.fromkeys(("relu", "relu6", "clipped_relu"), _activation("relu")),
     "sigmoid": _activation("sigmoid"),
     "tanh": _activation("tanh"),
     "maxpool": _pool("max"),
