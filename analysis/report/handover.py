@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.figures.selection import WRONG
 from analysis.report.describe import SweepDescription
 from analysis.tables.columns import UNMEASURED
 from analysis.tables.records import COMPLETED
@@ -29,6 +30,10 @@ def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     else:
         said = [sweep.accuracy.partition("\n")[0].rstrip(".") or f"{done} rows of a model"]
     flags = rows["flags"].fillna("").astype(str)
+    compared = rows.get("max_relative_error", pd.Series(dtype=float)).notna()
+    if compared.any():
+        wrong = int(flags.str.contains(WRONG, regex=False).sum())
+        said.append(f"{compared.sum()} compared with NumPy, {f'{wrong} wrong' if wrong else 'all right'}")
     unmeasured = int(flags.str.contains(f"{UNMEASURED}: ", regex=False).sum())
     if unmeasured:
         said.append(f"{unmeasured} of {len(rows)} points lie outside of what was measured")

@@ -117,6 +117,16 @@ def test_the_command_prints_records_for_snakemake(project: Path) -> None:
     assert f"0/{len(one.estimate.members)}" in shown
 
 
+def test_where_nothing_follows_snakemake_has_nothing_to_do(project: Path, gem5: dict[str, float]) -> None:
+    """Without a target it would make the default one: hours of gem5."""
+    [one] = sample_suites("net", Aim(), project)
+    there = identifiers(one.following)[:2]
+    gem5.update(dict.fromkeys(there, 12345.0))
+    command = ["sample", "net", "--next", "--budget", "1e-9", "--audit", "0"]
+    done = CliRunner().invoke(build_app(), command)
+    assert sorted(identifiers(done.output.split())) == sorted(there)
+
+
 @pytest.mark.parametrize(
     ("arguments", "key"),
     [

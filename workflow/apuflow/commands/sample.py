@@ -26,7 +26,7 @@ def sample(
         0.1, help="largest share of the cycles of all distinct operations to simulate"
     ),
     audit: int = typer.Option(3, help="operations to simulate that take no part in the estimate"),
-    following: bool = typer.Option(False, "--next", help="print the run records to make next, nothing else"),
+    following: bool = typer.Option(False, "--next", help="print the run records to make next, or, if none, those that are there"),
     csv: Annotated[
         Path | None, typer.Option(help="write every operation, measured or estimated, to this file")
     ] = None,
@@ -51,7 +51,9 @@ def sample(
     if csv is not None:
         write_members(found, csv)
     if following:
-        typer.echo("\n".join(dict.fromkeys(record for one in found for record in one.following)))
+        records = [record for one in found for record in one.following]
+        made = [record for one in found for record in one.made]
+        typer.echo("\n".join(dict.fromkeys(records or made)))
         return
     _show(found, bound)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Sampled:
         estimate: the iteration's cycles.
         following: run records to make next, relative to the project; empty when the aim is met or the budget
             is spent.
+        made: run records that are there.
         is_met: whether the interval is as narrow as was asked.
         audit: the members held apart that gem5 has run: ``cycles`` measured, ``estimated``, ``low``,
             ``high``, ``error``.
@@ -41,6 +42,7 @@ class Sampled:
     label: str
     estimate: Estimate
     following: tuple[str, ...]
+    made: tuple[str, ...]
     is_met: bool
     audit: pd.DataFrame
     left_out: int
@@ -100,6 +102,10 @@ def _sampled(member: Member, aim: Aim, known: dict[str, float | None], root: Pat
     sample = Sample(members, measured, aside)
     estimate = sample.estimate(aim)
     following = [*sample.next(aim), *(name for name in aside if name not in measured)]
+
+    def records(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(paths.run_record(points[name].engine, points[name].workload, name) for name in names)
+
     return Sampled(
         suite=member.suite.name,
         engine=member.engine,
@@ -107,9 +113,8 @@ def _sampled(member: Member, aim: Aim, known: dict[str, float | None], root: Pat
             *(labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment)
         ),
         estimate=estimate,
-        following=tuple(
-            paths.run_record(points[name].engine, points[name].workload, name) for name in following
-        ),
+        following=records(following),
+        made=records(measured),
         is_met=estimate.relative <= aim.bound,
         audit=_audit(estimate, measured, aside),
         left_out=left_out,

@@ -215,6 +215,17 @@ def test_a_failed_row_outside_what_was_measured_has_no_interval(tmp_path: Path) 
     assert "unmeasured: 1 of 3 operations" in Page((tmp_path / "r.html").read_text()).text
 
 
+def test_results_compared_with_numpy_are_counted(tmp_path: Path) -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["softmax_fwd"])
+    frame["max_relative_error"] = [1e-7, 0.5, float("nan")]
+    frame["flags"] = ["", "wrong results: y differs", ""]
+    render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
+    assert "2 compared with NumPy, 1 wrong." in Page((tmp_path / "r.html").read_text()).text
+    frame["flags"] = ""
+    render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
+    assert "2 compared with NumPy, all right." in Page((tmp_path / "r.html").read_text()).text
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="needs a table"):
         render(SweepDescription("x"), {}, [], [], tmp_path / "r.html")
