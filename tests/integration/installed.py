@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import venv
 from pathlib import Path
+from typing import Literal
 
 from places import ROOT
 
@@ -47,7 +48,7 @@ class Machine:
         directory: Path,
         tutorial: str,
         site: str | None = None,
-        planned: bool = False,
+        gem5: Literal["run", "plan", "none"] = "run",
         engine: str | None = None,
     ) -> tuple[Path, str]:
         """Type a tutorial: its shell blocks are run, other blocks written to the file named before them.
@@ -57,7 +58,8 @@ class Machine:
             tutorial: name of a page of docs/tutorials.
             site: what to write to ``configs/site.yaml`` in place of the tutorial's; nothing if empty.
             engine: runs the sweeps in place of gem5-kernels.
-            planned: let Snakemake plan only, and leave out ``bash`` blocks, which need what it would make.
+            gem5: ``none`` leaves out ``bash`` blocks, which need one or what it would make; with ``plan``
+                Snakemake plans the others.
 
         Returns:
             The directory where the reader ends, and all that was printed.
@@ -77,8 +79,8 @@ class Machine:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if block:
                     target.write_text(block)
-            elif kind == "sh" or (kind == "bash" and not planned):
-                if planned:
+            elif kind == "sh" or (kind == "bash" and gem5 == "run"):
+                if gem5 == "plan":
                     block = re.sub(r"^snakemake ", "snakemake --dry-run ", block, flags=re.M)
                 printed += self._do(["/bin/sh", "-euc", f"{block}\npwd > .here"], directory)
                 directory = Path(next(iter(self._places(directory))))
@@ -100,7 +102,7 @@ class Machine:
             cwd=directory,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=3600,
             env=environment,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

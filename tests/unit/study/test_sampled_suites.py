@@ -124,7 +124,7 @@ def test_where_nothing_follows_snakemake_has_nothing_to_do(project: Path, gem5: 
     gem5.update(dict.fromkeys(there, 12345.0))
     command = ["sample", "net", "--next", "--budget", "1e-9", "--audit", "0"]
     done = CliRunner().invoke(build_app(), command)
-    assert sorted(identifiers(done.output.split())) == sorted(there)
+    assert sorted(identifiers(tuple(done.output.split()))) == sorted(there)
 
 
 @pytest.mark.parametrize(

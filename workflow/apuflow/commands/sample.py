@@ -26,7 +26,9 @@ def sample(
         0.1, help="largest share of the cycles of all distinct operations to simulate"
     ),
     audit: int = typer.Option(3, help="operations to simulate that take no part in the estimate"),
-    following: bool = typer.Option(False, "--next", help="print the run records to make next, or, if none, those that are there"),
+    following: bool = typer.Option(
+        False, "--next", help="print the run records to make next, or, if none, those that are there"
+    ),
     csv: Annotated[
         Path | None, typer.Option(help="write every operation, measured or estimated, to this file")
     ] = None,
