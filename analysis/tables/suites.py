@@ -299,11 +299,14 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
 
 _HARDWARE = (
     "occupancy",
+    "lane_efficiency",
     "valu_utilization",
     "ipc",
     "dram_read_bandwidth",
+    "dram_write_bandwidth",
     "dram_utilization",
     "flops",
+    "flop_rate",
     "bound",
 )
 """Metrics of the standard table that the summary repeats."""

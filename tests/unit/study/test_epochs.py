@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
+from apuflow.study.epochs import epoch_numbers
+from apuflow.suites.ring import Ring
 
 SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,params
@@ -42,6 +44,17 @@ def test_an_iteration_is_its_phases_and_the_communication(tmp_path: Path) -> Non
     assert float(eight["epoch_s"]) == pytest.approx(2503 * 0.3209515)
     assert float(eight["overlapped_cost"]) == pytest.approx(2503 * 0.310 / 3600 * 24)
     assert eight["basis"] == "extrapolated from one simulated iteration"
+
+
+def test_devices_of_the_sweep_are_not_those_of_the_epoch(tmp_path: Path) -> None:
+    """Rows that differ in the sweep's devices alone are one iteration: the communication is reckoned here."""
+    head, row, _ = SUMMARY.splitlines()
+    lines = [head.replace("direction", "layer.devices,direction")]
+    lines += [row.replace(",both", f",{devices},both") for devices in (1, 8)]
+    summary = tmp_path / "mine.summary.csv"
+    summary.write_text("\n".join(lines))
+    [found] = epoch_numbers(summary, "imagenet", Ring(2, 16e9, 1e-6))
+    assert found["devices"] == 2
 
 
 def test_a_forward_pass_alone_has_no_epoch(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from apuflow.suites.ring import FLOAT_BYTES, ParallelIteration, Ring
 
 _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "update_ms", "params")
 _FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")
+_OWN = ("layer.n", "layer.devices", "layer.bandwidth", "layer.latency")
+"""Axes of a sweep that an epoch has numbers of its own for."""
 
 
 def epoch_numbers(
@@ -43,7 +45,8 @@ def epoch_numbers(
             file=summary,
             remedy="run a network with direction: both (a list of items has no iteration)",
         )
-    return [_numbers(row, examples, ring, price_per_hour) for row in rows]
+    found = [_numbers(row, examples, ring, price_per_hour) for row in rows]
+    return [one for place, one in enumerate(found) if one not in found[:place]]
 
 
 def _numbers(row: Mapping[str, str], examples: int, ring: Ring, price: float | None) -> dict[str, Any]:
@@ -99,7 +102,7 @@ def _axes(row: Mapping[str, str]) -> dict[str, str]:
     return {
         name.removeprefix("layer."): row[name]
         for name in names[2 : names.index("direction")]
-        if name not in _FIXED and name != "layer.n"
+        if name not in _FIXED and name not in _OWN
     }
 
 
