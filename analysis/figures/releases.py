@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis.figures.axis import axis_columns
 from analysis.figures.choice import FigureError
-from analysis.figures.selection import WRONG, completed
+from analysis.figures.selection import completed
 from analysis.figures.style import (
     BLUE,
     FULL_WIDTH,
@@ -26,6 +26,7 @@ from analysis.figures.style import (
     new_figure,
     style,
 )
+from analysis.tables.columns import WRONG
 
 QUANTITIES: tuple[tuple[str, str, str, str], ...] = (
     ("gpu_cycles", "GPU cycles", BLUE, "o"),

@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
 from analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
+from analysis.tables.columns import WRONG
 from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
 
 COMPLETED = "completed"
@@ -20,9 +21,6 @@ MOST_LINES = 8
 
 COMBINATION = "_combination"
 """Column that names the values of the further axes that a row's line stands for."""
-
-WRONG = "wrong results"
-"""Begins the flag of a row whose outputs are not what NumPy says."""
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward", "": "all kernels"}
 """Names of a point's direction; kernels and programs of one's own have none."""

@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from analysis.figures.axis import axis, axis_columns, label, quantity, short_label
 from analysis.figures.choice import across, choice_of, effects, held_at, ranked
-from analysis.figures.selection import WRONG, independent
+from analysis.figures.selection import independent
 from analysis.report.describe import Run
 from analysis.tables.bounds import BOUNDS
-from analysis.tables.columns import UNMEASURED
+from analysis.tables.columns import UNMEASURED, WRONG
 from analysis.tables.records import COMPLETED
 from analysis.tables.tables import columns
 from apuflow.core.engines import is_batch

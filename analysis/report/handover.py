@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.figures.selection import WRONG
 from analysis.report.describe import SweepDescription
-from analysis.tables.columns import UNMEASURED
+from analysis.tables.columns import UNMEASURED, WRONG
 from analysis.tables.records import COMPLETED
 from apuflow.core import paths
 from apuflow.core.engines import engine_facts

@@ -104,6 +104,8 @@ AXIS = "axis"
 INTERVAL = ("gpu_cycles_low", "gpu_cycles_high")
 UNMEASURED = "unmeasured"
 """How the flag of a preview row begins that lies outside what the preview was measured on."""
+WRONG = "wrong results"
+"""How the flag of a row begins whose outputs are not what NumPy says."""
 
 
 def layout(axes: Sequence[str]) -> tuple[Column, ...]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.metrics import compute
-from analysis.tables.columns import MACHINE
+from analysis.tables.columns import MACHINE, WRONG
 from analysis.tables.records import COMPLETED
 from analysis.tables.tables import columns
 from apuflow.core.errors import AnalysisError
@@ -30,7 +30,6 @@ SHOWN: tuple[str, ...] = (
 """What is compared when no column is named."""
 
 _COMPARED = ("release", "gfx")
-_WRONG = "wrong results"
 
 
 @dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, str, s
 
 
 def _wrong_alone(left: pd.DataFrame, right: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    wrong = [side["flags"].astype(str).str.contains(_WRONG, regex=False).to_numpy() for side in (left, right)]
+    wrong = [side["flags"].astype(str).str.contains(WRONG, regex=False).to_numpy() for side in (left, right)]
     named = left["workload"].to_numpy()
     return tuple(dict.fromkeys(named[wrong[0] & ~wrong[1]])), tuple(
         dict.fromkeys(named[wrong[1] & ~wrong[0]])

@@ -8,6 +8,7 @@ the sums and named.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter as Counts
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.counters.table import BY_NAME as COUNTERS
-from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, axis_column
+from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, axis_column
 from analysis.tables.records import COMPLETED, Batch
 from analysis.tables.tables import assemble
 
@@ -29,6 +30,8 @@ _LONGEST = 500
 """Characters of flags that one row repeats; the table of operations has all."""
 _MOST_NAMED = 6
 """Reasons that one row names."""
+_BETWEEN = re.compile(";(?! )")
+"""Between two flags; within one a blank follows."""
 
 
 @dataclass(frozen=True)
@@ -214,12 +217,16 @@ def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
 
 
 def _flags(values: pd.Series[Any]) -> str:
-    """Flags of the operations, each once; of those outside what the preview was measured on, how many."""
-    single = [flag for text in values if isinstance(text, str) for flag in text.split(";")]
+    """Flags of the operations, each once; of wrong results and of what was not measured also how many."""
+    single = [flag for text in values if isinstance(text, str) for flag in _BETWEEN.split(text)]
     away = sum(flag.startswith(UNMEASURED) for flag in single)
-    counted = [f"{UNMEASURED}: {away} of {len(values)} operations, which their table names"] if away else []
-    others = [flag for flag in single if not flag.startswith(UNMEASURED)]
-    return _said_by_any(pd.Series([*counted, *others], dtype=object), ";")
+    wrong = [flag for flag in single if flag.startswith(WRONG)]
+    said = [f"{UNMEASURED}: {away} of {len(values)} operations, which their table names"] if away else []
+    if wrong:
+        first = wrong[0].removeprefix(f"{WRONG}: ")
+        said.append(f"{WRONG}: {len(wrong)} of {len(values)} operations, the first: {first}")
+    said += [flag for flag in single if not flag.startswith((UNMEASURED, WRONG))]
+    return _said_by_any(pd.Series(said, dtype=object), ";")
 
 
 def _said_by_any(values: pd.Series[Any], between: str) -> str:

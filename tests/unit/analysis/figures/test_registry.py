@@ -46,7 +46,7 @@ def test_speedup_says_engine_axes_and_base() -> None:
     assert "Compute units" in words and "Speedup" in words
     assert "ideal" in words
     joined = " ".join(words)
-    assert "gem5-kernels (only the layer" in joined and "gem5 v23.0" in joined
+    assert "gem5-kernels (just the kernels)" in joined and "gem5 v23.0" in joined
     assert "relative to that at compute units = 1" in joined
     assert {"1", "2", "4", "8", "16", "32", "64"} <= set(words)
 

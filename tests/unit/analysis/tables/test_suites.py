@@ -86,10 +86,15 @@ def test_an_iteration_is_the_sum_of_its_items() -> None:
 def test_the_interval_of_a_previewed_iteration_is_the_sum_of_its_operations() -> None:
     frame = operations()
     frame["gpu_cycles_low"], frame["gpu_cycles_high"] = [1.0, 2.0, 3.0], [10.0, 20.0, 30.0]
-    frame["flags"] = ["", "unmeasured: 3 wavefronts of x", "unmeasured: 4 wavefronts of y;wrong results: z"]
+    frame["flags"] = [
+        "",
+        "unmeasured: 3 wavefronts of x",
+        "unmeasured: 4 wavefronts of y;wrong results: z; by w;ipc=2>1",
+    ]
     [row] = Folder(frame).table([ITERATION]).to_dict("records")
     assert (row["gpu_cycles_low"], row["gpu_cycles_high"]) == (2 + 1 + 1 + 3 * 3, 20 + 10 + 10 + 3 * 30)
-    assert row["flags"] == "unmeasured: 2 of 3 operations, which their table names;wrong results: z"
+    assert row["flags"].split(";", 1)[0] == "unmeasured: 2 of 3 operations, which their table names"
+    assert row["flags"].endswith(";wrong results: 1 of 3 operations, the first: z; by w;ipc=2>1")
 
 
 def test_an_iteration_on_gem5_has_no_interval() -> None:
