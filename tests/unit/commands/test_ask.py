@@ -91,3 +91,12 @@ def test_new_machines_and_workloads_can_be_asked_about(root: Path) -> None:
         "big": 16,
     }
     assert "config: mine.dnnmark" in (root / "configs/workloads/mine.yaml").read_text()
+
+
+def test_a_suite_is_asked_like_a_workload() -> None:
+    """The one fully connected layer of a network, 256 to 10, is that layer asked alone."""
+    ask("alexnet_64", "op=fc", "direction=fwd", "--csv", "suite.csv")
+    ask("fc_fwd", "n=1", "c=256", "h=1", "w=1", "num_output=10", "--csv", "alone.csv")
+    suite, alone = pd.read_csv("suite.csv"), pd.read_csv("alone.csv")
+    assert suite["workload"].tolist() == ["alexnet_64"]
+    assert suite["gpu_cycles"].tolist() == alone["gpu_cycles"].tolist()

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 
 def ask(
-    workloads: Annotated[str, typer.Argument(help="names or patterns of workloads, with commas between")],
+    workloads: Annotated[
+        str, typer.Argument(help="names or patterns of workloads, names of suites, with commas between")
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Argument(help="key=value or key=value,value: apu_se.py options, layer keys, machine, release"),

@@ -8,13 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.tables.suites import Folder
 from analysis.tables.tables import of_counters
 from apuflow import preview
+from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.combinations import PLACES
 from apuflow.configure.layer_list import plain_value
-from apuflow.configure.loading import check_new_name, sweep_of
+from apuflow.configure.loading import check_new_name, suite_names, sweep_of
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Document
@@ -23,16 +25,17 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.record import Status
 from apuflow.engines.preview_batch import axes_of, batch_frame
+from apuflow.study.suites import iterations
 
 ENGINE = "preview"
 NAME = "question"
 
 
-def described(workloads: str, settings: Sequence[str]) -> dict[str, Any]:
+def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> dict[str, Any]:
     """The content of the sweep that asks this.
 
     Args:
-        workloads: names or patterns, with commas between.
+        workloads: names or patterns of workloads, or names of suites, with commas between.
         settings: ``key=value`` fixes an option or a layer key, ``key=value,value`` varies it.
 
     Raises:
@@ -43,8 +46,14 @@ def described(workloads: str, settings: Sequence[str]) -> dict[str, Any]:
         "description": " ".join(["apuflow ask", workloads, *settings]),
         "engines": [ENGINE],
         "release": preview.RELEASE,
-        "workloads": names,
     }
+    known = suite_names(root)
+    for place, asked in (
+        ("workloads", [name for name in names if name not in known]),
+        ("suites", [name for name in names if name in known]),
+    ):
+        if asked:
+            content[place] = asked
     seen: set[str] = set()
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -99,9 +108,13 @@ def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
     Raises:
         ConfigError: a point cannot run.
     """
-    return pd.concat(
-        [table_of(points(sweep, name, root)) for name in sweep_workloads(sweep, root)], ignore_index=True
-    )
+    names = [name for name in sweep_workloads(sweep, root) if name != paths.OPERATIONS]
+    tables = [table_of(points(sweep, name, root)) for name in names]
+    if sweep.suites:
+        campaign = Campaign(root)
+        folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
+        tables += [folder.table(iterations(campaign, sweep, name)) for name in campaign.suites(sweep)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
