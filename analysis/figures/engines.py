@@ -26,6 +26,7 @@ from analysis.figures.style import (
 )
 from analysis.tables.order import ordered_pairs
 from apuflow.core.engines import engine_facts
+from apuflow.core.words import many
 
 VALUE = "gpu_cycles"
 BAND = 0.25
@@ -104,7 +105,7 @@ def engine_comparison(
             axes.set_aspect("equal")
             log_ticks(axes.xaxis, low, high)
             log_ticks(axes.yaxis, low, high)
-            axes.set_title(f"{len(table)} points")
+            axes.set_title(f"{many(len(table), 'point')}")
             median = float(table["error"].abs().median())
             ninth = float(table["error"].abs().quantile(0.9))
             mean, most = float(table["error"].abs().mean()), float(table["error"].abs().max())

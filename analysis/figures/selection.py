@@ -14,6 +14,7 @@ from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label
 from analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
 from analysis.tables.columns import WRONG
 from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
+from apuflow.core.words import many
 
 COMPLETED = "completed"
 MOST_LINES = 8
@@ -113,7 +114,7 @@ def _right(done: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     wrong = done["flags"].fillna("").astype(str).str.contains(WRONG, regex=False)
     if wrong.any():
         names = ", ".join(sorted(set(map(str, done.loc[wrong, "workload"]))))
-        points = "1 point" if wrong.sum() == 1 else f"{wrong.sum()} points"
+        points = many(int(wrong.sum()), "point")
         notes.append(f"{points} of {names} computed wrong values (column flags) and are not drawn")
     return done[~wrong].copy()
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from apuflow.core import paths
+from apuflow.core.words import many
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +45,9 @@ def register(app: typer.Typer) -> None:
         from analysis.archive.archive import unpack as unpacked
 
         manifest = unpacked(file, directory)
-        typer.echo(f"{directory}: {len(manifest.entries)} files of study {manifest.name}; see ARCHIVE.md")
+        typer.echo(
+            f"{directory}: {many(len(manifest.entries), 'file')} of study {manifest.name}; see ARCHIVE.md"
+        )
 
 
 def _pack(sweep: str, out: Path) -> None:
@@ -56,14 +59,16 @@ def _pack(sweep: str, out: Path) -> None:
     loaded = campaign.load(sweep)
     manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
     size = out.stat().st_size
-    typer.echo(f"{out}: {len(manifest.entries)} files, {manifest.bytes:,} bytes, packed {size:,}, checked")
+    typer.echo(
+        f"{out}: {many(len(manifest.entries), 'file')}, {manifest.bytes:,} bytes, packed {size:,}, checked"
+    )
 
 
 def _check(file: Path, against: Path | None) -> None:
     from analysis.archive.archive import differences, verify
 
     manifest = verify(file)
-    typer.echo(f"{file}: study {manifest.name}, {len(manifest.entries)} files, every checksum holds")
+    typer.echo(f"{file}: study {manifest.name}, {many(len(manifest.entries), 'file')}, every checksum holds")
     if against is None:
         return
     tables = [entry.path for entry in manifest.entries if _is_table(entry.path)]

@@ -100,8 +100,9 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         wrong = list(problems(program, kernels))
     finally:
         shutil.rmtree(code.parent)
-    count, size = len(program.launches), program.device_bytes
-    typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {count} launches, {size:,} bytes")
+    count = len(program.launches)
+    launches = "1 launch" if count == 1 else f"{count} launches"
+    typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in kernels:
         typer.echo(f"  {_described(kernel)}")
     for each in wrong:

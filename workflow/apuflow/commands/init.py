@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from apuflow.core.words import many
+
 
 def register(app: typer.Typer) -> None:
     """Add ``apuflow init``."""
@@ -19,5 +21,5 @@ def register(app: typer.Typer) -> None:
         from apuflow.core import project
 
         written = project.new_project(directory)
-        typer.echo(f"{directory}: {len(written)} files written")
+        typer.echo(f"{directory}: {many(len(written), 'file')} written")
         typer.echo(f"next: cd {directory} && snakemake --cores all results/quickstart/report.html")

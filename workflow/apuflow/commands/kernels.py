@@ -12,6 +12,7 @@ import typer
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
+from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction
@@ -182,7 +183,7 @@ def _add(texts: list[str], path: Path) -> None:
     from apuflow.miopen.row_file import add_rows, parse_rows
 
     added = add_rows(path, [row for text in texts for row in parse_rows(text, "--add")])
-    typer.echo(f"{added} rows added to {path}; databases built from now on hold them")
+    typer.echo(f"{many(added, 'row')} added to {path}; databases built from now on hold them")
 
 
 def _build(
@@ -219,7 +220,7 @@ def _build(
         jobs=jobs or len(os.sched_getaffinity(0)) + 1,
         place=lambda plan: directory / db_name(plan.gfx, plan.compute_units),
     )
-    typer.echo(f"{len(built.made)} kernels compiled, {len(built.kept)} were there ({compiler.name})")
+    typer.echo(f"{many(len(built.made), 'kernel')} compiled, {len(built.kept)} were there ({compiler.name})")
     for plan in plans:
         typer.echo(f"{directory / db_name(plan.gfx, plan.compute_units)}: {len(plan.objects)} kernel objects")
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from apuflow.core.words import many
+
 
 def register(app: typer.Typer) -> None:
     """Add ``score``."""
@@ -48,7 +50,7 @@ def score(
     scored = scoring.score(frame)
     errors = scoring.report(scored)
     for reason, number in scored.refused.items():
-        print(f"refused: {reason} ({number} runs)", file=sys.stderr)
+        print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)
     if figure is not None:
         from analysis.figures.scatter import write_scatter
 

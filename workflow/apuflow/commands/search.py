@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from apuflow.core.words import many
+
 if TYPE_CHECKING:
     from apuflow.study.search import Found
 
@@ -79,7 +81,7 @@ def search(
             loaded, chosen, objectives, count, judge, force=force or verdict is not None
         )
         print(
-            f"{path}: {min(count, len(chosen.rows))} points\n"
+            f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n"
             f"next: snakemake --cores all results/{judge}/report.html, then this command again"
         )
 
@@ -102,11 +104,12 @@ def _print(found: Found, expressions: list[str], show: int) -> None:
     out.print(table)
     part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
     out.print(
-        f"{part} {found.space:,} points computed; {found.refused:,} left out by constraints",
+        f"{part} {many(found.space, 'point')} computed; {found.refused:,} left out by constraints",
         highlight=False,
     )
     out.print(
-        f"*: none is better in every objective ({int(found.rows['best'].sum())} points)", highlight=False
+        f"*: none is better in every objective ({many(int(found.rows['best'].sum()), 'point')})",
+        highlight=False,
     )
     if "judged" in found.rows:
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from apuflow.core.units import format_duration, format_memory
+from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -83,7 +84,7 @@ def preview_lines(project: Path, workload: str = "") -> list[str]:
         if isinstance(record, BatchRecord):
             sweep = file.parent.name.rpartition(".v")[0]
             ended = record.ended.replace("T", " ").removesuffix("+00:00")
-            lines.append(f"preview {sweep}/{record.workload}: {record.points:,} points, {ended}")
+            lines.append(f"preview {sweep}/{record.workload}: {many(record.points, 'point')}, {ended}")
     return lines
 
 

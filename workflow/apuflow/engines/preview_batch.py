@@ -16,6 +16,7 @@ from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.scalar import Scalar
+from apuflow.core.words import many
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
 
@@ -48,7 +49,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         workload=first.workload,
         direction=first.direction,
         status=Status.COMPLETED,
-        evidence=f"preview {preview.VERSION}: closed form, {len(points)} points",
+        evidence=f"preview {preview.VERSION}: closed form, {many(len(points), 'point')}",
         axes={axis: _values(points, axis) for axis in axes},
         points=len(points),
         started=started,

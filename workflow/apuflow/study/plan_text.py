@@ -7,6 +7,7 @@ from rich.table import Table
 
 from apuflow.core.engines import is_batch
 from apuflow.core.units import format_duration, format_memory
+from apuflow.core.words import many
 from apuflow.study.plan import PlannedWorkload, SweepPlan
 from apuflow.study.terminal import terminal_console
 
@@ -94,7 +95,7 @@ def _totals(plan: SweepPlan, out: Console) -> None:
     points = sum(len(workload.points) for workload in plan.workloads)
     done = sum(workload.done for workload in plan.workloads)
     seconds = [workload.total_seconds for workload in plan.workloads if workload.total_seconds is not None]
-    line = f"{points} points, {done} done"
+    line = f"{many(points, 'point')}, {done} done"
     if sum(seconds) > 0:
         line += f"; {format_duration(sum(seconds))} of one core's time for the rest"
     out.print(line, highlight=False, style="bold")
