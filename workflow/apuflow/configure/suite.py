@@ -124,7 +124,7 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
     passes: Passes = _one_of("direction", values, PASSES, "both")
     algorithm: Algorithm = _one_of("algorithm", values, ALGORITHMS, "gemm")
     words = {name: str(values[name]) for name in ("set", "op") if name in values}
-    ring = {name: _number(name, values[name]) for name in _LEAST if name in values}
+    ring = {name: _number(name, values[name]) for name in _RING if name in values}
     return Choice(
         whole.get("n"),
         passes,
@@ -147,18 +147,18 @@ def _one_of(name: str, values: Mapping[str, Scalar], known: tuple[_Word, ...], d
     )
 
 
-_LEAST = {
+_RING = {
     "bandwidth": ("GB/s of a link, more than 0, are expected", "such as 16"),
     "latency": ("microseconds, 0 or more, are expected", "such as 1"),
 }
 
 
 def _number(name: str, value: Scalar) -> float:
-    expected, remedy = _LEAST[name]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value < math.inf or (name == "bandwidth" and value == 0):
+    number = -1.0 if isinstance(value, bool | str) else float(value)
+    if not 0 <= number < math.inf or (name == "bandwidth" and number == 0):
+        expected, remedy = _RING[name]
         raise ConfigError(expected, key=f"layer.{name}", value=value, remedy=remedy)
-    return float(value)
+    return number
 
 
 def _count(name: str, value: Scalar) -> int:
