@@ -105,7 +105,7 @@ def engine_comparison(
             axes.set_aspect("equal")
             log_ticks(axes.xaxis, low, high)
             log_ticks(axes.yaxis, low, high)
-            axes.set_title(f"{many(len(table), 'point')}")
+            axes.set_title(many(len(table), "point"))
             median = float(table["error"].abs().median())
             ninth = float(table["error"].abs().quantile(0.9))
             mean, most = float(table["error"].abs().mean()), float(table["error"].abs().max())

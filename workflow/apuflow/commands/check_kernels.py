@@ -9,6 +9,7 @@ import typer
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
+from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.kernel_work import KernelsWork
@@ -100,8 +101,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         wrong = list(problems(program, kernels))
     finally:
         shutil.rmtree(code.parent)
-    count = len(program.launches)
-    launches = "1 launch" if count == 1 else f"{count} launches"
+    launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in kernels:
         typer.echo(f"  {_described(kernel)}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from apuflow.core.words import many
+
 if TYPE_CHECKING:
     from apuflow.study.sampled_suites import Sampled
 
@@ -90,8 +92,7 @@ def _show(found: list[Sampled], bound: float) -> None:
     )
     left_out = sum(one.left_out for one in found)
     if left_out:
-        items = "item" if left_out == 1 else "items"
-        console.print(f"not in the totals, because no engine runs it: {left_out} {items}.")
+        console.print(f"not in the totals, because no engine runs it: {many(left_out, 'item')}.")
 
 
 def _audit(one: Sampled) -> str:

@@ -20,10 +20,7 @@ from apuflow.suites.step import ALGORITHMS, PASSES, Algorithm, Choice, Passes
 from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
 
 _Word = TypeVar("_Word", bound=str)
-CHOICES: Final = (
-    *("n", "direction", "set", "subset", "op", "algorithm"),
-    *("devices", "bandwidth", "latency"),
-)
+CHOICES: Final = ("n", "direction", "set", "subset", "op", "algorithm", "devices", "bandwidth", "latency")
 """What a sweep's ``layer`` (fixed, or as an axis) may choose of a suite."""
 
 

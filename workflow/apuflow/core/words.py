@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def many(count: int, noun: str) -> str:
-    """A number with its noun: "1 point", "2 points", "1,000 points"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def many(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 point", "1,000 points"; ``plural`` where an s does not make it."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -15,6 +15,8 @@ from typing import Literal
 
 LINE = 64
 PAGE = 4096
+LDS_LANES = 32
+"""Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 INSTRUCTION_BYTES = 6.0
 """Mean over straight code, whose instructions have 4 or 8 bytes."""
 Reuse = Literal["none", "group", "device"]

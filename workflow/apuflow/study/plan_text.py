@@ -71,8 +71,8 @@ def _jobs(workload: PlannedWorkload) -> str:
     batches, left = workload.batches, len(workload.points) - workload.done - sum(workload.batches)
     alone = f" and {left} of one point" if left > 0 else ""
     return (
-        f"on a cluster: {workload.workload} on {workload.engine} in {len(batches)} "
-        f"{'job' if len(batches) == 1 else 'jobs'} of up to {max(batches)} points{alone} (site.yaml, batch)"
+        f"on a cluster: {workload.workload} on {workload.engine} in "
+        f"{many(len(batches), 'job')} of up to {max(batches)} points{alone} (site.yaml, batch)"
     )
 
 

@@ -18,6 +18,7 @@ from apuflow.preview.kernels.direct_tiles import Tiling, tiling
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
 from apuflow.preview.profile import (
+    LDS_LANES,
     PAGE,
     Counts,
     Profile,
@@ -32,8 +33,6 @@ from apuflow.preview.profile import (
 Numbers = NDArray[np.int64]
 _MOST_BLOCKS = 64
 """Tiles of an image that are looked at; of more, as many stand for all."""
-LANES = 32
-"""Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 MOST_SUMS = 32
 """Of a work-item: four pixels of eight output channels."""
 
@@ -189,8 +188,8 @@ def _counts(shape: Tiling) -> tuple[Counts, float, float, float]:
 def _serialised(addresses: Numbers) -> float:
     """Accesses one after the other of an LDS instruction: gem5 takes a byte's address modulo the banks."""
     total = 0
-    for half in addresses.reshape(-1, LANES):
-        total += int(np.bincount(np.unique(half) % LANES).max())
+    for half in addresses.reshape(-1, LDS_LANES):
+        total += int(np.bincount(np.unique(half) % LDS_LANES).max())
     return float(total)
 
 

@@ -21,6 +21,7 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.tensile_operands import WAVEFRONT, operands
 from apuflow.preview.profile import (
     INSTRUCTION_BYTES,
+    LDS_LANES,
     PAGE,
     Counts,
     Profile,
@@ -41,8 +42,6 @@ MET = 0.6
 """Of workgroups that read a line to add to it, those that find another's copy in the TCC."""
 APART = 0.75
 """Of the additions to elements side by side in one line, those that do not meet in the TCP."""
-LANES = 32
-"""Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 
 
 @cache
@@ -255,11 +254,11 @@ def _conflicts(facts: Facts, solution: Solution, loop: Counts) -> float:
     lanes_n = max(1, solution.macro_tile_n // per_n)
 
     def serial(distinct: float, stride: int) -> float:
-        banks = LANES // gcd(stride, LANES)
+        banks = LDS_LANES // gcd(stride, LDS_LANES)
         return 2.0 * ceil(distinct / banks)
 
-    read_m = serial(min(LANES, lanes_m), 4 * width)
-    read_n = serial(min(float(lanes_n), max(1.0, LANES / lanes_m)), 4 * width)
+    read_m = serial(min(LDS_LANES, lanes_m), 4 * width)
+    read_n = serial(min(float(lanes_n), max(1.0, LDS_LANES / lanes_m)), 4 * width)
     reads = (read_m * per_m + read_n * per_n) / (per_m + per_n)
     writes = 0.0
     for along_k, wide in (
@@ -268,9 +267,9 @@ def _conflicts(facts: Facts, solution: Solution, loop: Counts) -> float:
     ):
         if along_k:
             deep = max(1, solution.depth_u // wide)
-            writes += 2.0 * LANES / min(8.0, max(1.0, LANES / deep)) / 2.0
+            writes += 2.0 * LDS_LANES / min(8.0, max(1.0, LDS_LANES / deep)) / 2.0
         else:
-            writes += serial(LANES, 4 * wide) / 2.0
+            writes += serial(LDS_LANES, 4 * wide) / 2.0
     share = loop.lds_writes / loop.lds if loop.lds else 0.0
     return reads * (1.0 - share) + writes * share - 1.0
 

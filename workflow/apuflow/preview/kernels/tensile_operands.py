@@ -89,25 +89,13 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
     k, batch, waves = facts.integer("k"), facts.integer("batch"), facts.waves_per_group
     m, n = facts.integer("m"), facts.integer("n")
     tiles_m, tiles_n = ceil(m / solution.macro_tile_m), ceil(n / solution.macro_tile_n)
-    a = _Operand(
-        m,
-        facts.integer("lda"),
-        facts.integer("transpose_a") == 1,
-        solution.macro_tile_m,
-        solution.load_width_a,
-        solution.depth_u,
-        waves,
-        tiles_n,
-    )
-    b = _Operand(
-        n,
-        facts.integer("ldb"),
-        facts.integer("transpose_b") == 0,
-        solution.macro_tile_n,
-        solution.load_width_b,
-        solution.depth_u,
-        waves,
-        tiles_m,
+    along_a, along_b = facts.integer("transpose_a") == 1, facts.integer("transpose_b") == 0
+    a, b = (
+        _Operand(outer, facts.integer(leading), along_k, tile, width, solution.depth_u, waves, others)
+        for outer, leading, along_k, tile, width, others in (
+            (m, "lda", along_a, solution.macro_tile_m, solution.load_width_a, tiles_n),
+            (n, "ldb", along_b, solution.macro_tile_n, solution.load_width_b, tiles_m),
+        )
     )
     together = min(tiles_m * tiles_n, TOGETHER)
     across = min(tiles_m, together)
