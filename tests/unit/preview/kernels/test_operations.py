@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from operation_shapes import CASES
 
-from apuflow import operations
+from apuflow import operations, preview
+from apuflow.configure import option_rules
 from apuflow.operations.operation import Pass
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
+from apuflow.preview.machine import machine
+from apuflow.preview.traffic import traffic
 
 COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
     # 28 waves reach the test (13), 25 have work (22), each for one trip (62)
@@ -102,3 +105,22 @@ def test_direct_convolutions_execute_what_gem5_counted(
     found = profile(facts_of(one)).counts
     assert found.instructions == pytest.approx(instructions, rel=0.025)
     assert (found.lds, found.loads, found.stores) == (of_lds, loads, stores)
+
+
+def test_stacks_of_a_direct_convolution_find_no_image_larger_than_the_tcc() -> None:
+    """All tiles of an image come before the next eight outputs: 4 MB lie between, the TCC holds 256 kB."""
+    sides = {f"{key}_{side}": value for key, value in (("kernel", 3), ("pad", 1)) for side in "hw"}
+    shape: dict[str, Any] = {
+        "n": 1,
+        "c": 64,
+        "h": 128,
+        "w": 128,
+        "num_output": 64,
+        "algorithm": "direct",
+        **sides,
+    }
+    (one,) = operations.make("convolution", shape).launches("fwd", 4)
+    defaults = option_rules.defaults(preview.RELEASE)
+    found = traffic(profile(facts_of(one)), machine(defaults, defaults, barrier_slots=4))
+    image = 64 * 128 * 128 * 4 / 64
+    assert found.tcc_reads - found.tcc_hits > 7 * image

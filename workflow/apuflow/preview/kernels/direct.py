@@ -222,7 +222,7 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
             *("load", of_inputs, lines_of_image, lines_of(images), pages_of(images), reused),
             *(float(shape.lds_bytes), together, float(stacks * near)),
             line_sharing=float(stacks),
-            apart_bytes=4.0 * side * shape.channels if tiles > 1 else 0.0,  # tiles come before stacks
+            far_bytes=4.0 * side * shape.channels if tiles > 1 else 0.0,  # tiles come before stacks
         ),
         Stream(
             *("load", of_weights, filter_lines, lines_of(weights), pages_of(weights), reused),
