@@ -339,7 +339,7 @@ def runtime_units(point: Point) -> int:
 def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
     """The GPU kernels that a point launches, in order; none where they cannot be derived."""
     try:
-        return launch_records(point.launches(runtime_units(point)))
+        return launch_records(point.launches(runtime_units(point)), "rocBLAS of the image")
     except ApuflowError:
         return ()
 

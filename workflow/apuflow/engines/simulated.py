@@ -47,8 +47,15 @@ def gem5_of(record: Gem5Record, release: Release) -> Gem5:
     )
 
 
-def launch_records(launches: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...]:
-    """Launches as a run's record shows them, loops unrolled."""
+def launch_records(
+    launches: Sequence[miopen.Launch], products: str | None = None
+) -> tuple[LaunchRecord, ...]:
+    """Launches as a run's record shows them, loops unrolled.
+
+    Args:
+        launches: in order.
+        products: whose the kernels of the matrix products are, where that is known.
+    """
     return tuple(
         LaunchRecord(
             layer=launch.layer,
@@ -57,6 +64,7 @@ def launch_records(launches: Sequence[miopen.Launch]) -> tuple[LaunchRecord, ...
             kernel=launch.kernel,
             grid=launch.grid,
             workgroup=launch.workgroup,
+            library=products if launch.gemm is not None else None,
         )
         for launch in miopen.expand(launches)
     )
