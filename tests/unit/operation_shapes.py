@@ -23,6 +23,14 @@ CASES: dict[str, dict[str, Any]] = {
         "n": 2, "c": 32, "h": 5, "w": 5, "num_output": 32, "kernel_h": 1, "kernel_w": 1,
         "algorithm": "direct",
     },
+    "convolution direct stride": {
+        "n": 2, "c": 3, "h": 15, "w": 16, "num_output": 4, "kernel_h": 3, "kernel_w": 3,
+        "pad_h": 1, "pad_w": 1, "stride_h": 2, "stride_w": 2, "algorithm": "direct",
+    },
+    "convolution direct small": {
+        "n": 1, "c": 4, "h": 4, "w": 4, "num_output": 4, "kernel_h": 3, "kernel_w": 3, "algorithm": "direct",
+        "pad_h": 1, "pad_w": 1,
+    },
     "deconvolution": {
         "n": 2, "c": 3, "h": 4, "w": 5, "num_output": 2, "kernel_h": 4, "kernel_w": 4, "stride_h": 2,
     },

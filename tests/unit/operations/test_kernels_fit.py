@@ -27,6 +27,12 @@ SIGNATURES = {
     "transpose_NCHW2CNHW_opt": "b2",
     "MIOpenConvUni": "b3 f1",
     "MIOpenConv1x1": "b3 f1",
+    "MIOpenConv1x1pquv": "b3 f1",
+    "MIOpenCvBwdWrW": "b3 f1",
+    "MIOpenCvBwdWrW_rdc": "b2",
+    "MIOpenCvBwdWrW_8x8map": "b3 f1",
+    "MIOpenCvBwdWrW_16x16map": "b3 f1",
+    "SubSample": "b2",
     "Im2d2Col": "i1 b1 i13 b1",
     "Col2Im2d": "b1 i12 b1 i1",
     "Op2dTensorLite": "b1 i1 b1 i1 b1 i1 f3 l5 i2",
@@ -52,8 +58,7 @@ _LETTERS = {"buffer": "b", "char": "c", "uint": "u"}
 
 def every_launch(name: str) -> tuple[Launch, ...]:
     operation = operations.make(name.partition(" ")[0], CASES[name])
-    directions = operation.directions if "direct" not in name else ("fwd",)
-    return tuple(launch for one in directions for launch in operation.launches(one, 4))
+    return tuple(launch for one in operation.directions for launch in operation.launches(one, 4))
 
 
 def signature(launch: Launch) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from apuflow.launcher import reference_windows as windows
+from apuflow.launcher import reference_convolutions
 from apuflow.launcher.reference_call import Array, Call
 
 _OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {
@@ -98,31 +98,6 @@ def _embedding_backward(call: Call) -> None:
     call.write(2, sums)
 
 
-def _convolution(call: Call, given: Sequence[int], groups: int) -> None:
-    """Cross-correlation of each group. ``given``: n, c, h, w, outputs, filter, padding and stride h, w."""
-    n, c, h, w, outputs, *window = given
-    kernel_h, kernel_w, pad_h, pad_w, stride_h, stride_w = window
-    out = [
-        (size + 2 * pad - kernel) // stride + 1
-        for size, pad, kernel, stride in ((h, pad_h, kernel_h, stride_h), (w, pad_w, kernel_w, stride_w))
-    ]
-    of = windows.Window(kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w)
-    seen = windows.patches(call.read(0, (n, c, h, w)), of, out)
-    seen = seen.reshape(n, groups, c // groups * kernel_h * kernel_w, out[0] * out[1])
-    weights = call.read(1, (groups, outputs // groups, seen.shape[2]))
-    call.write(2, np.einsum("gkt,ngtp->ngkp", weights, seen))
-
-
-def _direct(call: Call) -> None:
-    names = "BATCH_SZ N_INPUTS IN_HEIGHT IN_WIDTH N_OUTPUTS FILTER_SIZE1 FILTER_SIZE0"
-    names += " FILTER_PAD1 FILTER_PAD0 FILTER_STRIDE1 FILTER_STRIDE0"
-    _convolution(call, call.defined("MLO_", names), int(call.defines.get("MLO_GROUP_COUNTS", 1)))
-
-
-def _direct_pointwise(call: Call) -> None:
-    _convolution(call, [*call.defined("", "BATCHSIZE C H W K"), 1, 1, 0, 0, 1, 1], 1)
-
-
 KERNELS: Mapping[str, Callable[[Call], None]] = {
     "gelu_forward": lambda call: call.write(1, _gelu(call.read(0))),
     "gelu_backward": _gelu_backward,
@@ -132,8 +107,7 @@ KERNELS: Mapping[str, Callable[[Call], None]] = {
     "layernorm_weights": _layer_norm_weights,
     "embedding_forward": _embedding,
     "embedding_backward": _embedding_backward,
-    "MIOpenConvUni": _direct,
-    "MIOpenConv1x1": _direct_pointwise,
+    **reference_convolutions.KERNELS,
     "Op4dTensorLite": _elementwise,
     "SubTensorOpWithSubTensor1d": lambda call: _copy(call, 1),
     "SubTensorOpWithSubTensor2d": lambda call: _copy(call, 2),

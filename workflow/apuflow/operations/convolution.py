@@ -11,7 +11,7 @@ from typing_extensions import override
 from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction
 from apuflow.miopen.launch import Buffers, Launch
-from apuflow.operations import direct
+from apuflow.operations import direct, direct_pass, direct_weights
 from apuflow.operations.filter import Filter
 from apuflow.operations.key import choice, flag
 from apuflow.operations.operation import Pass
@@ -27,28 +27,39 @@ class Convolution(Filter):
 
     kind: ClassVar[str] = "convolution"
     title: ClassVar[str] = "convolution with groups (depthwise too) and dilation"
-    source: ClassVar[str] = "MIOpen's GEMM algorithm with rocBLAS' sgemm; or MIOpenConvUni, MIOpenConv1x1"
+    source: ClassVar[str] = "MIOpen's GEMM algorithm with rocBLAS' sgemm; or its direct OpenCL kernels"
 
-    algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels forward", "gemm", ("gemm", "direct"))
+    algorithm: str = choice("DNNMark's GEMM, or MIOpen's direct kernels", "gemm", ("gemm", "direct"))
     propagation: bool = flag("backward also computes the gradient of the input", True)
 
     @override
     def problems(self) -> Iterator[tuple[str, str, str]]:
         found = list(super().problems())
         yield from found
-        if not found and self.algorithm == "direct" and (problem := direct.objection(self)) is not None:
-            yield problem
+        if not found and self.algorithm == "direct":
+            problem = self._objection("fwd")
+            if problem is not None and self._objection("bwd") is not None:
+                yield problem
 
     @override
     def passes(self, direction: Direction) -> tuple[Pass, ...]:
-        if self.algorithm == "direct" and direction != "fwd":
-            raise ConfigError(
-                "MIOpen's direct kernels are here forward alone",
-                key="direction",
-                value=direction,
-                remedy="direction: fwd, or algorithm: gemm",
-            )
-        return super().passes(direction)
+        wanted = super().passes(direction)
+        for one in wanted if self.algorithm == "direct" else ():
+            if (problem := self._objection(one)) is not None:
+                key, what, remedy = problem
+                raise ConfigError(
+                    f"operation convolution {one}: {what}", key=key, value=getattr(self, key), remedy=remedy
+                )
+        return wanted
+
+    def _objection(self, direction: Pass) -> direct_pass.Objection | None:
+        """Why MIOpen has no direct kernel in a direction; backward one gradient is enough."""
+        if direction == "fwd":
+            return direct.objection(self, forward=True)
+        problem = direct_weights.objection(self)
+        if problem is None or not self.propagation:
+            return problem
+        return direct.objection(self, forward=False)
 
     @override
     def macs(self, direction: Pass) -> int:
@@ -57,11 +68,15 @@ class Convolution(Filter):
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        if direction == "fwd" and self.algorithm == "direct":
-            return (direct.forward(self),)
         parts = ("bottom", "bottom_diff", "top", "top_diff")
         buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in parts))
         work = self.products(self.bottom, self.top, buffers, direction, self.groups)
+        wanted = self.algorithm == "direct"
         if direction == "fwd":
-            return work.product()
-        return work.weights() + (work.data(loop=2) if self.propagation else ())
+            return direct.launches(self, forward=True) if wanted else work.product()
+        by_weights = wanted and direct_weights.objection(self) is None
+        weights = direct_weights.launches(self) if by_weights else work.weights()
+        if not self.propagation:
+            return weights
+        by_data = wanted and direct.objection(self, forward=False) is None
+        return weights + (direct.launches(self, forward=False) if by_data else work.data(loop=2))

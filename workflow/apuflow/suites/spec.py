@@ -147,7 +147,7 @@ def _direct(step: Step) -> Shape | None:
     """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM."""
     shape: dict[str, Scalar] = {**_grouped(step), "algorithm": "direct"}
     try:
-        operations.make("convolution", shape)
+        operations.make("convolution", shape).passes("fwd")
     except ConfigError:
         return None
     return shape

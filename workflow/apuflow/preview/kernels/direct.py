@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.direct_tiles import Tiling, tiling
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
@@ -244,7 +245,18 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
 
 
 def direct(facts: Facts) -> Profile:
-    """A workgroup per tile, stack of output channels and image."""
+    """A workgroup per tile, stack of output channels and image.
+
+    Raises:
+        NotModelled: the gradient of an input.
+    """
+    if not facts.define("MLO_DIR_FORWARD"):
+        raise NotModelled(
+            "the preview models MIOpen's direct kernels forward alone",
+            key="kernel",
+            value="MIOpenConvUni, gradient of the input",
+            remedy="run the point with the gem5-kernels engine, or set algorithm to gemm",
+        )
     shape = tiling(facts)
     plane = _plane(shape)
     one, of_inputs, of_weights, rounds = _counts(shape)

@@ -1,0 +1,91 @@
+"""What MIOpen's direct convolutions have in common: passes as its solvers see them, arguments, buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from apuflow.dnnmark import Plane
+from apuflow.miopen.launch import Arg, Extent, Launch, Role
+from apuflow.miopen.rocm_4_0_1.common import floats
+from apuflow.operations.filter import Filter
+from apuflow.operations.launching import buffer, launch
+
+NOTE: Final = "MIOpen's direct algorithm instead of DNNMark's GEMM"
+GEMM: Final = "set algorithm to gemm"
+Objection = tuple[str, str, str]
+"""Why there is no direct kernel: key, what, what to do."""
+
+
+def defines(values: Mapping[str, int | str], prefix: str = "MLO_") -> str:
+    """Compile arguments."""
+    return "".join(f" -D{prefix}{name}={value}" for name, value in values.items())
+
+
+def bottom(layer: Filter, role: Role, meaning: str) -> Arg:
+    """The input. Backward its gradient takes its place, as DNNMark has it."""
+    return buffer("convolution.bottom", layer.bottom.elements, role, meaning)
+
+
+def top_gradient(layer: Filter) -> Arg:
+    """The gradient of the output."""
+    return buffer("convolution.top_diff", layer.top.elements, "in", "dy")
+
+
+def direct_launch(
+    layer: Filter,
+    direction: Literal["fwd", "bwd"],
+    program: str,
+    arguments: str,
+    kernel: str,
+    grid: Extent,
+    group: int,
+    args: tuple[Arg, ...],
+) -> Launch:
+    """A launch that is labelled as the direct algorithm's."""
+    return launch(layer, direction, program, arguments, kernel, grid, (group, 1, 1), args, NOTE)
+
+
+@dataclass(frozen=True)
+class DataPass:
+    """A pass that makes an image of an image (``ConvolutionContext``): forward, or the input's gradient.
+
+    Backward it reads the gradient of the output: ``image`` and ``inputs`` are those of the output.
+    """
+
+    layer: Filter
+    forward: bool
+
+    @property
+    def image(self) -> Plane:
+        """What is read."""
+        return Plane(self.layer.h, self.layer.w) if self.forward else self.layer.out
+
+    @property
+    def out(self) -> Plane:
+        """What is written."""
+        return self.layer.out if self.forward else Plane(self.layer.h, self.layer.w)
+
+    @property
+    def inputs(self) -> int:
+        """Channels of ``image``."""
+        return self.layer.c if self.forward else self.layer.num_output
+
+    @property
+    def outputs(self) -> int:
+        """Channels of ``out``."""
+        return self.layer.num_output if self.forward else self.layer.c
+
+    def launch(self, program: str, arguments: str, kernel: str, grid: Extent, group: int) -> Launch:
+        """A launch of image, weights, result and the value of padding."""
+        layer = self.layer
+        weights = buffer("convolution.weights", layer.weights, "in")
+        if self.forward:
+            top = buffer("convolution.top", layer.top.elements, "out", "y")
+            args = bottom(layer, "in", "x"), weights, top
+        else:
+            args = top_gradient(layer), weights, bottom(layer, "out", "dx")
+        direction: Literal["fwd", "bwd"] = "fwd" if self.forward else "bwd"
+        every = (*args, *floats(padding=0.0))
+        return direct_launch(layer, direction, program, arguments, kernel, grid, group, every)

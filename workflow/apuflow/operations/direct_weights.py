@@ -1,0 +1,282 @@
+"""MIOpen's direct gradients of weights in OpenCL, with the settings that it takes without a search.
+
+Of the kernels that can do it MIOpen measures all and takes the fastest. Here the one made for 1x1 filters
+comes first (``MIOpenConvBwdWrW1x1_PAD_read4.cl``), else the first in MIOpen's list that takes the layer:
+``MIOpenConvBwdWrWS2.cl`` (any stride, six gradients of a row at a time), ``MIOpenConvBwdWrW_LxG_P53.cl``
+(``direct_weights_rows``). Each image has its own sums in the workspace; a second kernel adds them up.
+
+Source: MIOpen rocm-4.0.1 ``src/mlo_dir_conv.cpp`` (``GetBwdWrW2DSolvers``),
+``src/solver/conv_ocl_dir2D_bwdWrW_1x1.cpp``, ``conv_ocl_dir2D_bwdWrW_2.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from apuflow.miopen.launch import Arg, Launch
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats
+from apuflow.operations import direct_weights_rows
+from apuflow.operations.direct_pass import GEMM, Objection, bottom, defines, direct_launch, top_gradient
+from apuflow.operations.direct_sums import gradient, per_image
+from apuflow.operations.filter import Filter
+from apuflow.operations.launching import buffer
+
+WAVE = 64
+READ = 6
+"""Gradients of a row that a work-item of ``MIOpenConvBwdWrWS2.cl`` reads at once."""
+LARGEST_LDS = 65536
+LARGEST_WORKSPACE = 6 << 30
+FEW_WAVES = 512
+"""Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
+
+
+def objection(layer: Filter) -> Objection | None:
+    """Why MIOpen has no direct kernel here, as (key, what, fix); None: it has one."""
+    if (layer.dilation_h, layer.dilation_w) != (1, 1):
+        return "dilation_h", "MIOpen's direct kernels take no dilation", GEMM
+    if _pointwise(layer) or _scanned(layer) or direct_weights_rows.takes(layer):
+        return None
+    return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", GEMM
+
+
+def launches(layer: Filter) -> tuple[Launch, ...]:
+    """What computes the gradient (``objection`` is None)."""
+    if _pointwise(layer):
+        return _of_points(layer)
+    if _scanned(layer):
+        return _of_scans(layer)
+    return direct_weights_rows.launches(layer)
+
+
+def _pointwise(layer: Filter) -> bool:
+    one = (layer.kernel_h, layer.kernel_w) == (1, 1) and layer.groups == 1
+    return one and layer.c % 16 == 0 and layer.num_output % 16 == 0
+
+
+def _two_passes(layer: Filter) -> bool:
+    """Whether the pixels that a strided filter sees are first put together."""
+    strided = max(layer.stride_h, layer.stride_w) > 1 and not (layer.pad_h or layer.pad_w)
+    return strided and (layer.n >= 16 or 2 * layer.c > layer.num_output)
+
+
+class _Side(NamedTuple):
+    """Along one side: what a filter of 1x1 sees of the padded image."""
+
+    first_in: int
+    first_out: int
+    size: int
+
+
+def _side(size: int, out: int, pad: int, stride: int) -> _Side:
+    if not pad:
+        return _Side(0, 0, out)
+    first = (stride - pad % stride) % stride
+    return _Side(first, -(-pad // stride), -(-(size - first) // stride))
+
+
+def _unit(size: int) -> int:
+    """The largest of 4, 3, 2 and 1 that divides ``size``."""
+    return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
+
+
+def _of_points(layer: Filter) -> tuple[Launch, ...]:
+    n, c, k, out = layer.n, layer.c, layer.num_output, layer.out
+    maps = 16 if 4 * -(-k // 16) * -(-c // 16) >= 512 else 8
+    blocks_of_k, blocks_of_c = -(-k // maps), -(-c // maps)
+    items = 4 * WAVE if blocks_of_k * blocks_of_c < FEW_WAVES else WAVE
+    twice = _two_passes(layer)
+    seen_h, seen_w = (out.h, out.w) if twice else (layer.h, layer.w)
+    across = _side(layer.w, out.w, layer.pad_w, layer.stride_w)
+    down = _side(layer.h, out.h, layer.pad_h, layer.stride_h)
+    unit, loads = 4, out.h * out.w // 4 * n
+    strided = max(layer.stride_h, layer.stride_w) > 1
+    if layer.pad_h or layer.pad_w or (strided and not twice):
+        unit = _unit(across.size)
+        loads = across.size // unit * down.size * n
+    written = _unit(across.size)
+    values = {
+        "GRP_SZ0": items,
+        "GRP_SZ1": 1,
+        "GRP_SZ2": 1,
+        "GRP0_SZ0": 4 * WAVE,
+        "GRP0_SZ1": 1,
+        "GRP0_SZ2": 1,
+        "FILTER_SIZE0": 1,
+        "FILTER_SIZE1": 1,
+        "FILTER_PAD0": layer.pad_w,
+        "FILTER_PAD1": layer.pad_h,
+        "FILTER_STRIDE0": 1 if twice else layer.stride_w,
+        "FILTER_STRIDE1": 1 if twice else layer.stride_h,
+        "FILTER0_STRIDE0": layer.stride_w,
+        "FILTER0_STRIDE1": layer.stride_h,
+        "N_OUTPUTS": k,
+        "N_INPUTS": c,
+        "BATCH_SZ": n,
+        "IN_WIDTH": seen_w,
+        "IN_HEIGHT": seen_h,
+        "OUT_WIDTH": out.w,
+        "OUT_HEIGHT": out.h,
+        "N_LOAD_DWORDS_PER_MAP_ONCE": 16 if maps == 16 else 64,
+        "N_LCL_IN_MAPS": maps,
+        "N_LCL_OUT_MAPS": maps,
+        "READ_UNIT": unit,
+        "WRITE_UNIT": written,
+        "OUT_BATCH_STRIDE": k * out.h * out.w,
+        "OUT_CHANNEL_STRIDE": out.h * out.w,
+        "OUT_STRIDE": out.w,
+        "IN_BATCH_STRIDE": c * seen_h * seen_w,
+        "IN_CHANNEL_STRIDE": seen_h * seen_w,
+        "IN_STRIDE": seen_w,
+        "IN0_BATCH_STRIDE": c * layer.h * layer.w,
+        "IN0_CHANNEL_STRIDE": layer.h * layer.w,
+        "IN0_STRIDE": layer.w,
+        "WEI_BATCH_STRIDE": k * c,
+        "WEI_CHANNEL_STRIDE": c,
+        "MAX_LOADS": loads,
+        "ACCUM_SZ": 64,
+        "OUT_READ_SZ": maps * unit,
+        "IN_READ_SZ": maps * unit,
+        "OUT_CHANNEL_READ_SZ": out.h * out.w // unit,
+        "N_IN_TILE_BLOCK": 8,
+        "N_LCL_OUT_MAPS_ONCE": 8,
+        "N_LCL_IN_MAPS_ONCE": 8,
+        "IN_PAD_MIN_X": across.first_in,
+        "IN_PAD_MIN_Y": down.first_in,
+        "OUT_PAD_MIN_X": across.first_out,
+        "OUT_PAD_MIN_Y": down.first_out,
+        "OUT_PAD_WIDTH": across.size,
+        "OUT_PAD_HEIGHT": down.size,
+        "TWO_PASSES": int(twice),
+    }
+    arguments = defines(values) + FP32_ALL
+    image = bottom(layer, "in", "x")
+    found: tuple[Launch, ...] = ()
+    if twice:
+        points = c * seen_h * seen_w
+        taken = buffer("convolution.workspace", points * n, "out")
+        found = (_of_seen(layer, arguments, (image, taken), points // written),)
+        image = taken._replace(role="in", name="x")
+    groups = (blocks_of_k, blocks_of_c)
+    if c * seen_h * seen_w < k * out.h * out.w:
+        groups = groups[::-1]
+    args = (top_gradient(layer), image, gradient(layer), *floats(padding=0.0))
+    program, kernel = "MIOpenConvBwdWrW1x1_PAD_read4.cl", f"MIOpenCvBwdWrW_{maps}x{maps}map"
+    grid = (items * groups[0], groups[1], 1)
+    return (*found, direct_launch(layer, "bwd", program, arguments, kernel, grid, items, args))
+
+
+def _of_seen(layer: Filter, arguments: str, args: tuple[Arg, Arg], items: int) -> Launch:
+    """What a strided filter sees, put together."""
+    grid = (items, layer.n, 1)
+    program = "MIOpenUtilKernels3.cl"
+    return direct_launch(layer, "bwd", program, arguments, "SubSample", grid, 4 * WAVE, args)
+
+
+class _Scan(NamedTuple):
+    """Settings of ``MIOpenConvBwdWrWS2.cl``.
+
+    Attributes:
+        outputs: channels of the output that a workgroup works on, one after the other.
+        row, image: floats of the LDS that hold a row of the input, and all rows of it.
+        taps: of a row of the filter that a work-item has.
+        lds: bytes that it needs.
+    """
+
+    outputs: int
+    row: int
+    image: int
+    taps: int
+    lds: int
+
+
+def _scan(layer: Filter) -> _Scan:
+    outputs = next(unit for unit in (4, 3, 2, 1) if layer.num_output // layer.groups % unit == 0)
+    rows = layer.kernel_h
+    padded = layer.w + 2 * layer.pad_w
+    read = layer.pad_w + -(-layer.w // READ) * READ
+    reached = layer.kernel_w + (layer.out.w - 1) * layer.stride_w
+    beyond = max(padded, read, reached) - padded
+    row = (layer.pad_w + layer.w + beyond) // 2 * 2 + 1
+    image = row * ((rows - 1) * layer.stride_h + layer.kernel_h) + layer.pad_w + beyond
+    taps = layer.kernel_w if layer.kernel_w <= 7 or layer.kernel_w % 2 else layer.kernel_w // 2
+    block = layer.kernel_h * -(-layer.kernel_w // taps)
+    blocks = WAVE // block
+    if not blocks:
+        return _Scan(outputs, row, image, taps, LARGEST_LDS + 1)
+    steps = -(-layer.out.w // blocks)
+    used = min(blocks, -(-layer.out.w // steps))
+    gradients = rows * max(steps * used, -(-layer.out.w // READ) * READ)
+    return _Scan(outputs, row, image, taps, 4 * max(image + gradients, block * taps * used))
+
+
+def _scanned(layer: Filter) -> bool:
+    """Whether ``MIOpenConvBwdWrWS2.cl`` takes the layer."""
+    return (
+        layer.out.w >= READ
+        and 2 <= layer.kernel_h <= 11
+        and layer.kernel_h - layer.stride_h >= layer.pad_h
+        and not (layer.kernel_w >= 8 and layer.kernel_w % 2 == 0)
+        and _scan(layer).lds <= LARGEST_LDS
+        and (layer.n == 1 or 4 * layer.n * layer.weights <= LARGEST_WORKSPACE)
+    )
+
+
+def _of_scans(layer: Filter) -> tuple[Launch, ...]:
+    plan, out, groups = _scan(layer), layer.out, layer.groups
+    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
+    unit = 4 if taps % 4 == 0 else 2 if taps % 2 == 0 else 1
+    values: dict[str, int | str] = {
+        "DIR_FORWARD": 0,
+        "GRP_SZ": WAVE,
+        "GRP_SZ0": WAVE,
+        "GRP_SZ1": 1,
+        "GRP_SZ2": 1,
+        "FILTER_SIZE0": layer.kernel_w,
+        "FILTER_SIZE1": layer.kernel_h,
+        "FILTER_PAD0": layer.pad_w,
+        "FILTER_PAD1": layer.pad_h,
+        "FILTER_STRIDE0": layer.stride_w,
+        "FILTER_STRIDE1": layer.stride_h,
+        "N_OUTPUTS": layer.num_output,
+        "N_INPUTS": layer.c,
+        "BATCH_SZ": layer.n,
+        "N_BATCH_LOOPS": 1,
+        "N_BATCH_BLKS": layer.n,
+        "OUT_BATCH_STRIDE": layer.num_output * out.h * out.w,
+        "OUT_CHANNEL_STRIDE": out.h * out.w,
+        "OUT_STRIDE": out.w,
+        "IN_BATCH_STRIDE": layer.c * layer.h * layer.w,
+        "IN_CHANNEL_STRIDE": layer.h * layer.w,
+        "IN_STRIDE": layer.w,
+        "WEI_BATCH_STRIDE": c * taps,
+        "WEI_CHANNEL_STRIDE": taps,
+        "IN_WIDTH": layer.w,
+        "IN_HEIGHT": layer.h,
+        "OUT_WIDTH": out.w,
+        "OUT_HEIGHT": out.h,
+        "N_LCL_OUT_MAPS": 1,
+        "N_LCL_IN_MAPS": 1,
+        "N_WAVES": 1,
+        "READ_TYPE": f"_FLOAT{READ}",
+        "READ_UNIT": READ,
+        "ALIGNED_OUT_SCAN_LN": -(-out.w // READ),
+        "N_ALIGNED_OUT_SCAN_BLK": layer.kernel_h,
+        "WEI_WKITEM": plan.taps,
+        "N_OUT_BLK_GRP": plan.outputs,
+        "N_OUT_BLK": -(-out.h // layer.kernel_h),
+        "HW_WAVE_SZ": WAVE,
+        "OUT_N_PIXS_OFF": out.w % READ,
+        "IN_LCL_WIDTH": plan.row,
+        "IN_LCL_SZ": plan.image,
+        "CONV_BIAS": 0,
+        "UT_READ_TYPE": "_FLOAT" if unit == 1 else f"_FLOAT{unit}",
+        "UT_READ_UNIT": unit,
+        "UT_GRP_SZ0": 4 * WAVE,
+        "GROUP_COUNTS": groups,
+        "N_INPUTS_PER_GROUP": c,
+        "N_OUTPUTS_PER_GROUP": k,
+    }
+    program = f"MIOpen{'Group' if groups > 1 else ''}ConvBwdWrWS2.cl"
+    grid = (WAVE * c, -(-layer.num_output // plan.outputs), layer.n)
+    arguments = defines(values) + FP32_ALL
+    return per_image(layer, arguments, program, grid, WAVE, layer.n, unit, "MIOpenConvBwdWrWS2.cl")

@@ -1,0 +1,164 @@
+"""``MIOpenConvBwdWrW_LxG_P53.cl``: gradients of weights at stride 1, a span of a row per work-item.
+
+Source: MIOpen rocm-4.0.1 ``src/solver/conv_ocl_dir2D_bwdWrW_53.cpp``. Images whose rows it would cut are left
+out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from apuflow.miopen.launch import Launch
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
+from apuflow.operations.direct_pass import defines
+from apuflow.operations.direct_sums import per_image
+from apuflow.operations.filter import Filter
+
+WAVE = 64
+MOST_FLOATS = 8192
+"""Of the LDS, by MIOpen's reckoning."""
+SMALL = 16
+"""Taps of a filter that several channels share."""
+
+
+class _Plan(NamedTuple):
+    """Settings.
+
+    Attributes:
+        waves: of a workgroup.
+        inputs, outputs: channels that it works on at once.
+        rows: of an image that are in the LDS.
+        span: gradients of a row that a work-item has.
+        images: that a workgroup goes through; parts: workgroups that share them.
+    """
+
+    waves: int
+    inputs: int
+    outputs: int
+    rows: int
+    span: int
+    images: int
+    parts: int
+
+
+def _unit(size: int) -> int:
+    return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
+
+
+def _plan(layer: Filter) -> _Plan | None:
+    """What MIOpen chooses; None: the rows do not fit."""
+    out, taps = layer.out, layer.kernel_h * layer.kernel_w
+    waves = 4 if taps <= SMALL and out.w > 8 else 1 if out.w <= 16 else 2
+    items = WAVE * waves
+    inputs = min(4 if out.w <= 32 and taps <= SMALL else 1, layer.c // layer.groups)
+    unit = _unit(layer.w)
+    width = -(-layer.w // unit) * unit + 2 * layer.pad_w
+    rows = (layer.h + 1) // 2 if layer.h > 32 and layer.w <= 64 and taps <= SMALL else layer.h
+    while inputs * rows * (width + layer.kernel_w - 1) > MOST_FLOATS:
+        if rows < 2 and inputs >= 2:
+            rows, inputs = out.h, -(-inputs // 2)
+        elif rows >= 2 * layer.kernel_h:
+            rows = -(-rows // 2)
+        else:
+            return None
+    if items * layer.kernel_w > MOST_FLOATS:
+        return None
+    span = max(-(-out.w // items), _unit(out.w))
+    outputs = 1
+    if layer.groups == 1:
+        outputs = min(layer.num_output, max(1, items // -(-out.w // span)))
+    images = 1
+    if layer.num_output * layer.c > MOST_FLOATS:
+        images = layer.n if layer.n <= 16 or out.w <= 32 else 4
+    return _Plan(waves, inputs, outputs, rows, span, images, -(-layer.n // images))
+
+
+def takes(layer: Filter) -> bool:
+    """Whether MIOpen's solver takes the layer (its dilation is 1)."""
+    size, pad = (layer.kernel_h, layer.kernel_w), (layer.pad_h, layer.pad_w)
+    wide = layer.h % 112 == 0 or layer.w % 112 == 0
+    miscompiled = (size == (7, 7) and layer.pad_w in (1, 3) and wide) or (
+        size == (3, 3) and pad == (2, 2) and layer.w == 1024
+    )
+    return (
+        (layer.stride_h, layer.stride_w) == (1, 1)
+        and layer.kernel_h > layer.pad_h
+        and not miscompiled
+        and _plan(layer) is not None
+    )
+
+
+def launches(layer: Filter) -> tuple[Launch, ...]:
+    """What computes the gradient of a layer that it takes."""
+    plan, out, groups = _plan(layer), layer.out, layer.groups
+    assert plan is not None
+    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
+    unit, adding = _unit(layer.w), 4 if taps % 4 == 0 else 2 if taps % 2 == 0 else 1
+    items = WAVE * plan.waves
+    values: dict[str, int | str] = {
+        "DIR_FORWARD": 0,
+        "GRP_SZ": items,
+        "GRP_SZ0": items,
+        "GRP_SZ1": 1,
+        "GRP_SZ2": 1,
+        "FILTER_SIZE0": layer.kernel_w,
+        "FILTER_SIZE1": layer.kernel_h,
+        "FILTER_PAD0": layer.pad_w,
+        "FILTER_PAD1": layer.pad_h,
+        "FILTER_STRIDE0": 1,
+        "FILTER_STRIDE1": 1,
+    }
+    steps = {"STRIDE_W": 1, "STRIDE_H": 1}
+    rest: dict[str, int | str] = {
+        "N_OUTPUTS": layer.num_output,
+        "N_INPUTS": layer.c,
+        "GROUP_COUNTS": groups,
+        "N_INPUTS_PER_GROUP": c,
+        "N_OUTPUTS_PER_GROUP": k,
+        "BATCH_SZ": layer.n,
+        "N_BATCH_LOOPS": plan.images,
+        "OUT_BATCH_STRIDE": layer.num_output * out.h * out.w,
+        "OUT_CHANNEL_STRIDE": out.h * out.w,
+        "OUT_STRIDE": out.w,
+        "IN_BATCH_STRIDE": layer.c * layer.h * layer.w,
+        "IN_CHANNEL_STRIDE": layer.h * layer.w,
+        "IN_STRIDE": layer.w,
+        "WEI_BATCH_STRIDE": c * taps,
+        "WEI_CHANNEL_STRIDE": taps,
+        "IN_WIDTH": layer.w,
+        "IN_HEIGHT": layer.h,
+        "OUT_WIDTH": out.w,
+        "OUT_HEIGHT": out.h,
+        "IN_TILE1": 1,
+        "IN_TILE0": plan.span,
+        "N_LCL_BATCHS": 1,
+        "N_LCL_OUT_MAPS": 1,
+        "N_LCL_IN_MAPS": plan.inputs,
+        "OUT_TILE0": layer.kernel_w,
+        "OUT_TILE1": layer.kernel_h,
+        "OUT_STACKS": plan.outputs,
+        "N_WAVES": plan.waves,
+        "READ_TYPE": "_FLOAT" if unit == 1 else f"_FLOAT{unit}",
+        "READ_UNIT": unit,
+        "HW_WAVE_SZ": WAVE,
+        "LG2_PHYS_WAVE_SZ": 6,
+        "IN_EXTENT1": plan.rows,
+        "IN_N_VERT_LOOPS": -(-layer.h // plan.rows),
+        "IN_WIDTH_CHUNK": layer.w,
+        "IN_WIDTH_N_LOOPS": 1,
+        "IN_WIDTH_LAST_CHUNK_VALID_READ_UNITS": 0,
+        "IN_WIDTH_LAST_CHUNK_VALID_PIXELS_IN_LAST_READ_UNIT": unit,
+        "OUT_WIDTH_CHUNK": out.w,
+        "OUT_WIDTH_N_LOOPS": 1,
+        "OUT_WIDTH_LAST_CHUNK_VALID_SPANS": 0,
+        "OUT_WIDTH_LAST_CHUNK_VALID_PIXELS_IN_LAST_SPAN": plan.span,
+        "CONV_BIAS": 0,
+        "UT_READ_TYPE": "_FLOAT" if adding == 1 else f"_FLOAT{adding}",
+        "UT_READ_UNIT": adding,
+        "UT_GRP_SZ0": 4 * WAVE,
+    }
+    arguments = defines(values) + defines(steps, prefix="") + defines(rest) + FP32_ALL
+    program = f"MIOpen{'Group' if groups > 1 else ''}ConvBwdWrW_LxG_P53.cl"
+    grid = (items * -(-c // plan.inputs), -(-layer.num_output // plan.outputs), plan.parts)
+    added_by = "MIOpenConvBwdWrW_LxG_P53.cl"
+    return per_image(layer, arguments, program, grid, items, plan.parts, adding, added_by)
