@@ -146,7 +146,7 @@ def test_ai_matrix_has_its_layers() -> None:
 
 def test_every_suite_has_steps_in_each_direction_that_it_has() -> None:
     names = suite_names(ROOT)
-    assert len(names) == 42
+    assert len(names) == 43
     for name in names:
         suite = load_suite(name, ROOT)
         assert suite.steps(Choice(direction="fwd")), name

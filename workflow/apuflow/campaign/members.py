@@ -16,13 +16,13 @@ from apuflow.campaign.resolve import Resolver, resolved_point
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
-from apuflow.configure.suite_workload import OPERATION, SuiteOperations
+from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.sweep import Sweep
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites.spec import Direction, Refused, Spec, parse, spec_of
-from apuflow.suites.step import Choice, Step
+from apuflow.suites.step import OPERATION, Choice, Step
 from apuflow.suites.suite import Suite
 
 AXIS = f"layer.{OPERATION}"

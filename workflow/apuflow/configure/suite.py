@@ -42,6 +42,7 @@ class SuiteFile(Model):
         "activation",
         "batchnorm",
         "memory",
+        "operations",
     ] = Field(
         description="network: layers (configs/networks); sequence: products (there); else a list of items"
     )

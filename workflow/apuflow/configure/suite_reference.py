@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
+from apuflow.suites.lists import OPERATIONS
 from apuflow.suites.spec import Refused, Spec, spec_of
 from apuflow.suites.step import Choice
 from apuflow.suites.suite import Suite
@@ -46,6 +47,8 @@ def _row(suite: Suite) -> tuple[str, ...]:
 
 def _direct(suite: Suite) -> str:
     """Of the convolutions forward those for which MIOpen has a direct kernel here."""
+    if suite.kind == OPERATIONS:
+        return "-"
     steps = suite.steps(Choice(algorithm="direct"))
     convolutions = [spec_of(step) for step in steps if (step.op, step.phase) == ("conv", "forward")]
     if not convolutions:

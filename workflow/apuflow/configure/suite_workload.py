@@ -17,9 +17,8 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites import spec
+from apuflow.suites.step import OPERATION
 
-OPERATION = "operation"
-"""The layer value that says what a point runs, as ``Spec.text``."""
 LABEL = 60
 """Longest part of a label that names an operation; the identity behind the label tells points apart."""
 

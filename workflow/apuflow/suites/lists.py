@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.core.errors import ConfigError
+from apuflow.suites.spec import parse
+from apuflow.suites.step import OPERATION, PHASES, PHASES_OF, Choice, Phase, Step
 from apuflow.suites.table import Row
 
 GATES: Final[Mapping[str, int]] = {"vanilla": 1, "gru": 3, "lstm": 4}
 """Products of a cell with its hidden state, by the kind of cell."""
 ACTIVATIONS: Final = ("relu", "sigmoid", "tanh", "softmax")
 NO_SPARSE: Final = "MIOpen and rocBLAS of ROCm 4.0 have no sparse product"
+OPERATIONS: Final = "operations"
+"""The kind of a list whose rows say what runs by specifications (``Spec.text``)."""
+OPERATION_COLUMNS: Final = ("operation", "op", "phase", "repeats", "flop", "name")
 NOT_SIMULATED: Final = "reckoned by the ring formula (apuflow allreduce): no kernel is simulated"
 
 ReadItem: TypeAlias = Callable[[int, Row, Choice], Iterator[Step]]
@@ -178,6 +183,29 @@ def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
         yield Step(item, name, op, "forward", shape, group=op)
 
 
+def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
+    """Any operation, as often as the row says; ``flop`` is of all repeats."""
+    text = row.text("operation")
+    where = f"{row.file}:{row.line}"
+    try:
+        parse(text)
+    except ConfigError as error:
+        error.file, error.key = where, "operation"
+        raise
+    phase = next((phase for phase in PHASES if phase == row.text("phase")), None)
+    if phase is None:
+        raise ConfigError(
+            "no such phase",
+            file=where,
+            key="phase",
+            value=row.text("phase"),
+            remedy=f"one of {', '.join(PHASES)}",
+        )
+    if phase in PHASES_OF[choice.direction]:
+        repeats, flop = row.whole("repeats", 1, 1), row.whole("flop", 0)
+        yield Step(item, row.text("name"), row.text("op"), phase, {OPERATION: text}, repeats, flop)
+
+
 READERS: Final[Mapping[str, tuple[ReadItem, tuple[str, ...]]]] = {
     "gemm": (_gemm, ("m", "n", "k", "a_transposed", "b_transposed")),
     "sparse": (_sparse, ("m", "n", "k", "a_transposed", "b_transposed", "sparsity")),
@@ -196,5 +224,6 @@ READERS: Final[Mapping[str, tuple[ReadItem, tuple[str, ...]]]] = {
     "activation": (_activation, ("n", "c", "h", "w")),
     "batchnorm": (_plain("batchnorm"), ("n", "c", "h", "w")),
     "memory": (_memory, ("op", "n", "c", "h", "w", "kernel", "stride", "pad")),
+    OPERATIONS: (_operation, OPERATION_COLUMNS),
 }
 """By the kind of a suite: what reads an item, and the columns that its table must have."""

@@ -17,7 +17,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.layers import KINDS as LAYERS
 from apuflow.dnnmark.shape import NoOutput, started_windows
 from apuflow.operations.deconvolution import Deconvolution
-from apuflow.suites.step import Step
+from apuflow.suites.step import OPERATION, Step
 
 Direction: TypeAlias = Literal["fwd", "bwd"]
 Shape: TypeAlias = Mapping[str, Scalar]
@@ -94,6 +94,8 @@ def spec_of(step: Step) -> Spec | Refused:
     """What engines run of a step, or why none does."""
     if step.why:
         return Refused(step.why)
+    if OPERATION in step.shape:
+        return parse(str(step.shape[OPERATION]))
     if step.op in _NOTHING:
         return Refused(_NOTHING[step.op])
     if step.op not in _TRANSLATED:

@@ -12,6 +12,8 @@ COMMUNICATION: Final = "communication"
 """The phase between backward and update on several devices: reckoned, no step."""
 ALL_REDUCE: Final = "all_reduce"
 """``op`` of what a ring shares."""
+OPERATION: Final = "operation"
+"""The key of a step's shape that says by itself what runs, as ``Spec.text``."""
 Algorithm: TypeAlias = Literal["gemm", "direct"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
 Passes: TypeAlias = Literal["fwd", "bwd", "both"]

@@ -125,6 +125,13 @@ class Suite:
                 value=choice.n,
                 remedy="leave n out for it (per_workload gives it to others alone)",
             )
+        if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
+            raise ConfigError(
+                f"the operations of suite {self.name} are fixed, their algorithms among them",
+                key="layer.algorithm",
+                value=choice.algorithm,
+                remedy="leave algorithm out for it (per_workload gives it to others alone)",
+            )
         if choice.group is not None and choice.group not in self.groups:
             raise ConfigError(
                 f"suite {self.name} has no such set",
