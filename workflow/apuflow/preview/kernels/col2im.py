@@ -21,7 +21,8 @@ _SAMPLE = 48
 _MOST_WAVES = 8192
 """Wavefronts of a launch that are looked at; of more, as many stand for all."""
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.int32]
+"""Pixels and columns of an image are counted by a C int."""
 
 
 def _range(position: Ints, kernel: int, stride: int, limit: int) -> tuple[Ints, Ints]:
@@ -63,10 +64,11 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     span_h, span_w = (kh - 1) * dh + 1, (kw - 1) * dw + 1
     plane = h * w
     waves = -(-pixels // 64)
-    gid = sampled_waves(waves, _MOST_WAVES)[:, None] * 64 + np.arange(64, dtype=np.int64)
+    gid = (sampled_waves(waves, _MOST_WAVES)[:, None] * 64 + np.arange(64)).astype(np.int32)
     live = gid < pixels
-    channel, rest = gid // plane, gid % plane
-    row, column = rest // w + ph, rest % w + pw
+    channel, rest = np.divmod(gid, plane)
+    row, column = np.divmod(rest, w)
+    row, column = row + ph, column + pw
     start_h, count_h = _range(row, span_h, sh, oh)
     start_w, count_w = _range(column, span_w, sw, ow)
     size = len(gid)
@@ -76,7 +78,7 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     outer = live & (count_h > 0)
     entered = outer.any(axis=1)
     counts += block("v34 sm1 s4 wt1 br1 s1", float(outer.sum()) / max(1, entered.sum())) * int(entered.sum())
-    accesses = loads = 0.0
+    accesses, loads, dilated = 0.0, 0.0, (dh, dw) != (1, 1)
     step = max(1, size // _SAMPLE)
     for i in range(int(count_h.max())):
         rows = live & (count_h > i)
@@ -90,9 +92,9 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
             if not trips:
                 continue
             counts += block("s1 br1 s5 v27 br1 br1 s1 s3 v3 br1", float(hits.sum()) / trips) * trips
-            # Of the outputs around a pixel those take it whose distance is a multiple of the dilation.
-            lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
-            hits = lanes.sum(axis=1)
+            if dilated:  # those outputs take a pixel whose distance is a multiple of the dilation
+                lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
+                hits = lanes.sum(axis=1)
             taken = int((hits > 0).sum())
             if not taken:
                 continue
@@ -101,7 +103,8 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
             some = lanes[::step]
             cy, cx = start_h[::step] + i, start_w[::step] + j
             plane_y, plane_x = (row[::step] - cy * sh) // dh, (column[::step] - cx * sw) // dw
-            index = ((channel[::step] * kh + plane_y) * kw + plane_x) * (oh * ow) + cy * ow + cx
+            tap = (channel[::step].astype(np.int64) * kh + plane_y) * kw + plane_x
+            index = tap * (oh * ow) + cy * ow + cx
             line = np.where(some, index // 16, -1)
             line.sort(axis=1)
             fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
