@@ -9,6 +9,7 @@ from own_programs import kernel, program
 
 from apuflow.core.errors import EngineError
 from apuflow.kernels.arguments import argument_problems, arguments
+from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Parameter
 from apuflow.kernels.program import Given, OwnLaunch
 from apuflow.launcher.dispatch_list import Argument
@@ -76,7 +77,8 @@ def test_hidden_arguments_of_code_object_5() -> None:
         (Parameter(0, 2, "by_value"), Given("integer", 70000), "has 16 bits, 70000 needs more"),
         (Parameter(0, 4, "by_value"), Given("real", 1.0, type="double"), "the launch gives a double"),
         (Parameter(0, 24, "by_value"), Given("integer", 1), "is a structure of 24 bytes"),
-        (Parameter(0, 4, "dynamic_shared_pointer"), A, "of kind dynamic_shared_pointer"),
+        (Parameter(0, 4, "dynamic_shared_pointer"), A, "points to LDS: give the bytes that it needs"),
+        (Parameter(0, 8, "global_buffer"), Given("lds", 64), "is no pointer to LDS, the launch gives 64"),
     ],
 )
 def test_what_does_not_fit_is_said(parameter: Parameter, given: Given, said: str) -> None:
@@ -92,6 +94,30 @@ def test_too_few_arguments_and_those_of_a_runtime() -> None:
     assert problems == [
         "it wants hidden_private_base, which only a runtime has",
         "it takes 1 arguments (in), the launch gives 0",
+    ]
+
+
+def test_local_arguments_lie_behind_the_kernels_own_lds() -> None:
+    """Each at its alignment, as ROCm places them; the argument is an address of 32 bits within the LDS."""
+    taken = kernel(
+        Parameter(0, 4, "dynamic_shared_pointer", alignment=4),
+        Parameter(4, 4, "dynamic_shared_pointer", alignment=16),
+        Parameter(8, 4, "hidden_dynamic_lds_size"),
+        lds_bytes=100,
+    )
+    own = program(Given("lds", 30), Given("lds", 8))
+    assert placed(arguments(taken, own.launches[0], own)) == {0: 100, 4: 144, 8: 52}
+    assert dynamic_lds(taken, own.launches[0]).size == 52
+
+
+def test_lds_without_an_argument() -> None:
+    """HIP's extern __shared__: no argument says where it is. Not beside arguments that point to LDS."""
+    own = program(Given("lds", 64), launches=(OwnLaunch("k", (64, 1, 1), (64, 1, 1), (), 256),))
+    assert dynamic_lds(kernel(lds_bytes=16), own.launches[0]).size == 256
+    both = OwnLaunch("k", (64, 1, 1), (64, 1, 1), (Given("lds", 64),), 256)
+    pointer = kernel(Parameter(0, 4, "dynamic_shared_pointer"))
+    assert list(argument_problems(pointer, both, own)) == [
+        "its arguments point to the LDS that the launch adds, so lds of the launch would lie over it"
     ]
 
 

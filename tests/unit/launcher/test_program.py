@@ -118,6 +118,7 @@ def test_missing_list(launcher: Path, tmp_path: Path) -> None:
         ("dispatch 0", "dispatch 1", 8, "too large: 1"),
         ("twice 128 1 1", "twice 0 1 1", 8, "size is 0"),
         ("64 1 1", "64 4 8", 8, "at most 1024 work-items, this one: 2048"),
+        ("64 1 1 4", "64 1 1 4 2097152", 8, "too large: 2097152"),
         ("arg buffer x", "arg buffer z", 9, "no such buffer: z"),
         ("arg buffer x", "arg buffer x 512", 9, "too large: 512"),
         ("arg u32 0xfffffffb", "arg u32 0x1fffffffb", 11, "too large"),
@@ -212,6 +213,18 @@ def test_dispatch_end_to_end(played: Path, tmp_path: Path, poll: bool) -> None:
     assert struct.unpack_from("<I", queue, 140) == (0,)
     # 8 + 8 + 4, four bytes of padding, 8
     assert struct.unpack_from("<iid", arguments, 16) == (-5, 0, 1.5)
+
+
+def test_lds_of_the_launch_is_added_to_the_kernels_own(played: Path, tmp_path: Path) -> None:
+    """The packet's group segment size (HSA System Architecture 1.1, table 2-11) is all that a workgroup gets."""
+    made = twice(tmp_path)
+    (tmp_path / "kernel.o").write_bytes(code_object(group=512))
+    made = replace(made, steps=(replace(made.dispatches[0], lds=1000), *made.steps[1:]))
+    done = run(played, write(tmp_path, made.text()), trace=tmp_path / "trace")
+    assert done.returncode == 0, done.stderr
+    [(packet, *_)] = records(tmp_path / "trace")
+    assert struct.unpack_from("<I", packet, 28) == (1512,)
+    assert " lds 1512 private " in done.stdout
 
 
 @pytest.mark.parametrize("device", ["gfx801", "gfx900", "gfx902"])

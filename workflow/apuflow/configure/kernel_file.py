@@ -96,6 +96,7 @@ class ArgumentFile(Model):
     bytes: Annotated[str, StringConstraints(pattern=BYTES)] | None = Field(
         None, description="hexadecimal digits, for structures"
     )
+    lds: Expression | None = Field(None, description="bytes of LDS, for OpenCL's `__local` pointers")
 
     @model_validator(mode="after")
     def _one(self) -> ArgumentFile:
@@ -104,7 +105,7 @@ class ArgumentFile(Model):
             raise ValueProblem(
                 "an argument is one thing",
                 value=", ".join(sorted(self.model_fields_set)),
-                remedy="buffer (with offset), half, float, double or bytes",
+                remedy="buffer (with offset), half, float, double, bytes or lds",
             )
         return self
 
@@ -123,6 +124,9 @@ class LaunchFile(Model):
     workgroup: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items of a workgroup")
     arguments: ListOf[Argument] = Field(
         (), description="buffers by name, expressions, numbers, or {float: 0.5} and its like"
+    )
+    lds: Expression = Field(
+        0, description="bytes of LDS beside the kernel's own, for HIP's `extern __shared__`"
     )
     repeat: Expression = Field(1, description="how many times in a row")
 

@@ -154,7 +154,10 @@ def _launch(
         _given(argument, names, buffers, f"{key}.arguments.{number}")
         for number, argument in enumerate(spec.arguments)
     )
-    return OwnLaunch(spec.kernel, grid, workgroup, given)
+    lds = evaluate(spec.lds, names, f"{key}.lds")
+    if lds < 0:
+        raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
+    return OwnLaunch(spec.kernel, grid, workgroup, given, lds)
 
 
 def _extent(sizes: tuple[int | str, ...], names: Mapping[str, int], key: str) -> Extent:
@@ -179,6 +182,8 @@ def _given(
         return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
     if argument.bytes is not None:
         return Given("bytes", argument.bytes)
+    if argument.lds is not None:
+        return Given("lds", positive(argument.lds, names, f"{key}.lds"))
     for kind in ("half", "float", "double"):
         if (value := getattr(argument, kind)) is not None:
             return Given("real", value, type=kind)

@@ -14,6 +14,7 @@ from apuflow.engines.base import Inputs, Needs, Prepared
 from apuflow.engines.launched import launched
 from apuflow.engines.simulated import provenance
 from apuflow.kernels.geometry import WAVE, geometry_problems
+from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
 from apuflow.kernels.sources import own_object
@@ -98,7 +99,8 @@ def demand(kernel: Kernel, launch: OwnLaunch) -> Demand:
     x, y, z = launch.workgroup
     scalars = -(-kernel.scalar_registers // SCALAR_GRANULE) * SCALAR_GRANULE
     waves = -(-x * y * z // WAVE)
-    return Demand(launch.kernel, waves, kernel.lds_bytes, kernel.vector_registers, scalars)
+    lds = kernel.lds_bytes + dynamic_lds(kernel, launch).size
+    return Demand(launch.kernel, waves, lds, kernel.vector_registers, scalars)
 
 
 def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:

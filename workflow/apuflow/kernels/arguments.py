@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from apuflow.core.errors import EngineError
-from apuflow.kernels.metadata import GEOMETRY, IGNORED, Kernel, Parameter
+from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.metadata import GEOMETRY, IGNORED, LDS_POINTER, Kernel, Parameter
 from apuflow.kernels.program import ELEMENT_BYTES, Given, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
 
@@ -30,7 +31,8 @@ def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[A
             remedy="correct the launch in the workload's file, or the kernel",
         )
     given = dict(zip(kernel.given, launch.arguments, strict=True))
-    hidden = _geometry(launch)
+    lds = dynamic_lds(kernel, launch)
+    hidden = _geometry(launch) | {"hidden_dynamic_lds_size": lds.size}
     block: list[Argument] = []
     end = 0
     for parameter in kernel.parameters:
@@ -40,6 +42,8 @@ def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[A
         end = parameter.offset + parameter.size
         if parameter.hidden:
             block.append(Argument(_WORDS[parameter.size], hidden[parameter.kind]))
+        elif parameter in lds.places:
+            block.append(Argument(_WORDS[parameter.size], lds.places[parameter]))
         else:
             block += _words(given[parameter], parameter, program)
     return tuple(block)
@@ -60,11 +64,17 @@ def argument_problems(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) ->
         problem = _problem(parameter, given, program)
         if problem:
             yield f"{shown} {problem}"
+    if launch.lds and any(given.kind == "lds" for given in launch.arguments):
+        yield "its arguments point to the LDS that the launch adds, so lds of the launch would lie over it"
 
 
 def _problem(parameter: Parameter, given: Given, program: OwnProgram) -> str | None:
-    if parameter.kind not in ("global_buffer", "by_value"):
+    if parameter.kind not in ("global_buffer", "by_value", LDS_POINTER):
         return f"is of kind {parameter.kind}, which the launcher cannot give"
+    if (parameter.kind == LDS_POINTER) != (given.kind == "lds"):
+        if given.kind == "lds":
+            return f"is no pointer to LDS, the launch gives {given.value} bytes of it"
+        return f"points to LDS: give the bytes that it needs, as {{lds: 1024}}; the launch gives {given.value}"
     if (parameter.kind == "global_buffer") != (given.kind == "buffer"):
         if given.kind == "buffer":
             return f"is a value of {parameter.size} bytes, the launch gives buffer {given.value}"
@@ -109,7 +119,7 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
     return (Argument(_WORDS[parameter.size], int(given.value) & (1 << 8 * parameter.size) - 1),)
 
 
-def _geometry(launch: OwnLaunch) -> Mapping[str, int]:
+def _geometry(launch: OwnLaunch) -> dict[str, int]:
     """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments)."""
     values = {"hidden_grid_dims": 3 if launch.grid[2] > 1 else 2 if launch.grid[1] > 1 else 1}
     for axis, grid, group in zip("xyz", launch.grid, launch.workgroup, strict=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.kernels.arguments import arguments
+from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import FROM_DATA, NUMPY_TYPES, OwnProgram, guest_contents, initial_value
 from apuflow.kernels.reference import made_contents
@@ -60,7 +61,8 @@ def own_guest(
     for launch in program.launches:
         kernel = find_kernel(kernels, launch.kernel, program.source)
         given = arguments(kernel, launch, program)
-        dispatches.append(Dispatch(Path(OBJECT), kernel.name, launch.grid, launch.workgroup, given))
+        lds = dynamic_lds(kernel, launch).size
+        dispatches.append(Dispatch(Path(OBJECT), kernel.name, launch.grid, launch.workgroup, given, lds))
     dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
     contents = DispatchList(
         gfx,

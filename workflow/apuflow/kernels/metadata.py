@@ -31,9 +31,12 @@ GEOMETRY: Final = frozenset(
         *(f"hidden_group_size_{axis}" for axis in "xyz"),
         *(f"hidden_remainder_{axis}" for axis in "xyz"),
         "hidden_grid_dims",
+        "hidden_dynamic_lds_size",
     }
 )
 """Hidden arguments that follow from the launch."""
+LDS_POINTER: Final = "dynamic_shared_pointer"
+"""Kind of an argument that points to LDS whose size the launch decides (OpenCL: ``__local``)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Parameter:
         offset, size: in the argument block, bytes.
         kind: ``global_buffer``, ``by_value``, ``hidden_...``.
         name, type_name: as in the source; empty where the compiler left them out (HIP, assembly).
+        alignment: of the LDS that a ``dynamic_shared_pointer`` points to, bytes.
     """
 
     offset: int
@@ -51,6 +55,7 @@ class Parameter:
     kind: str
     name: str = ""
     type_name: str = ""
+    alignment: int = 1
 
     @property
     def hidden(self) -> bool:
@@ -144,6 +149,7 @@ def _kernel(each: dict[str, Any]) -> Kernel:
                 str(parameter[".value_kind"]),
                 str(parameter.get(".name", "")),
                 str(parameter.get(".type_name", "")),
+                int(parameter.get(".pointee_align", 1)),
             )
             for parameter in sorted(each.get(".args", ()), key=lambda one: int(one[".offset"]))
         ),

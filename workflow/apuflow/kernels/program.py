@@ -80,11 +80,11 @@ class Given:
 
     Attributes:
         kind: a buffer's address (``value`` its name, plus ``offset`` elements), a whole number, a number
-            with a point (``type`` half, float or double; None: as large as the parameter), or raw bytes
-            (``value`` in hexadecimal digits).
+            with a point (``type`` half, float or double; None: as large as the parameter), raw bytes
+            (``value`` in hexadecimal digits), or the address of ``value`` bytes of LDS.
     """
 
-    kind: Literal["buffer", "integer", "real", "bytes"]
+    kind: Literal["buffer", "integer", "real", "bytes", "lds"]
     value: str | int | float
     offset: int = 0
     type: Literal["half", "float", "double"] | None = None
@@ -92,12 +92,17 @@ class Given:
 
 @dataclass(frozen=True)
 class OwnLaunch:
-    """One kernel launch: grid and workgroup in work-items."""
+    """One kernel launch: grid and workgroup in work-items.
+
+    Attributes:
+        lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
+    """
 
     kernel: str
     grid: Extent
     workgroup: Extent
     arguments: tuple[Given, ...]
+    lds: int = 0
 
 
 @dataclass(frozen=True)

@@ -154,13 +154,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One kernel launch: grid and workgroup in work-items."""
+    """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own."""
 
     object: Path
     kernel: str
     grid: tuple[int, int, int]
     workgroup: tuple[int, int, int]
     arguments: tuple[Argument, ...]
+    lds: int = 0
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,8 @@ class DispatchList:
             match step:
                 case Dispatch():
                     words = [objects.index(step.object), step.kernel, *step.grid, *step.workgroup]
-                    lines.append(" ".join(map(str, ["dispatch", *words, len(step.arguments)])))
+                    words += [len(step.arguments), *([step.lds] if step.lds else [])]
+                    lines.append(" ".join(map(str, ["dispatch", *words])))
                     lines += [argument.line() for argument in step.arguments]
                 case Dump():
                     lines.append(f"dump {step.buffer} {guest_path(step.path)}")

@@ -119,10 +119,10 @@ static struct action *next_action(struct parser *parser, enum action_kind kind)
     return action;
 }
 
-/* dispatch OBJECT KERNEL GX GY GZ WX WY WZ ARGUMENTS */
+/* dispatch OBJECT KERNEL GX GY GZ WX WY WZ ARGUMENTS [LDS] */
 static void parse_dispatch(struct parser *parser)
 {
-    want_words(parser, 10, 10);
+    want_words(parser, 10, 11);
     struct action *action = next_action(parser, ACTION_DISPATCH);
     if (!parser->list.object_count)
         wrong(parser, "a dispatch before any object", NULL);
@@ -139,6 +139,7 @@ static void parse_dispatch(struct parser *parser)
     if (items > 1024)
         wrong(parser, "a workgroup has at most 1024 work-items, this one", decimal(items));
     action->argument_count = number(parser, 9, 1024);
+    action->lds = parser->word_count == 11 ? (uint32_t)number(parser, 10, 1U << 20) : 0;
     action->arguments = &parser->arguments[parser->arguments_used];
     parser->arguments_due = action->argument_count;
     parser->list.dispatch_count++;

@@ -33,6 +33,7 @@ struct action {
     const char *name; /* kernel or file */
     uint32_t grid[3];
     uint32_t workgroup[3];
+    uint32_t lds; /* bytes of LDS per workgroup beside those that the kernel was compiled with */
     struct argument *arguments;
     uint64_t argument_count;
     struct kernel kernel;

@@ -8,7 +8,7 @@ static void say_dispatch(uint64_t number, const struct action *action, const cha
     say("apuflow-launcher: dispatch ", decimal(number), " ", action->name, " grid ", decimal(action->grid[0]), "x",
         decimal(action->grid[1]), "x", decimal(action->grid[2]), NULL);
     say(" workgroup ", decimal(action->workgroup[0]), "x", decimal(action->workgroup[1]), "x",
-        decimal(action->workgroup[2]), " lds ", decimal(action->kernel.group_bytes), " private ",
+        decimal(action->workgroup[2]), " lds ", decimal(action->kernel.group_bytes + action->lds), " private ",
         decimal(action->kernel.private_bytes), " ", how, "\n", NULL);
 }
 

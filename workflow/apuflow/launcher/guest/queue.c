@@ -166,7 +166,7 @@ void dispatch(struct queue *queue, const struct action *action)
         store32(packet + 12 + 4 * i, action->grid[i]);
     }
     store32(packet + 24, action->kernel.private_bytes);
-    store32(packet + 28, action->kernel.group_bytes);
+    store32(packet + 28, (uint64_t)action->kernel.group_bytes + action->lds);
     store64(packet + 32, (uint64_t)queue->descriptor);
     store64(packet + 40, (uint64_t)kernarg);
     store64(packet + 56, (uint64_t)queue->signal);
