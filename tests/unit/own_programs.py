@@ -30,9 +30,8 @@ def program(*arguments: Given, **facts: Any) -> OwnProgram:
     """One launch of kernel k on 128 work-items in groups of 64, with a float buffer ``a`` of 100 elements."""
     known: dict[str, Any] = {
         "name": "own",
-        "source": Path("k.cl"),
         "compile": "",
         "buffers": (OwnBuffer("a", "float", 100, Fill("uniform", (3,))),),
-        "launches": (OwnLaunch("k", (128, 1, 1), (64, 1, 1), arguments),),
+        "launches": (OwnLaunch(Path("k.cl"), "k", (128, 1, 1), (64, 1, 1), arguments),),
     }
     return OwnProgram(**{**known, **facts})

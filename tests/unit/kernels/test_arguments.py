@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 from own_programs import kernel, program
@@ -16,6 +17,7 @@ from apuflow.launcher.dispatch_list import Argument
 
 SIZES = {"uchar": 1, "ushort": 2, "uint": 4, "ulong": 8, "buffer": 8}
 A = Given("buffer", "a")
+K = Path("k.cl")
 
 
 def placed(given: tuple[Argument, ...]) -> dict[int, int]:
@@ -60,7 +62,7 @@ def test_hidden_arguments_of_code_object_5() -> None:
         Parameter(0, 8, "global_buffer"),
         *(Parameter(8 + offset, size, f"hidden_{name}") for offset, size, name in hidden),
     )
-    own = program(A, launches=(OwnLaunch("k", (100, 8, 1), (32, 4, 1), (A,)),))
+    own = program(A, launches=(OwnLaunch(K, "k", (100, 8, 1), (32, 4, 1), (A,)),))
     assert placed(arguments(taken, own.launches[0], own)) == {
         **{0: -1, 8: 3, 12: 2, 16: 1},
         **{20: 32, 22: 4, 24: 1},
@@ -112,9 +114,9 @@ def test_local_arguments_lie_behind_the_kernels_own_lds() -> None:
 
 def test_lds_without_an_argument() -> None:
     """HIP's extern __shared__: no argument says where it is. Not beside arguments that point to LDS."""
-    own = program(Given("lds", 64), launches=(OwnLaunch("k", (64, 1, 1), (64, 1, 1), (), 256),))
+    own = program(Given("lds", 64), launches=(OwnLaunch(K, "k", (64, 1, 1), (64, 1, 1), (), 256),))
     assert dynamic_lds(kernel(lds_bytes=16), own.launches[0]).size == 256
-    both = OwnLaunch("k", (64, 1, 1), (64, 1, 1), (Given("lds", 64),), 256)
+    both = OwnLaunch(K, "k", (64, 1, 1), (64, 1, 1), (Given("lds", 64),), 256)
     pointer = kernel(Parameter(0, 4, "dynamic_shared_pointer"))
     assert list(argument_problems(pointer, both, own)) == [
         "its arguments point to the LDS that the launch adds, so lds of the launch would lie over it"

@@ -12,7 +12,7 @@ from places import ROOT
 from apuflow.configure import load_workload
 from apuflow.configure.workloads import KernelsWorkload
 from apuflow.core.errors import ConfigError
-from apuflow.kernels.guest import DATA, LIST, OBJECT, own_guest
+from apuflow.kernels.guest import DATA, LIST, object_file, own_guest
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.sources import compiled
 from apuflow.miopen.compiler import Compiler
@@ -40,10 +40,11 @@ def test_the_guest_accepts_the_list(
     work = workload.work({}, errors.append)
     assert work is not None, errors
     program = work.program(4, gfx)
-    code = compiled(str(program.source), program.compile, gfx, ROOT)
-    shutil.copy(code, tmp_path / OBJECT)
+    (source,) = program.sources
+    code = compiled(str(source), program.compile, gfx, ROOT)
+    shutil.copy(code, tmp_path / object_file(0))
     shutil.rmtree(code.parent)
-    guest = own_guest(program, read_kernels(tmp_path / OBJECT), gfx=gfx, statistics=True)
+    guest = own_guest(program, {source: read_kernels(tmp_path / object_file(0))}, gfx=gfx, statistics=True)
     (tmp_path / LIST).parent.mkdir()
     (tmp_path / LIST).write_text(guest.contents.text())
     if guest.data is not None:

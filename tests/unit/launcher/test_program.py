@@ -216,7 +216,7 @@ def test_dispatch_end_to_end(played: Path, tmp_path: Path, poll: bool) -> None:
 
 
 def test_lds_of_the_launch_is_added_to_the_kernels_own(played: Path, tmp_path: Path) -> None:
-    """The packet's group segment size (HSA System Architecture 1.1, table 2-11) is all that a workgroup gets."""
+    """The packet's group segment size (HSA System Architecture 1.1, table 2-11) is a workgroup's LDS."""
     made = twice(tmp_path)
     (tmp_path / "kernel.o").write_bytes(code_object(group=512))
     made = replace(made, steps=(replace(made.dispatches[0], lds=1000), *made.steps[1:]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,15 +97,17 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
     from apuflow.kernels.sources import compiled
 
     program = work.program(compute_units, gfx)
-    code = compiled(str(program.source), program.compile, gfx)
-    try:
-        kernels = read_kernels(code)
-        wrong = list(problems(program, kernels))
-    finally:
-        shutil.rmtree(code.parent)
+    kernels: dict[Path, tuple[Kernel, ...]] = {}
+    for source in program.sources:
+        code = compiled(str(source), program.compile, gfx)
+        try:
+            kernels[source] = read_kernels(code)
+        finally:
+            shutil.rmtree(code.parent)
+    wrong = list(problems(program, kernels))
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
-    for kernel in kernels:
+    for kernel in chain.from_iterable(kernels.values()):
         typer.echo(f"  {_described(kernel)}")
     for each in wrong:
         typer.echo(f"  wrong: {each}")

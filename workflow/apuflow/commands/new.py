@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -105,9 +106,24 @@ def register(app: typer.Typer) -> None:
     def workload(
         name: str = typer.Argument(help="name of the workload"),
         like: str = typer.Option("softmax_fwd", help="the workload to copy"),
+        from_: Annotated[
+            Path | None, typer.Option("--from", help="a dispatch list of another program, to import instead")
+        ] = None,
         force: bool = typer.Option(False, help="overwrite existing files"),
     ) -> None:
-        """Write configs/workloads/NAME.yaml and its network, copies of another workload's."""
+        """Write configs/workloads/NAME.yaml and its network, copies of another workload's.
+
+        With --from it is a workload of kind kernels: the launches of a dispatch list, its code objects and
+        its data, all of it checked before anything is written.
+        """
+        if from_ is not None:
+            from apuflow.study.import_list import import_list
+
+            files, gfx = import_list(from_, name, Path(), force=force)
+            for path in files:
+                typer.echo(str(path))
+            typer.echo(f"next: apuflow check-kernels {name} --gfx {gfx}")
+            return
         for path in write_workload(name, like, Path(), force):
             typer.echo(str(path))
         typer.echo(f"next: edit them, then apuflow workloads {name}")

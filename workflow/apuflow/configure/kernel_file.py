@@ -120,6 +120,7 @@ class LaunchFile(Model):
     """One launch, or the same one several times."""
 
     kernel: Text = Field(description="its name in the source")
+    source: FileBeside | None = Field(None, description="the file that has it; left out: `source` above")
     grid: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items in x, y, z")
     workgroup: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items of a workgroup")
     arguments: ListOf[Argument] = Field(

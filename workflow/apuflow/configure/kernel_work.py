@@ -86,17 +86,16 @@ class KernelsWork(Work):
         reference = self.spec.reference
         return OwnProgram(
             name=self.name,
-            source=self.directory / text_with(self.spec.source, {"gfx": gfx}, "source"),
             compile=text_with(self.spec.compile, names | {"gfx": gfx}, "compile"),
             buffers=self.buffers(),
-            launches=tuple(self._launches(names)),
+            launches=tuple(self._launches(names, gfx)),
             outputs=self.spec.outputs,
             reference=self.root / self.directory / reference if reference is not None else None,
             tolerance=self.spec.tolerance,
             parameters=names,
         )
 
-    def _launches(self, names: Mapping[str, int]) -> Iterator[OwnLaunch]:
+    def _launches(self, names: Mapping[str, int], gfx: str) -> Iterator[OwnLaunch]:
         count = 0
         for number, spec in enumerate(self.spec.launches):
             key = f"launches.{number}"
@@ -109,7 +108,8 @@ class KernelsWork(Work):
                     value=repeat,
                     remedy="launch a kernel fewer times",
                 )
-            launch = _launch(spec, names, self.spec.buffers, key)
+            source = text_with(spec.source or self.spec.source, {"gfx": gfx}, "source")
+            launch = _launch(spec, self.directory / source, names, self.spec.buffers, key)
             yield from (launch for _ in range(repeat))
 
 
@@ -146,7 +146,7 @@ def _fill(contents: ContentsFile | FillKind, directory: Path) -> Fill:
 
 
 def _launch(
-    spec: LaunchFile, names: Mapping[str, int], buffers: Mapping[str, BufferFile], key: str
+    spec: LaunchFile, source: Path, names: Mapping[str, int], buffers: Mapping[str, BufferFile], key: str
 ) -> OwnLaunch:
     grid = _extent(spec.grid, names, f"{key}.grid")
     workgroup = _extent(spec.workgroup, names, f"{key}.workgroup")
@@ -157,7 +157,7 @@ def _launch(
     lds = evaluate(spec.lds, names, f"{key}.lds")
     if lds < 0:
         raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
-    return OwnLaunch(spec.kernel, grid, workgroup, given, lds)
+    return OwnLaunch(source, spec.kernel, grid, workgroup, given, lds)
 
 
 def _extent(sizes: tuple[int | str, ...], names: Mapping[str, int], key: str) -> Extent:

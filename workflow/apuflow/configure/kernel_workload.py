@@ -47,24 +47,30 @@ class KernelsWorkload(Workload):
     @property
     @override
     def files(self) -> tuple[Path, ...]:
-        included = (part for path in self.sources if path.is_file() for part in source_files(path))
+        sources = (path for _, path in self._sources())
+        included = (part for path in sources if path.is_file() for part in source_files(path))
         return tuple(dict.fromkeys([*(path for _, path in self._beside()), *included]))
 
     def _beside(self) -> Iterator[tuple[str, Path]]:
         """The files that it reads, by their role."""
         place = self.root / self.directory
-        for path in self.sources:
-            yield f"source {path.name}", path
+        yield from self._sources()
         if self.spec.reference is not None:
             yield "reference", place / self.spec.reference
         for name, buffer in self.spec.buffers.items():
             if isinstance(buffer.contents, ContentsFile) and buffer.contents.file is not None:
                 yield f"contents of {name}", place / buffer.contents.file
 
-    @cached_property
-    def sources(self) -> tuple[Path, ...]:
-        """Its source file; one for each GPU where the name has ``{gfx}``. Those that are there."""
-        names = dict.fromkeys(self.spec.source.replace("{gfx}", gfx) for gfx in GPUS)
+    def _sources(self) -> Iterator[tuple[str, Path]]:
+        """Its source files that are there, by role; one for each GPU where the name has ``{gfx}``."""
+        for path in self._for_gpus(self.spec.source):
+            yield f"source {path.name}", path
+        for name in dict.fromkeys(launch.source for launch in self.spec.launches if launch.source):
+            for path in self._for_gpus(name):
+                yield f"source of launches {name} {path.name}", path
+
+    def _for_gpus(self, source: str) -> tuple[Path, ...]:
+        names = dict.fromkeys(source.replace("{gfx}", gfx) for gfx in GPUS)
         found = tuple(self.root / self.directory / name for name in names)
         return tuple(path for path in found if path.is_file()) or found[:1]
 

@@ -38,10 +38,13 @@ def own_program(point: Point) -> OwnProgram:
 def own_needs(tools: Toolset, point: Point) -> Needs:
     """What has to exist before it can run: no source of MIOpen's, no data file."""
     program = own_program(point)
-    item = own_object(str(program.source), program.compile, program.name, point.gfx, tools.root)
+    items = (
+        own_object(str(source), program.compile, program.name, point.gfx, tools.root)
+        for source in program.sources
+    )
     return Needs(
         (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
-        (item,),
+        tuple(items),
         None,
         None,
         paths.launcher(launcher_identity()),
@@ -55,17 +58,17 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         EngineError: launches that do not fit their compiled kernels.
         ConfigError: a workgroup that the machine can never place.
     """
-    from apuflow.kernels.guest import DATA, LIST, OBJECT, output_file, own_guest
+    from apuflow.kernels.guest import DATA, LIST, object_file, output_file, own_guest
     from apuflow.kernels.metadata import read_kernels
     from apuflow.kernels.reference import OwnJudge
     from apuflow.launcher.judge import LARGEST
 
     refuse_redirected(run_dir)
     root, program, release = tools.root.resolve(), own_program(point), tools.release
-    code = root / inputs.objects[str(program.source), program.compile]
-    kernels = read_kernels(code)
+    code = {source: root / inputs.objects[str(source), program.compile] for source in program.sources}
+    kernels = {source: read_kernels(path) for source, path in code.items()}
     for launch in dict.fromkeys(program.launches):
-        check_launch(find_kernel(kernels, launch.kernel, program.source), launch, point)
+        check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
     outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
     dumps = release.capabilities.per_kernel_statistics
     guest = own_guest(program, kernels, gfx=point.gfx, statistics=not dumps, outputs=outputs)
@@ -75,8 +78,10 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         options=dict(point.options),
         launcher=root / (inputs.launcher or ""),
         list_file=LIST,
-        links={OBJECT: code},
-        judge=OwnJudge(program, point.gfx, files, code, release.instruction_defects(point.gfx)),
+        links={str(object_file(number)): path for number, path in enumerate(code.values())},
+        judge=OwnJudge(
+            program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx)
+        ),
         release_dumps=dumps,
         data={DATA: guest.data} if guest.data is not None else {},
     )
@@ -90,7 +95,7 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         )
         for launch in program.launches
     )
-    reads = (process.guest.directory / process.guest.program, code)
+    reads = (process.guest.directory / process.guest.program, *code.values())
     return Prepared(process, records, reads, provenance(point, gem5, tools.image))
 
 

@@ -74,7 +74,9 @@ def _problem(parameter: Parameter, given: Given, program: OwnProgram) -> str | N
     if (parameter.kind == LDS_POINTER) != (given.kind == "lds"):
         if given.kind == "lds":
             return f"is no pointer to LDS, the launch gives {given.value} bytes of it"
-        return f"points to LDS: give the bytes that it needs, as {{lds: 1024}}; the launch gives {given.value}"
+        return (
+            f"points to LDS: give the bytes that it needs, as {{lds: 1024}}; the launch gives {given.value}"
+        )
     if (parameter.kind == "global_buffer") != (given.kind == "buffer"):
         if given.kind == "buffer":
             return f"is a value of {parameter.size} bytes, the launch gives buffer {given.value}"

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from apuflow.core.errors import ApuflowError
 from apuflow.kernels.arguments import argument_problems
 from apuflow.kernels.geometry import geometry_problems
-from apuflow.kernels.metadata import Kernel, find_kernel
+from apuflow.kernels.metadata import KernelsBySource, find_kernel
 from apuflow.kernels.program import OwnProgram
 from apuflow.kernels.reference import expected_outputs
 
 
-def problems(program: OwnProgram, kernels: tuple[Kernel, ...]) -> Iterator[str]:
-    """Everything that is wrong with a program, held against the kernels of its code object."""
+def problems(program: OwnProgram, kernels: KernelsBySource) -> Iterator[str]:
+    """Everything that is wrong with a program, held against its compiled kernels."""
     checked = set()
     for launch in program.launches:
         if launch in checked:
             continue
         checked.add(launch)
         try:
-            kernel = find_kernel(kernels, launch.kernel, program.source)
+            kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
         except ApuflowError as error:
             yield str(error)
             continue

@@ -9,13 +9,12 @@ from typing import Final
 
 from apuflow.kernels.arguments import arguments
 from apuflow.kernels.lds import dynamic_lds
-from apuflow.kernels.metadata import Kernel, find_kernel
+from apuflow.kernels.metadata import KernelsBySource, find_kernel
 from apuflow.kernels.program import FROM_DATA, NUMPY_TYPES, OwnProgram, guest_contents, initial_value
 from apuflow.kernels.reference import made_contents
 from apuflow.launcher.dispatch_list import Buffer, Dispatch, DispatchList, Dump
 from apuflow.launcher.plan import DIRECTORY, PAGE
 
-OBJECT: Final = "kernels.o"
 DATA: Final = "data.bin"
 LIST: Final = DIRECTORY / "dispatch.list"
 
@@ -33,18 +32,23 @@ class OwnGuest:
     data: bytes | None
 
 
+def object_file(number: int) -> Path:
+    """Where the guest finds the code object of the program's source of that number."""
+    return Path(f"kernels{number or ''}.o")
+
+
 def output_file(number: int) -> Path:
     """Where the guest writes its output of that number."""
     return DIRECTORY / f"out{number}.bin"
 
 
 def own_guest(
-    program: OwnProgram, kernels: tuple[Kernel, ...], *, gfx: str, statistics: bool, outputs: bool = True
+    program: OwnProgram, kernels: KernelsBySource, *, gfx: str, statistics: bool, outputs: bool = True
 ) -> OwnGuest:
     """The guest process of a program; nothing is written yet.
 
     Args:
-        kernels: of its code object.
+        kernels: of its code objects.
         statistics: have the guest write a block of statistics per dispatch.
         outputs: have it write the buffers that the program wants to be read.
 
@@ -57,12 +61,14 @@ def own_guest(
         Buffer(buffer.name, buffer.size, guest_contents(buffer, places.get(buffer.name, 0)))
         for buffer in program.buffers
     )
+    objects = {source: object_file(number) for number, source in enumerate(program.sources)}
     dispatches = []
     for launch in program.launches:
-        kernel = find_kernel(kernels, launch.kernel, program.source)
+        kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
         given = arguments(kernel, launch, program)
         lds = dynamic_lds(kernel, launch).size
-        dispatches.append(Dispatch(Path(OBJECT), kernel.name, launch.grid, launch.workgroup, given, lds))
+        place = objects[launch.source]
+        dispatches.append(Dispatch(place, kernel.name, launch.grid, launch.workgroup, given, lds))
     dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
     contents = DispatchList(
         gfx,

@@ -7,9 +7,10 @@ whose description is a MessagePack document. The few types that LLVM writes are 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import EngineError
 from apuflow.miopen.compiler import BrokenObject
@@ -93,6 +94,10 @@ class Kernel:
     def given(self) -> tuple[Parameter, ...]:
         """The arguments that a launch has to give."""
         return tuple(parameter for parameter in self.parameters if not parameter.hidden)
+
+
+KernelsBySource: TypeAlias = Mapping[Path, tuple[Kernel, ...]]
+"""The kernels of each compiled source of a program."""
 
 
 def read_kernels(path: Path) -> tuple[Kernel, ...]:

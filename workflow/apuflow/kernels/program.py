@@ -95,9 +95,11 @@ class OwnLaunch:
     """One kernel launch: grid and workgroup in work-items.
 
     Attributes:
+        source: the source file or code object that has the kernel, from the project's directory.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
     """
 
+    source: Path
     kernel: str
     grid: Extent
     workgroup: Extent
@@ -111,7 +113,6 @@ class OwnProgram:
 
     Attributes:
         name: of its workload.
-        source: the source file or code object, from the project's directory.
         compile: arguments for the compiler.
         launches: in order, repetitions unrolled.
         outputs: buffers that are read after the last launch.
@@ -122,7 +123,6 @@ class OwnProgram:
     """
 
     name: str
-    source: Path
     compile: str
     buffers: tuple[OwnBuffer, ...]
     launches: tuple[OwnLaunch, ...]
@@ -130,6 +130,11 @@ class OwnProgram:
     reference: Path | None = None
     tolerance: float | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files that have its kernels, each once."""
+        return tuple(dict.fromkeys(launch.source for launch in self.launches))
 
     @property
     def device_bytes(self) -> int:

@@ -34,14 +34,14 @@ class OwnJudge:
 
     Attributes:
         files: where it left each output of the program, below its directory; empty: they are too large.
-        object: its code object.
+        objects: its code objects.
         defects: instructions that its gem5 executes wrongly.
     """
 
     program: OwnProgram
     gfx: str
     files: tuple[Path, ...]
-    object: Path
+    objects: tuple[Path, ...]
     defects: tuple[DefectName, ...] = ()
 
     def results(self, directory: Path) -> Results:
@@ -79,7 +79,7 @@ class OwnJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        named = "; ".join(suspects([self.object], self.gfx, self.defects))
+        named = "; ".join(suspects(self.objects, self.gfx, self.defects))
         return f"{text}; gem5 executes wrongly {named}" if named else text
 
 

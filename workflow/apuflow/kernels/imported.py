@@ -1,0 +1,250 @@
+"""A dispatch list of another program as a workload of kind ``kernels``: its YAML document and its files."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.core.errors import ConfigError
+from apuflow.kernels.metadata import LDS_POINTER, Kernel, KernelsBySource, Parameter, find_kernel
+from apuflow.kernels.program import ELEMENT_BYTES, NUMPY_TYPES, ElementType
+from apuflow.launcher.dispatch_list import SCALARS, Argument, Buffer, Dispatch, DispatchList, Dump
+
+Document: TypeAlias = dict[str, Any]
+_SIZES: Final = {"buffer": 8, **{name: struct.calcsize(code) for name, (_, code) in SCALARS.items()}}
+_GUEST_MADE: Final = ("zero", "touch", "untouched")
+
+REFERENCE: Final = '''\
+"""What the program that wrote the dispatch list had in these buffers after the last launch."""
+
+from pathlib import Path
+
+import numpy as np
+
+TYPES = {types!r}
+
+
+def expected(buffers, parameters):
+    here = Path(__file__).parent
+    return {{name: np.fromfile(here / f"expected-{{name}}.bin", kind) for name, kind in TYPES.items()}}
+'''
+
+
+@dataclass(frozen=True)
+class Block:
+    """Arguments of a launch as they lie in memory, at their natural alignment.
+
+    Attributes:
+        data: the bytes; 0 where an address comes.
+        addresses: by place: the buffer whose address stands there, and the bytes added to it.
+    """
+
+    data: bytes
+    addresses: Mapping[int, tuple[str, int]]
+
+
+def packed(arguments: tuple[Argument, ...]) -> Block:
+    """The argument block that the launcher makes of a list's arguments."""
+    data, addresses = bytearray(), {}
+    for argument in arguments:
+        size = _SIZES[argument.kind]
+        data += bytes(-len(data) % size)
+        if argument.kind == "buffer":
+            addresses[len(data)] = str(argument.value), argument.offset
+            data += bytes(size)
+        else:
+            data += int(argument.value).to_bytes(size, "little")
+    return Block(bytes(data), addresses)
+
+
+def document(
+    given: DispatchList, kernels: KernelsBySource, objects: Mapping[Path, str], recorded: Mapping[str, bytes]
+) -> tuple[Document, dict[str, bytes]]:
+    """The workload of a list.
+
+    Args:
+        kernels: of each code object of the list.
+        objects: by code object: its name beside the workload's file.
+        recorded: by buffer: what the other program had there after the last launch.
+
+    Returns:
+        the YAML document without its head, and files below the workload's own directory, by name.
+
+    Raises:
+        ConfigError: something that a workload cannot say.
+    """
+    types = dict(_types(given, kernels))
+    files: dict[str, bytes] = {}
+    buffers = {}
+    for buffer in given.buffers:
+        buffers[buffer.name], data = _buffer(buffer, types[buffer.name], given.data)
+        if data is not None:
+            files[f"{buffer.name}.bin"] = data
+    launches = []
+    for dispatch, same in groupby(given.dispatches):
+        kernel = find_kernel(kernels[dispatch.object], dispatch.kernel, dispatch.object)
+        launch = _launch(dispatch, kernel, types)
+        if len(objects) > 1:
+            launch["source"] = objects[dispatch.object]
+        count = len(list(same))
+        launches.append(launch | ({"repeat": count} if count > 1 else {}))
+    made: Document = {"source": next(iter(objects.values())), "buffers": buffers, "launches": launches}
+    if recorded:
+        made |= {"outputs": list(recorded), "reference": "reference.py"}
+        kinds = {name: NUMPY_TYPES[types[name]] for name in recorded}
+        files["reference.py"] = REFERENCE.format(types=kinds).encode()
+        files |= {f"expected-{name}.bin": data for name, data in recorded.items()}
+    return made, files
+
+
+def outputs(given: DispatchList) -> Iterator[Dump]:
+    """The buffers that a list writes to files; raises ConfigError for one written before the last launch."""
+    last = max(number for number, step in enumerate(given.steps) if isinstance(step, Dispatch))
+    for number, step in enumerate(given.steps):
+        if isinstance(step, Dump):
+            if number < last:
+                raise ConfigError(
+                    "a buffer is written before the last launch",
+                    key=f"dump {step.buffer}",
+                    remedy="a workload's outputs are read after all launches: cut the list there",
+                )
+            yield step
+
+
+def _types(given: DispatchList, kernels: KernelsBySource) -> Iterator[tuple[str, ElementType]]:
+    """Buffers with the type that the kernels give them; where none or several do, words without a sign."""
+    named: dict[str, set[str]] = {buffer.name: set() for buffer in given.buffers}
+    offsets: dict[str, set[int]] = {buffer.name: set() for buffer in given.buffers}
+    for dispatch in dict.fromkeys(given.dispatches):
+        kernel = find_kernel(kernels[dispatch.object], dispatch.kernel, dispatch.object)
+        addresses = packed(dispatch.arguments).addresses
+        for parameter in kernel.given:
+            if parameter.offset in addresses:
+                name, offset = addresses[parameter.offset]
+                named[name].add(parameter.type_name.rstrip("*"))
+                offsets[name].add(offset)
+    for buffer in given.buffers:
+        found = named[buffer.name] - {""}
+        word = found.pop() if len(found) == 1 else "float" if buffer.contents.kind == "uniform" else "uint"
+        kind = cast("ElementType", word if word in ELEMENT_BYTES else "uint")
+        whole = all(place % ELEMENT_BYTES[kind] == 0 for place in (buffer.size, *offsets[buffer.name]))
+        yield buffer.name, kind if whole else "uchar"
+
+
+def _buffer(buffer: Buffer, kind: ElementType, data: Path | None) -> tuple[Document, bytes | None]:
+    made: Document = {"type": kind, "elements": buffer.size // ELEMENT_BYTES[kind]}
+    contents = buffer.contents
+    if contents.kind in _GUEST_MADE:
+        return made | {"contents": contents.kind}, None
+    if contents.kind == "uniform":
+        return made | {"contents": {"uniform": contents.parameters[0]}}, None
+    if contents.kind == "modulo":
+        seed, modulus = contents.parameters
+        return made | {"contents": {"modulo": modulus, "seed": seed}}, None
+    file = {"contents": {"file": f"{buffer.name}.bin"}}
+    if contents.kind == "constant":
+        word = contents.parameters[0].to_bytes(4, "little")
+        element = np.frombuffer(word, NUMPY_TYPES[kind])[0].item() if ELEMENT_BYTES[kind] == 4 else math.nan
+        if math.isfinite(element):
+            return made | {"contents": {"constant": element}}, None
+        return made | file, word * (buffer.size // 4)
+    return made | file, _values(buffer, data).tobytes()
+
+
+def _values(buffer: Buffer, data: Path | None) -> NDArray[np.uint8]:
+    try:
+        found = np.fromfile(data, np.uint8) if data is not None else None
+    except OSError as error:
+        raise ConfigError(f"cannot read the data file: {error.strerror}", file=data) from None
+    if buffer.contents.kind == "file" and found is not None:
+        offset = buffer.contents.parameters[0]
+        if offset + buffer.size > found.size:
+            raise ConfigError(
+                f"the data file has {found.size} bytes, {buffer.name} needs {buffer.size} from {offset} on",
+                file=data,
+                remedy="export it again, whole",
+            )
+    return buffer.contents.values(buffer.size, found)
+
+
+def _launch(dispatch: Dispatch, kernel: Kernel, types: Mapping[str, ElementType]) -> Document:
+    block = packed(dispatch.arguments)
+    arguments = [_argument(kernel, each, block, dispatch.lds, types) for each in kernel.given]
+    dimensions = 3 if dispatch.grid[2] > 1 or dispatch.workgroup[2] > 1 else 2
+    if dispatch.grid[1:] == dispatch.workgroup[1:] == (1, 1):
+        dimensions = 1
+    made: Document = {
+        "kernel": dispatch.kernel,
+        "grid": list(dispatch.grid[:dimensions]),
+        "workgroup": list(dispatch.workgroup[:dimensions]),
+        "arguments": arguments,
+    }
+    pointers = any(each.kind == LDS_POINTER for each in kernel.given)
+    return made | ({"lds": dispatch.lds} if dispatch.lds and not pointers else {})
+
+
+def _argument(
+    kernel: Kernel, parameter: Parameter, block: Block, lds: int, types: Mapping[str, ElementType]
+) -> Any:
+    shown = f"argument {parameter.name or kernel.given.index(parameter) + 1} of {kernel.name}"
+    place, end = parameter.offset, parameter.offset + parameter.size
+    if end > len(block.data):
+        raise ConfigError(
+            f"{shown} lies at byte {place}, the list gives {len(block.data)} bytes of arguments",
+            remedy="export every argument of the kernel",
+        )
+    raw = block.data[place:end]
+    within = [at for at in block.addresses if at < end and at + 8 > place]
+    if parameter.kind == LDS_POINTER:
+        return {"lds": _lds_bytes(kernel, parameter, block, lds)}
+    if parameter.kind == "global_buffer":
+        if place not in within:
+            raise ConfigError(
+                f"{shown} is an address, the list gives the number {int.from_bytes(raw, 'little'):#x}",
+                remedy="name a buffer; addresses of the other program, and null, mean nothing here",
+            )
+        name, offset = block.addresses[place]
+        return {"buffer": name, "offset": offset // ELEMENT_BYTES[types[name]]} if offset else name
+    if within:
+        raise ConfigError(
+            f"{shown} is a value of {parameter.size} bytes with an address in it",
+            remedy="a workload gives addresses as arguments of their own only",
+        )
+    return _value(parameter, raw)
+
+
+def _value(parameter: Parameter, raw: bytes) -> Any:
+    codes = {"half": "<e", "float": "<f", "double": "<d"}
+    if parameter.type_name in codes and len(raw) == struct.calcsize(codes[parameter.type_name]):
+        (real,) = struct.unpack(codes[parameter.type_name], raw)
+        return {parameter.type_name: real} if math.isfinite(real) else {"bytes": raw.hex()}
+    if len(raw) in (1, 2, 4, 8):
+        signed = parameter.type_name in ("char", "short", "int", "long")
+        return int.from_bytes(raw, "little", signed=signed)
+    return {"bytes": raw.hex()}
+
+
+def _lds_bytes(kernel: Kernel, parameter: Parameter, block: Block, lds: int) -> int:
+    """What an argument that points to LDS has for itself: up to the next one, or to the end."""
+    pointers = [each for each in kernel.given if each.kind == LDS_POINTER]
+    starts = [
+        int.from_bytes(block.data[each.offset : each.offset + each.size], "little") for each in pointers
+    ]
+    ends = [*starts[1:], kernel.lds_bytes + lds]
+    number = pointers.index(parameter)
+    size = ends[number] - starts[number]
+    if size < 1 or starts[number] < kernel.lds_bytes:
+        raise ConfigError(
+            f"{kernel.name} gets addresses {starts} in {kernel.lds_bytes + lds} bytes of LDS, of which the "
+            f"first {kernel.lds_bytes} are its own",
+            remedy="give its arguments LDS one after the other, and their bytes with the dispatch",
+        )
+    return size
