@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from places import ROOT
@@ -12,7 +13,7 @@ from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.study.own_network import add_network
 from apuflow.suites.graph import Dims, Graph, Node, table
-from apuflow.suites.models import read_onnx, read_torch
+from apuflow.suites.models import _translated, read_onnx, read_torch
 from apuflow.suites.network import read_network
 
 
@@ -94,6 +95,44 @@ def test_residual_sums_and_joined_channels_name_what_they_read(tmp_path: Path) -
     layers = read_network(file).layers
     assert [layer.inputs for layer in layers] == [("input",), ("r", "input"), ("r", "s")]
     assert layers[2].out_c == 16
+
+
+class Call:
+    """A call of a function as torch.fx has it."""
+
+    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+        self.op, self.name, self.target = "call_function", f"{name}_1", name
+        self.args, self.kwargs = args, kwargs
+
+
+@pytest.mark.parametrize(
+    ("call", "op", "attributes"),
+    [
+        (
+            ("max_pool2d", {"kernel_size": 3, "stride": 2}),
+            "MaxPool",
+            {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (0, 0, 0, 0), "ceil_mode": 0},
+        ),
+        (
+            ("avg_pool2d", 3, None, 1, True),
+            "AveragePool",
+            {"kernel_shape": (3, 3), "strides": (3, 3), "pads": (1, 1, 1, 1), "ceil_mode": 1},
+        ),
+        (("mean", [2, 3]), "GlobalAveragePool", {}),
+        (("mean", (-1, -2)), "GlobalAveragePool", {}),
+        (("mean", [1]), "mean", {}),
+    ],
+)
+def test_functions_of_torch_are_layers_as_their_modules_are(
+    call: tuple[Any, ...], op: str, attributes: dict[str, Any]
+) -> None:
+    """Inception v3 calls its poolings, MNASNet the mean of each channel."""
+    name, *rest = call
+    kwargs = rest.pop() if rest and isinstance(rest[-1], dict) else {}
+    image = Call("image")
+    node = Call(name, image, *rest, **kwargs)
+    found = _translated(node, {}, {image.name: (1, 8, 9, 9), node.name: (1, 8, 4, 4)}, set())
+    assert (found.op, found.inputs, found.attributes) == (op, (image.name,), attributes)
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -118,10 +118,12 @@ def _translated(node: Any, modules: dict[str, Any], shapes: dict[str, Dims], wei
     if node.op != "call_module":
         called = node.target if isinstance(node.target, str) else node.target.__name__
         op = _FUNCTIONS.get(called, called)
-        attributes: dict[str, Any] = {}
+        attributes = _pool_attributes(node, called)
         if op == "Concat":
             attributes["axis"] = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else 0)
-        if op == "GlobalAveragePool" and shapes[node.name][2:] != (1, 1):
+        if called == "mean":
+            op = "GlobalAveragePool" if _over_pixels(node, shapes[inputs[0]]) else called
+        elif op == "GlobalAveragePool" and shapes[node.name][2:] != (1, 1):
             op = called
         return Node(op, node.name, tuple(inputs), (node.name,), attributes)
     module = modules[node.target]
@@ -140,6 +142,26 @@ def _translated(node: Any, modules: dict[str, Any], shapes: dict[str, Dims], wei
             shapes[key] = tuple(tensor.shape)
             inputs.append(key)
     return Node(op, str(node.target), tuple(inputs), (node.name,), _attributes(module, op))
+
+
+def _pool_attributes(node: Any, called: str) -> dict[str, Any]:
+    """Of a call of ``torch.nn.functional``; without a stride windows lie side by side."""
+    if called not in _POOLS:
+        return {}
+    given = {**dict(zip(_POOLS[called], node.args, strict=False)), **node.kwargs}
+    kernel, pads = given["kernel_size"], _pair(given.get("padding", 0))
+    return {
+        "kernel_shape": _pair(kernel),
+        "strides": _pair(given.get("stride") or kernel),
+        "pads": (*pads, *pads),
+        "ceil_mode": int(given.get("ceil_mode", False)),
+    }
+
+
+def _over_pixels(node: Any, image: Dims) -> bool:
+    """Whether a mean is that of each channel of an image."""
+    axes = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else ())
+    return len(image) == 4 and isinstance(axes, (list, tuple)) and {axis % 4 for axis in axes} == {2, 3}
 
 
 def _given(args: Any) -> Iterator[Any]:
@@ -200,4 +222,11 @@ _FUNCTIONS: Final = {
     "log_softmax": "LogSoftmax",
     "dropout": "Dropout",
     "adaptive_avg_pool2d": "GlobalAveragePool",
+    "max_pool2d": "MaxPool",
+    "avg_pool2d": "AveragePool",
 }
+_POOLS: Final = {
+    "max_pool2d": ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+    "avg_pool2d": ("input", "kernel_size", "stride", "padding", "ceil_mode"),
+}
+"""Arguments of the functions, in order."""
