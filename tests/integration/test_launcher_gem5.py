@@ -195,10 +195,12 @@ def test_kernels_compute_what_numpy_says(name: str, direction: Direction, gem5: 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_operations_of_suites_compute_what_numpy_says(name: str, gem5: Gem5, visible: Path) -> None:
-    """Everything beyond DNNMark's primitives, forward and backward where gem5 executes both right."""
+    """Everything beyond DNNMark's primitives, both ways where gem5 executes both right."""
     made = operations.make(name.partition(" ")[0], SHAPES[name])
     forward_alone = len(made.directions) == 1 or ("direct" in name and "1x1" not in name)
     found = made.launches("fwd" if forward_alone else "both", 4)
+    if made.kind == "bias":
+        found = made.launches("bwd", 4)
     record = run(found, gem5, visible)
     assert record.status == "completed"
     assert record.results is not None

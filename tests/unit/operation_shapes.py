@@ -36,6 +36,8 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "im2col": {"n": 2, "c": 3, "h": 6, "w": 5, "kernel_h": 3, "kernel_w": 2, "pad_h": 1, "stride_w": 2},
     "col2im": {"n": 2, "c": 3, "h": 6, "w": 5, "kernel_h": 3, "kernel_w": 2, "pad_h": 1, "stride_w": 2},
+    "bias": {"n": 2, "c": 3, "h": 5, "w": 5},
+    "bias of one image": {"n": 1, "c": 100, "h": 1, "w": 1},
     "elementwise": {"n": 2, "c": 3, "h": 4, "w": 5},
     "concat": {"n": 2, "channels": "2,3", "h": 4, "w": 4},
     "concat one image": {"n": 1, "channels": "2,3", "h": 4, "w": 4},

@@ -20,6 +20,8 @@ from apuflow.operations import own
 
 SIGNATURES = {
     "Op4dTensorLite": "b3 f3 l4 i1",
+    "OpTensorFwdBias": "b2 i1 b1 i4 f3 l3 i2",
+    "MIOpenConvBwdB": "b2",
     "SubTensorOpWithSubTensor1d": "b1 i3 b1 i2",
     "SubTensorOpWithSubTensor2d": "b1 i5 b1 i3",
     "MIOpenBatchNormFwdInferSpatialEst": "b6 d1 u3",

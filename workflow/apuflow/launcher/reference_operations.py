@@ -23,6 +23,16 @@ def _elementwise(call: Call) -> None:
     call.write(2, kept + _OPERATORS[call.defines["MIOPEN_TENSOR_OP"]](a, b))
 
 
+def _bias(call: Call) -> None:
+    y = call.read(0, (call["images"], call["channels"], call["channel_stride"]))
+    call.write(2, y + call.read(1)[:, None])
+
+
+def _bias_gradient(call: Call) -> None:
+    n, area = call.defined("MLO_OUT_", "BATCH_SZ CHANNEL_STRIDE")
+    call.write(1, call.read(0, (n, -1, area)).sum((0, 2)))
+
+
 def _places(call: Call, side: str, dimensions: int) -> Array:
     """Where the elements of a strided copy lie in one of its buffers."""
     found = np.full((1,) * dimensions, call[f"{side}_offset"])
@@ -108,6 +118,8 @@ KERNELS: Mapping[str, Callable[[Call], None]] = {
     "embedding_forward": _embedding,
     "embedding_backward": _embedding_backward,
     **reference_convolutions.KERNELS,
+    "OpTensorFwdBias": _bias,
+    "MIOpenConvBwdB": _bias_gradient,
     "Op4dTensorLite": _elementwise,
     "SubTensorOpWithSubTensor1d": lambda call: _copy(call, 1),
     "SubTensorOpWithSubTensor2d": lambda call: _copy(call, 2),

@@ -10,6 +10,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.operations.bias import Bias
 from apuflow.operations.columns import Col2im, Im2col
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
@@ -29,6 +30,7 @@ KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType(
             Deconvolution,
             Im2col,
             Col2im,
+            Bias,
             Elementwise,
             Concat,
             ScaleShift,

@@ -43,7 +43,7 @@ class _Packed(_Moving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tensor(_Moving):
+class Tensor(_Moving):
     """One on an NCHW shape."""
 
     directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
@@ -69,7 +69,7 @@ class _Tensor(_Moving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elementwise(_Tensor):
+class Elementwise(Tensor):
     """``c = a operator b`` of two tensors of one shape (residual connections, gates)."""
 
     kind: ClassVar[str] = "elementwise"
@@ -165,7 +165,7 @@ class Concat(_Moving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaleShift(_Tensor):
+class ScaleShift(Tensor):
     """Frozen batch normalisation: ``scale (x - mean) / sqrt(variance + epsilon) + bias`` per channel."""
 
     kind: ClassVar[str] = "scale_shift"
@@ -231,7 +231,7 @@ class Fill(_Packed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exchange(_Tensor):
+class Exchange(Tensor):
     """Images and channels exchanged: NCHW becomes CNHW."""
 
     kind: ClassVar[str] = "transpose"

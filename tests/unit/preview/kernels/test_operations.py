@@ -36,6 +36,14 @@ COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
     ("layernorm", {"rows": 3, "width": 100}, "bwd", [3 * (188 + 2 * 45), 2 * (35 + 3 * 27)]),
     # a wave for each of 5 rows of 40
     ("embedding", {"rows": 9, "width": 40, "tokens": 5}, "fwd", [5 * 38]),
+    # a workgroup for 3 channels of 98 pixels: 56 in every wave, 22 and a trip of 146 in the two with pixels
+    ("bias", {"n": 2, "c": 3, "h": 7, "w": 7}, "fwd", [3 * (4 * 56 + 2 * 22 + 2 * 146)]),
+    # one for each image: 16 more, a trip of 57
+    ("bias", {"n": 2, "c": 3, "h": 16, "w": 16}, "fwd", [6 * 4 * (72 + 22 + 57)]),
+    # of runs on gem5 v23.0.1.0
+    ("bias", {"n": 2, "c": 8, "h": 28, "w": 28}, "bwd", [4824]),
+    ("bias", {"n": 1, "c": 64, "h": 56, "w": 56}, "bwd", [56640]),
+    ("bias", {"n": 4, "c": 96, "h": 5, "w": 5}, "bwd", [26112]),
     ("scale_shift", {"n": 2, "c": 3, "h": 7, "w": 7}, "fwd", [12 * 12 + 3 * 65 + 6 * 17]),
     # 54 tiles of 4 waves: 61, 24 and 58 for the one step, 7. Of 16 rows of k there are 4: three waves test in
     # vain (2 loads and a branch less). Of 16 columns there are 8: two waves write (19).

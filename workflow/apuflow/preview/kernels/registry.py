@@ -9,6 +9,7 @@ from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.activation import activation
 from apuflow.preview.kernels.batchnorm_activation import per_activation_backward, per_activation_forward
 from apuflow.preview.kernels.batchnorm_spatial import spatial
+from apuflow.preview.kernels.bias import bias, bias_gradient
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
@@ -77,6 +78,8 @@ MODELS: dict[str, Model] = {
     "layernorm_weights": layer_norm_weights,
     "embedding_forward": embedding_forward,
     "embedding_backward": embedding_backward,
+    "OpTensorFwdBias": bias,
+    "MIOpenConvBwdB": bias_gradient,
     "Op4dTensorLite": elementwise,
     "SubTensorOpWithSubTensor1d": rows,
     "SubTensorOpWithSubTensor2d": rows,
