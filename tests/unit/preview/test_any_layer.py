@@ -21,6 +21,7 @@ from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, check, parse
 from apuflow.miopen import Launch, launches
+from apuflow.preview.constants import RECORDED, Calibration
 
 Keys = dict[str, str | int]
 
@@ -42,6 +43,7 @@ class Point:
     direction: Direction
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS[0]
+    calibration: Calibration = RECORDED
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)

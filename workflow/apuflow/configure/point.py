@@ -16,6 +16,7 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
+from apuflow.preview.constants import RECORDED, Calibration
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 
@@ -33,6 +34,7 @@ class Point:
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
             safe as a file name, the same in every sweep that has this point.
         content: see describe().
+        calibration: the preview's constants of that release.
     """
 
     engine: EngineName
@@ -45,6 +47,7 @@ class Point:
     axes: Mapping[str, Scalar]
     label: str
     content: Mapping[str, Any]
+    calibration: Calibration = RECORDED
 
     def describe(self) -> dict[str, Any]:
         """Everything that can change the result, as JSON-able values: what the identity is made of."""

@@ -15,6 +15,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
+from apuflow.preview.constants import BOUNDS, Calibration, Constants
 
 
 def _gpu(value: str) -> str:
@@ -113,6 +114,37 @@ class Capabilities(Model):
     )
 
 
+def _within(value: Constants) -> Constants:
+    for name, (low, high) in BOUNDS.items():
+        if not low <= getattr(value, name) <= high:
+            raise ValueProblem(
+                f"outside of {low:g} to {high:g}",
+                key=name,
+                value=getattr(value, name),
+                remedy="apuflow calibrate",
+            )
+    return value
+
+
+class PreviewErrors(Model):
+    """Mean error of GPU cycles, as a part of gem5's."""
+
+    before: float = Field(ge=0, description="with the constants of v23.0")
+    after: float = Field(ge=0, description="with these constants")
+
+
+class PreviewFile(Model):
+    """The preview's constants of a release: written by `apuflow calibrate`, not by hand."""
+
+    constants: Annotated[Constants, AfterValidator(_within)]
+    preview: Text = Field(description="version of the preview that was fitted")
+    fitted: PreviewErrors = Field(description="of the runs that were fitted to")
+    held_out: PreviewErrors = Field(description="of the runs that were not")
+    runs: dict[str, str] = Field(
+        min_length=1, description="by run (workload and point): hash of its statistics"
+    )
+
+
 class Release(Model):
     """One ``configs/gem5/<name>.yaml``."""
 
@@ -132,6 +164,9 @@ class Release(Model):
     image: ReleaseImage
     miopen: Miopen
     capabilities: Capabilities
+    preview: PreviewFile | None = Field(
+        None, description="constants of the preview that were fitted to runs of this release"
+    )
 
     @field_validator("options_of")
     @classmethod
@@ -181,6 +216,13 @@ class Release(Model):
             known.gem5_version,
             self.options_of if self.known_by == "nearest" else None,
         )
+
+    @property
+    def calibration(self) -> Calibration:
+        """The constants that the preview models this release with, and whose runs they were fitted to."""
+        if self.preview is None:
+            return Calibration(self.name)
+        return Calibration(self.name, self.name, len(self.preview.runs), self.preview.constants)
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""

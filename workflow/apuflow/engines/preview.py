@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,6 +56,7 @@ class Preview(Engine):
             "direction": workload.direction,
             "version": PREVIEW_VERSION,
             "barrier_slots": release.capabilities.barrier_slots,
+            **({"constants": asdict(release.preview.constants)} if release.preview is not None else {}),
             **products_content(site.products, gfx),
         }
 

@@ -87,6 +87,7 @@ def batch_frame(points: Sequence[Point]) -> pd.DataFrame:
             "stand_in": [_stand_in(point.launches()) for point in points],
             "library": [_library(point) for point in points],
             "changed": [_changed(point) for point in points],
+            "calibration": [str(point.calibration) for point in points],
             **{
                 column: [point.options.get(option) for point in points]
                 for column, option in _machine_options(first).items()

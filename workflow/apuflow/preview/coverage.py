@@ -179,7 +179,7 @@ def _of_machine(machine: GpuModel) -> tuple[Away, ...]:
     known = measured()
     away: list[Away] = []
     for field in fields(machine):
-        if field.name == "dram":
+        if field.name in ("dram", "calibration"):
             continue
         value = float(getattr(machine, field.name))
         low, high = known.machine[field.name]
@@ -189,6 +189,10 @@ def _of_machine(machine: GpuModel) -> tuple[Away, ...]:
     name = memory_name(machine.dram)
     if name not in known.memories:
         away.append(Away("mem-type", name, ", ".join(known.memories), 1.0))
+    if not machine.calibration.own:
+        away.append(
+            Away("as release of gem5", machine.calibration.release, machine.calibration.fitted_to, 1.0)
+        )
     return tuple(away)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
+from apuflow.preview.constants import Calibration
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.kernels.facts import facts_of
@@ -39,6 +40,11 @@ class PointLike(Protocol):
     @property
     def release_facts(self) -> ReleaseFacts:
         """What its gem5 release does differently from others."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration:
+        """The constants of its release."""
         ...
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
@@ -94,13 +100,15 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     profiles: list[Profile] = []
     machines: list[GpuModel] = []
     # The options are kept beside their machine: an id means an object only as long as that lives.
-    options_seen: dict[tuple[int, int], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
+    options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
-        seen = options_seen.get((id(options), slots))
+        key_of = id(options), slots, point.calibration
+        seen = options_seen.get(key_of)
         if seen is None:
-            seen = options_seen[id(options), slots] = options, machine(options, defaults, barrier_slots=slots)
+            built = machine(options, defaults, barrier_slots=slots, calibration=point.calibration)
+            seen = options_seen[key_of] = options, built
         built = seen[1]
         for launch in point.launches(built.compute_units):
             key = (id(launch), id(built))

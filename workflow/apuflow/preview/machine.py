@@ -14,6 +14,7 @@ from functools import lru_cache
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
+from apuflow.preview.constants import RECORDED, Calibration
 
 OPTIONS = (
     "num-compute-units",
@@ -135,6 +136,7 @@ class GpuModel:
     l3_tlb_cycles: int
     walk_cycles: int
     dram: Dram
+    calibration: Calibration = RECORDED
 
     @property
     def slots(self) -> int:
@@ -156,7 +158,9 @@ def _number(value: Scalar | None, key: str) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _machine(items: tuple[tuple[str, Scalar | None], ...], barrier_slots: int) -> GpuModel:
+def _machine(
+    items: tuple[tuple[str, Scalar | None], ...], barrier_slots: int, calibration: Calibration
+) -> GpuModel:
     options = dict(items)
 
     def number(key: str) -> int:
@@ -199,11 +203,16 @@ def _machine(items: tuple[tuple[str, Scalar | None], ...], barrier_slots: int) -
         l3_tlb_cycles=number("L3AccessLatency"),
         walk_cycles=number("L3MissLatency"),
         dram=dram(str(options["mem-type"])),
+        calibration=calibration,
     )
 
 
 def machine(
-    options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | None], *, barrier_slots: int = 4
+    options: Mapping[str, Scalar | None],
+    defaults: Mapping[str, Scalar | None],
+    *,
+    barrier_slots: int = 4,
+    calibration: Calibration = RECORDED,
 ) -> GpuModel:
     """Build the machine from ``apu_se.py`` options.
 
@@ -213,6 +222,7 @@ def machine(
         defaults: of every option in ``OPTIONS``, for those left out (older releases lack some).
         barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
             (there is no option for it).
+        calibration: the constants of its release.
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.
@@ -228,7 +238,7 @@ def machine(
                 remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
             )
     items = tuple((key, options[key] if key in options else defaults[key]) for key in OPTIONS)
-    return _machine(items, barrier_slots)
+    return _machine(items, barrier_slots, calibration)
 
 
 WRITES_PER_SWITCH = 17.5

@@ -1,9 +1,7 @@
 """From profiles and machines to the demands of the queueing network and the time of each launch.
 
 The unloaded latencies of a machine are sums of configured latencies (GPU cycles, ruby cycles, DRAM ns) and
-of pipeline steps that no option sets. The steps come from the shortest accesses in real runs at the default
-options (1 GHz GPU, 2 GHz ruby): TCP hit 105 cycles, store acknowledged 250, load from memory 359, first
-instruction fetch 1301.
+of pipeline steps that no option sets (``preview.constants``).
 """
 
 from __future__ import annotations
@@ -34,16 +32,6 @@ TBES = 256.0
 HEAD = 7
 """Columns of a row before the stations' demands."""
 
-TCP_STEPS = 5.0
-"""GPU cycles: TLB coalescer, L1 TLB, coalescer, mandatory queue, return bus."""
-TCC_STEPS = 26.0
-"""GPU cycles beyond ``--TCC_latency`` from the TCP to the TCC and back."""
-DIRECTORY_RUBY = 80.0
-"""Ruby cycles in and around the directory: probe and response latency of 30 each, links, routers."""
-ACKNOWLEDGE_RUBY = 50.0
-"""Ruby cycles of a write-through's acknowledgement, which the directory sends on arrival."""
-DISPATCH = 75.0
-"""GPU cycles from the first awake compute unit to its first instruction fetch."""
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
@@ -51,10 +39,6 @@ STEP = 0.4
 EVEN = 0.5
 """Of the wait at a station, what is left where customers come evenly: half, as in a queue with equal service
 times (Pollaczek and Khinchine)."""
-FETCH_STEPS = 30.0
-"""GPU cycles between a wavefront's last buffered instruction and the next, beyond the way to memory and back:
-its two buffered lines (``FetchUnit::FetchBufDesc``) are released one at a time, and no line is fetched
-while a branch waits in the buffer (``Wavefront::stopFetch``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +62,11 @@ class Latencies:
 @lru_cache(maxsize=65536)
 def latencies(machine: GpuModel) -> Latencies:
     """Latencies of a machine."""
-    g, r = machine.gpu_ns, machine.ruby_ns
-    beyond = (TCC_STEPS + machine.tcc_latency) * g
-    directory = machine.to_directory * g + DIRECTORY_RUBY * r
+    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.calibration.constants
+    beyond = (steps.tcc_steps + machine.tcc_latency) * g
+    directory = machine.to_directory * g + steps.directory_ruby * r
     dram = machine.dram.closed_access_ns + DRAM_STEPS
-    tcp = (machine.request_cycles + machine.response_cycles + TCP_STEPS) * g
+    tcp = (machine.request_cycles + machine.response_cycles + steps.tcp_steps) * g
     walk = (
         machine.l1_tlb_cycles + machine.l2_tlb_cycles + machine.l3_tlb_cycles + machine.walk_cycles + 3
     ) * g
@@ -92,13 +76,13 @@ def latencies(machine: GpuModel) -> Latencies:
         tcp=tcp,
         tcc=tcp + beyond,
         memory=tcp + fetch,
-        store=tcp + machine.to_directory * g + ACKNOWLEDGE_RUBY * r,
-        token=(machine.request_cycles + TCP_STEPS) * g,
+        store=tcp + machine.to_directory * g + steps.acknowledge_ruby * r,
+        token=(machine.request_cycles + steps.tcp_steps) * g,
         walk=walk,
         second_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g,
         step=STEP * g,
-        fetch=fetch + FETCH_STEPS * g,
-        first_fetch=walk + fetch + DISPATCH * g,
+        fetch=fetch + steps.fetch_steps * g,
+        first_fetch=walk + fetch + steps.dispatch * g,
         first_scalar=walk + scalar,
         scalar=scalar,
     )

@@ -26,7 +26,7 @@ def spanned() -> dict[str, Any]:
     frame["dram_bytes"] = frame["dram_bytes_read"] + frame["dram_bytes_written"]
     rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
     machines = [row_machine(row) for row in rows]
-    names = [field.name for field in fields(GpuModel) if field.name != "dram"]
+    names = [field.name for field in fields(GpuModel) if field.name not in ("dram", "calibration")]
     return {
         "source": "apuflow.study.measured, from data/gem5_runs",
         "preview": PREVIEW_VERSION,

@@ -117,8 +117,23 @@ def read_tables(files: Sequence[str | Path]) -> pd.DataFrame:
     return pd.concat([read_runs(file) for file in files], ignore_index=True)
 
 
-def score(frame: pd.DataFrame) -> Scored:
-    """Predict every run; runs that the preview refuses are listed, not scored."""
+@dataclass(frozen=True)
+class Modelled:
+    """Runs as the timing model takes them.
+
+    Attributes:
+        frame: the rows that it models; profiles, machines: of each of them.
+        refused: reasons with the primitives and the number of rows that they concern.
+    """
+
+    frame: pd.DataFrame
+    profiles: list[Profile]
+    machines: list[GpuModel]
+    refused: Mapping[str, int]
+
+
+def modelled(frame: pd.DataFrame) -> Modelled:
+    """What every run launches, and on which machine; runs that the preview refuses are listed."""
     profiles: list[Profile] = []
     machines: list[GpuModel] = []
     kept: list[int] = []
@@ -140,16 +155,22 @@ def score(frame: pd.DataFrame) -> Scored:
         profiles.append(launch_profile)
         machines.append(box)
         kept.append(number)
-    out = frame.iloc[kept].reset_index(drop=True).copy()
+    return Modelled(frame.iloc[kept].reset_index(drop=True), profiles, machines, refused)
+
+
+def score(frame: pd.DataFrame) -> Scored:
+    """Predict every run; runs that the preview refuses are listed, not scored."""
+    known = modelled(frame)
+    out = known.frame.copy()
     measured = pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float)
-    result = times(profiles, machines)
-    period = np.array([machine.gpu_ns for machine in machines])
-    out["predicted"] = result.ns / period if kept else np.zeros(0)
+    result = times(known.profiles, known.machines)
+    period = np.array([machine.gpu_ns for machine in known.machines])
+    out["predicted"] = result.ns / period if len(out) else np.zeros(0)
     out["error"] = out["predicted"] / measured - 1.0
     out["bound"] = result.bound
     if "primitive" not in out.columns:
         out["primitive"] = out["kernel"]
-    return Scored(out, refused)
+    return Scored(out, known.refused)
 
 
 def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
