@@ -24,6 +24,7 @@ from apuflow.configure import load_release
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
+from apuflow.preview.constants import RECORDED, Calibration
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts
@@ -56,6 +57,7 @@ class Point:
     direction: Direction
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS
+    calibration: Calibration = RECORDED
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches_of(self.text, self.direction, compute_units)

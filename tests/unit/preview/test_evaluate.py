@@ -16,7 +16,7 @@ from apuflow.configure import load_release, option_rules
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
-from apuflow.preview.constants import RECORDED, Calibration
+from apuflow.preview import constants
 
 DEFAULTS = option_rules.defaults("v23.0")
 
@@ -28,7 +28,7 @@ class Point:
     direction: Direction = "fwd"
     options: dict[str, Any] = field(default_factory=dict)
     release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
-    calibration: Calibration = RECORDED
+    calibration: constants.Calibration = constants.RECORDED
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)

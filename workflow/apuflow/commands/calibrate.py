@@ -28,7 +28,8 @@ def calibrate(
     if they are not there, the command that makes them is printed. A third of the runs, by their names, is
     held out: the constants change only if the error on them falls by a tenth or more.
     """
-    from apuflow.configure.loading import check_name, release_names
+    from apuflow.configure.base import check_name
+    from apuflow.configure.loading import release_names
     from apuflow.core import paths
     from apuflow.core.words import many
     from apuflow.study import calibration_file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
@@ -114,16 +114,20 @@ class Capabilities(Model):
     )
 
 
-def _within(value: Constants) -> Constants:
-    for name, (low, high) in BOUNDS.items():
-        if not low <= getattr(value, name) <= high:
-            raise ValueProblem(
-                f"outside of {low:g} to {high:g}",
-                key=name,
-                value=getattr(value, name),
-                remedy="apuflow calibrate",
-            )
-    return value
+def _constant(name: str) -> Any:
+    low, high = BOUNDS[name]
+    return Field(ge=low, le=high, description="`preview/constants.py` says what it is")
+
+
+class ConstantsFile(Model):
+    """The constants of the preview that a release may change."""
+
+    tcp_steps: float = _constant("tcp_steps")
+    tcc_steps: float = _constant("tcc_steps")
+    directory_ruby: float = _constant("directory_ruby")
+    acknowledge_ruby: float = _constant("acknowledge_ruby")
+    dispatch: float = _constant("dispatch")
+    fetch_steps: float = _constant("fetch_steps")
 
 
 class PreviewErrors(Model):
@@ -136,7 +140,7 @@ class PreviewErrors(Model):
 class PreviewFile(Model):
     """The preview's constants of a release: written by `apuflow calibrate`, not by hand."""
 
-    constants: Annotated[Constants, AfterValidator(_within)]
+    constants: ConstantsFile = Field(description="latencies that no option sets")
     preview: Text = Field(description="version of the preview that was fitted")
     fitted: PreviewErrors = Field(description="of the runs that were fitted to")
     held_out: PreviewErrors = Field(description="of the runs that were not")
@@ -222,7 +226,8 @@ class Release(Model):
         """The constants that the preview models this release with, and whose runs they were fitted to."""
         if self.preview is None:
             return Calibration(self.name)
-        return Calibration(self.name, self.name, len(self.preview.runs), self.preview.constants)
+        constants = Constants(**self.preview.constants.model_dump())
+        return Calibration(self.name, self.name, len(self.preview.runs), constants)
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""

@@ -56,7 +56,7 @@ class Preview(Engine):
             "direction": workload.direction,
             "version": PREVIEW_VERSION,
             "barrier_slots": release.capabilities.barrier_slots,
-            **({"constants": asdict(release.preview.constants)} if release.preview is not None else {}),
+            **({"constants": asdict(release.calibration.constants)} if release.preview is not None else {}),
             **products_content(site.products, gfx),
         }
 

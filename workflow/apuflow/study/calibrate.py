@@ -131,7 +131,7 @@ def _mean(known: Modelled, constants: Constants) -> float:
 
 
 def _fitted(known: Modelled) -> Constants:
-    """The constants with the smallest errors, far ones counted less (a run that the model does not explain)."""
+    """The constants with the smallest errors; large errors, which the model does not explain, count less."""
     from scipy.optimize import least_squares
 
     low, high = (np.array(ends) for ends in zip(*BOUNDS.values(), strict=True))

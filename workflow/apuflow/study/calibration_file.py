@@ -32,7 +32,7 @@ _UNTRUE: Final = (WRONG, "another gem5")
 
 
 def sweep_of_release(release: str, root: Path) -> str:
-    """The sweep whose runs calibrate a release: the shipped one, or a copy of it, written if it is not there."""
+    """The sweep whose runs calibrate a release: the shipped one, or a copy of it, which is written here."""
     if load_sweep(SWEEP, root).release == release:
         return SWEEP
     name = f"{SWEEP}_{release}"
@@ -52,7 +52,8 @@ def proven_runs(release: str, tables: Sequence[Path]) -> tuple[pd.DataFrame, dic
     Raises:
         ConfigError: a table that is no result table with its runs beside it, or no run is left.
     """
-    parts, hashes, refused = [], dict[str, str](), Counter[str]()
+    parts: list[pd.DataFrame] = []
+    hashes, refused = dict[str, str](), Counter[str]()
     for file in tables:
         frame = pd.read_csv(file)
         if not is_result_table(frame):
@@ -66,12 +67,13 @@ def proven_runs(release: str, tables: Sequence[Path]) -> tuple[pd.DataFrame, dic
             name = f"{row['workload']}/{row['point']}"
             run = paths.run_dir(str(row["engine"]), str(row["workload"]), str(row["point"]))
             root = project_of(file, run)
-            said = _refusal(row, release) or ("its run is not beside the table" if root is None else "")
-            found = (
-                read_run(root / run / "run.json").provenance.statistics_sha256 if root and not said else ""
-            )
-            if said or not found:
-                refused[said or "its record has no hash of the statistics"] += 1
+            said = _refusal(row, release)
+            if root is None or said:
+                refused[said or "its run is not beside the table"] += 1
+                continue
+            found = read_run(root / run / "run.json").provenance.statistics_sha256
+            if not found:
+                refused["its record has no hash of the statistics"] += 1
                 continue
             hashes[name] = found
             good.append(row)
