@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure import load_release
+from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
-from apuflow.preview.constants import RECORDED, Calibration
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = load_release("v23.0", ROOT).facts

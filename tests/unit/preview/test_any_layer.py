@@ -18,10 +18,10 @@ from launcher_layers import layer
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core.errors import NotModelled
+from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, check, parse
 from apuflow.miopen import Launch, launches
-from apuflow.preview.constants import RECORDED, Calibration
 
 Keys = dict[str, str | int]
 

@@ -13,10 +13,10 @@ from recorded_runs import is_default, runs
 
 from apuflow import preview
 from apuflow.configure import load_release, option_rules
+from apuflow.core import preview_constants as constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
-from apuflow.preview import constants
 
 DEFAULTS = option_rules.defaults("v23.0")
 

@@ -15,7 +15,7 @@ from apuflow import preview
 from apuflow.configure import load_release
 from apuflow.configure.option_rules import defaults
 from apuflow.core.errors import ConfigError
-from apuflow.preview.constants import BOUNDS, RECORDED, RECORDED_RUNS, Constants
+from apuflow.core.preview_constants import BOUNDS, RECORDED, RECORDED_RUNS, Constants
 from apuflow.preview.coverage import FILE
 from apuflow.preview.timing import times
 from apuflow.study.calibrate import Errors, Fit, calibrate

@@ -12,11 +12,11 @@ from typing import Any
 from apuflow.configure.catalogue import Options
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
+from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
-from apuflow.preview.constants import RECORDED, Calibration
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 

@@ -13,9 +13,9 @@ from apuflow.configure.gem5_build import Build
 from apuflow.configure.site import ImageMode
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
+from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
-from apuflow.preview.constants import BOUNDS, Calibration, Constants
 
 
 def _gpu(value: str) -> str:
@@ -116,7 +116,7 @@ class Capabilities(Model):
 
 def _constant(name: str) -> Any:
     low, high = BOUNDS[name]
-    return Field(ge=low, le=high, description="`preview/constants.py` says what it is")
+    return Field(ge=low, le=high, description="`core/preview_constants.py` says what it is")
 
 
 class ConstantsFile(Model):

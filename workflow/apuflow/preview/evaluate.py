@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
-from apuflow.preview.constants import Calibration
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.kernels.facts import facts_of

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
-from apuflow.preview.constants import RECORDED, Calibration
 
 OPTIONS = (
     "num-compute-units",

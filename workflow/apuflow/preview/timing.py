@@ -1,7 +1,7 @@
 """From profiles and machines to the demands of the queueing network and the time of each launch.
 
 The unloaded latencies of a machine are sums of configured latencies (GPU cycles, ruby cycles, DRAM ns) and
-of pipeline steps that no option sets (``preview.constants``).
+of pipeline steps that no option sets (``core.preview_constants``).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.preview_constants import BOUNDS, RECORDED, Constants
 from apuflow.core.words import many
-from apuflow.preview.constants import BOUNDS, RECORDED, Constants
 from apuflow.preview.timing import times
 from apuflow.study.score import Modelled, held_out, modelled
 
