@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
-from typing import Literal
+from typing import Literal, NamedTuple
 
 LINE = 64
 PAGE = 4096
@@ -147,6 +147,26 @@ def block(text: str, lanes: float = 64.0) -> Counts:
     return counts + Counts(lanes=counts.valu * lanes)
 
 
+class Adders(NamedTuple):
+    """Workgroups that add their parts of a sum to the same elements, each by compare-and-swap.
+
+    An addition is tried again if another came between its load and its swap.
+
+    Attributes:
+        adding: those with a part that is not zero: an addition of zero disturbs nobody.
+        share: part of all of them that these are.
+        apart: workgroups between two of them, in the order of dispatch.
+        even: part of the pairs of them that have equally much to do before.
+        turns: what each has to do before it adds, in waits for memory.
+    """
+
+    adding: float
+    share: float
+    apart: float
+    even: float
+    turns: float
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The accesses of a launch to one buffer.
@@ -169,9 +189,14 @@ class Stream:
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
+        cyclic: these bytes are the buffer itself, which is read from begin to end each time.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
             writes in between (0: the stores again are far apart, or their order is not known).
+        every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
+        following: so many that follow one another read the same lines (0: not known).
+        adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
+            elements.
     """
 
     kind: Literal["load", "store"]
@@ -189,8 +214,12 @@ class Stream:
     readers_apart: float = 1.0
     apart_bytes: float = 0.0
     far_bytes: float = 0.0
+    cyclic: bool = False
     group_bytes: float = 0.0
     repeated_within: float = 0.0
+    every: int = 0
+    following: int = 0
+    adders: Adders | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +231,7 @@ class Profile:
         counts: totals over all wavefronts.
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
+        code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
         early_branch: a branch stands in the first line of code, before anything is waited for.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
@@ -215,6 +245,8 @@ class Profile:
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
         scheduled: loads and LDS reads stand well before what needs their values, as in code written by hand:
             wavefronts take turns evenly.
+        alternating: a loop in which workgroups load, wait for each other and compute: those of one compute
+            unit come to take turns.
         flops: floating point operations.
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
@@ -225,6 +257,7 @@ class Profile:
     streams: tuple[Stream, ...]
     code_bytes: float
     rounds: float
+    code_pages: int = 0
     early_branch: bool = False
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
@@ -237,6 +270,7 @@ class Profile:
     sgprs: int = 32
     lds_conflicts: float = 0.0
     scheduled: bool = False
+    alternating: bool = False
     flops: float = 0.0
     waves: int = 0
 

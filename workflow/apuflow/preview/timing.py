@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile
+from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
@@ -39,6 +39,11 @@ STEP = 0.4
 EVEN = 0.5
 """Of the wait at a station, what is left where customers come evenly: half, as in a queue with equal service
 times (Pollaczek and Khinchine)."""
+AGAIN = block("s6 v3 st1 wt1 br1")
+"""To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
+ALTERNATING = 0.3
+"""As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
+several, what they wait for in common brings them back in step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +145,11 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
     control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
     misses = flow.tcc_reads - flow.tcc_hits
+    again = (flow.tries - 1.0) * counts.stores
     warm = max(0.0, flow.l1_tlb_misses - flow.cold_pages)
-    tokens = counts.vector_memory * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
+    tokens = (
+        (counts.vector_memory + again) * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
+    )
     dram = _dram_ns(flow, machine)
     # A load's lines arrive one after the other over the link; from memory they also queue at the DRAM.
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
@@ -153,6 +161,8 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
     delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
+    # An addition that another one disturbed: a swap more, which goes through the directory.
+    delay += (flow.tries - 1.0) * lat.memory
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
@@ -165,6 +175,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     if profile.scheduled:
         # Long straight code runs meanwhile: the first pass is not taken again.
         start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
+    start += profile.code_pages * lat.walk
     start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
@@ -174,10 +185,10 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
         delay,
         lat.first_fetch + cold * lat.fetch,
         waves,
-        counts.scalar_issues / waves * period,
-        counts.valu / waves * period / machine.simds,
+        (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
+        (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,
         counts.lds / waves * (LDS_BUS + (1.0 + profile.lds_conflicts) * machine.lds_penalty) * machine.gpu_ns,
-        counts.vector_memory / waves * period,
+        (counts.vector_memory + again) / waves * period,
         tokens / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
         (flow.tcc_writes * line + flow.tcc_reads * control) / waves / machine.tccs,
@@ -208,6 +219,24 @@ def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_], hidden:
     return own + extra
 
 
+def _output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
+    """ns that stores take of each station, of all wavefronts, where they come at the end of a launch.
+
+    So they do where each compute unit has one workgroup that loads ahead of what it computes: then nothing is
+    left that could go on meanwhile.
+    """
+    demands = dict.fromkeys(STATIONS, 0.0)
+    if profile.scheduled:
+        line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
+        demands["tcc_link"] = flow.tcc_writes * line / machine.tccs
+        demands["directory_link"] = flow.tcc_writes * line
+        from_memory = flow.tcc_reads - flow.tcc_hits - flow.l3_hits
+        stores = max(0.0, flow.dram_reads - from_memory)
+        loads_ns = machine.dram.busy_ns(from_memory, max(0.0, flow.dram_writes - stores))
+        demands["dram"] = max(0.0, _dram_ns(flow, machine) - loads_ns / machine.directories)
+    return list(demands.values())
+
+
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
@@ -226,19 +255,27 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
+    alternating = np.array([profile.alternating for profile in profiles], dtype=bool)
+    # Other compute units disturb workgroups that have no loads ahead.
+    turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
     own = pipelined(demands, wide, scheduled, demands[:, STATIONS.index("valu")] * simds)
-    residence, utilisation, spent = solve(
-        demands * wide[:, None],
-        own,
-        delay,
+    crowd = (
         local / wide,
         np.maximum(waves / batches / wide, 1.0),
-        np.where(scheduled[:, None] & SYNCHRONOUS, EVEN, 1.0),
+        np.where(SYNCHRONOUS, (1.0 - (1.0 - EVEN) * turns)[:, None], 1.0),
     )
+    residence, utilisation, spent = solve(demands * wide[:, None], own, delay, *crowd)
     # The last workgroups are few: they have the machine for themselves, and still their latencies.
     whole = np.floor(batches)
     rest = np.where(batches > whole, np.maximum(residence * (batches - whole), delay + own.sum(axis=1)), 0.0)
     ns = start + residence * whole + np.minimum(rest, residence)
+    # One workgroup on each unit: all have loaded and computed before they store.
+    outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
+    output = np.array(outputs, dtype=np.float64).reshape(demands.shape)
+    at_once = np.flatnonzero((per_cu <= wide) & output.any(axis=1))
+    before = np.maximum(demands - output / waves[:, None], 0.0)
+    loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
+    ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]

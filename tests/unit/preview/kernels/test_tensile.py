@@ -11,9 +11,11 @@ from apuflow.miopen.launch import Arg, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.kernels.tensile import has_counts
+from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
+from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.timing import times
+from apuflow.preview.traffic import copies_of, tries
 from apuflow.rocblas.call import SCALE, library_launches, product_launch, scale_launch
 from apuflow.rocblas.tables import solution_of, solutions
 
@@ -132,5 +134,42 @@ def test_cycles_of_drawn_products_are_near_those_of_gem5(
 
 
 def test_more_compute_units_take_less_time_where_there_are_workgroups() -> None:
-    found = launches(256, 256, 256)
+    """64 x 49 x 256, 8 at a time, gem5: 527,820 cycles on 4 units, 286,298 on 16."""
+    found = launches(64, 49, 256, batch=8)
     assert cycles(found, 16) < 0.6 * cycles(found, 4)
+
+
+def test_additions_that_disturb_each_other_eat_up_what_more_units_give() -> None:
+    """256 x 256 x 256 in four parts, gem5: 1,272,218 cycles on 4 units, 1,164,750 on 16."""
+    found = launches(256, 256, 256)
+    assert cycles(found, 4) == pytest.approx(1_272_218, rel=0.25)
+    assert 0.6 < cycles(found, 16) / cycles(found, 4) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("k", "adding", "even"), [(128, 4, 1.0), (10, 1, 0.0), (42, 2, 0.3125), (91, 3, (1 + 2 * 27 / 32) / 3)]
+)
+def test_parts_of_a_sum_that_add_something(k: int, adding: int, even: float) -> None:
+    """MT32x8x32 in four parts. k = 91: two whole steps for the first two, the rest of 27 for the last."""
+    one = next(s for s in solutions().values() if "_MT32x8x32_" in s.kernel and s.global_split_u == 4)
+    found = adders(k, one, tiles_m=4)
+    assert (found.adding, found.share, found.apart) == (adding, adding / 4, 4)
+    assert found.even == pytest.approx(even)
+
+
+def test_tries_of_an_addition() -> None:
+    """In step, the last of four needs four swaps, if each meets all others: 2.5 on average."""
+    four = Adders(adding=4, share=1.0, apart=4.0, even=1.0, turns=1.0)
+    assert tries(four, used=16, running=64.0, groups=64) == pytest.approx(1 + 0.75 * 1.5)
+    assert tries(four, used=16, running=64.0, groups=256) == pytest.approx(2.09, rel=0.2)  # 128 x 128 x 128
+    assert tries(four, used=4, running=4.0, groups=256) == 1.0  # one of a tile at a time
+    assert tries(four._replace(adding=1.0), used=16, running=64.0, groups=64) == 1.0
+
+
+def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
+    """8 tiles along m on 4 units: a unit has the same two of them again and again."""
+    a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
+    b = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=8.0, following=8)
+    assert copies_of(a, used=4, resident=4) == 16 * 2 / 4
+    assert copies_of(b, used=4, resident=4) == 8 * (1 + 3 * 4 / 8) / 4
+    assert copies_of(a, used=4, resident=1) == 16.0

@@ -105,10 +105,11 @@ def sgemm(facts: Facts) -> Profile:
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", window, 4.0,
             _sharing(m, k, along_a, tiles_n), 0.5, line_sharing=float(tiles_n),
+            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m,
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", window, 4.0,
-            _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m),
+            _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m), following=tiles_m,
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
@@ -131,6 +132,7 @@ def sgemm(facts: Facts) -> Profile:
         lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
+        alternating=True,
         lds_conflicts=46 / 18,
         flops=2.0 * m * n * k * batch,
     )

@@ -13,6 +13,7 @@ import csv
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import combinations
 from math import ceil, gcd
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from apuflow.preview.profile import (
     INSTRUCTION_BYTES,
     LDS_LANES,
     PAGE,
+    Adders,
     Counts,
     Profile,
     Stream,
@@ -112,6 +114,7 @@ def library_product(facts: Facts) -> Profile:
         counts=counts,
         streams=streams,
         code_bytes=code,
+        code_pages=int(code // PAGE),
         rounds=rounds + reads_c,
         walk_rounds=_walks(facts, solution, turns_of_one),
         store_rounds=1.0 if solution.splits else 0.0,
@@ -172,6 +175,7 @@ def _result(
             lockstep=0.5,
             resident=False,
             repeated_within=within,
+            adders=adders(facts.integer("k"), solution, tiles_m) if solution.splits else None,
         ),
     )
     if solution.splits or facts.number("beta") != 0.0:
@@ -189,6 +193,29 @@ def _result(
             ),
         )
     return streams
+
+
+def adders(k: int, solution: Solution, tiles_m: int) -> Adders:
+    """Those of the workgroups that share a tile.
+
+    The first have the whole steps along k that are left over from an even division, the last the rest of k;
+    who has nothing adds zero. Workgroups go along m first, then along the parts of a sum.
+    """
+    parts = solution.global_split_u
+    whole, rest = divmod(k, solution.depth_u)
+    each, over = divmod(whole, parts)
+    steps = [
+        each + (number < over) + (number == parts - 1) * rest / solution.depth_u for number in range(parts)
+    ]
+    adding = [number for number in steps if number]
+    pairs = [max(0.0, 1.0 - abs(one - other)) for one, other in combinations(adding, 2)]
+    return Adders(
+        adding=float(len(adding)),
+        share=len(adding) / parts,
+        apart=float(tiles_m),
+        even=sum(pairs) / max(1, len(pairs)),
+        turns=k / solution.depth_u / parts,
+    )
 
 
 def _beside(kernel: str, solution: Solution) -> int:

@@ -107,6 +107,8 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
     apart = step * (along_m + along_n * min(starts, across)) * (1 << solution.stagger_stride_shift)
     whole, rest = divmod(k, solution.depth_u)
     steps = whole + bool(rest) * tail_loads * waves / (a.instructions + b.instructions)
+    again = 4.0 * (m * k + solution.macro_tile_n * (m + k))  # between two tiles along m
+    ordered = solution.workgroup_mapping == 1  # workgroups go along m first
     streams = []
     for operand in (a, b):
         accesses, distinct = operand.lines(k, solution.splits)
@@ -116,6 +118,7 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
             sharing *= min(solution.global_split_u, PAGE / 4 / min(solution.depth_u, k))
         apart_readers = max(1.0, distinct / lines) if operand is a else float(tiles_m)
         many = operand.others * batch
+        shared = ordered and operand.others > 1
         streams.append(
             Stream(
                 "load",
@@ -131,7 +134,10 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
                 line_sharing=max(1.0, operand.others * distinct / lines),
                 readers_apart=min(float(starts), apart_readers),
                 apart_bytes=apart,
-                far_bytes=4.0 * m * k if operand is a and solution.workgroup_mapping == 1 else 0.0,
+                far_bytes=again if operand is a and shared else 0.0,
+                every=tiles_m * solution.global_split_u if operand is a and shared else 0,
+                following=tiles_m if operand is b and shared else 0,
+                cyclic=True,
                 group_bytes=4.0 * solution.depth_u * sum(min(each.tile, each.outer) for each in (a, b)),
             )
         )
