@@ -34,8 +34,9 @@ def cycles(frame: pd.DataFrame, constants: Constants) -> np.ndarray:
     known = modelled(frame)
     calibration = replace(RECORDED, constants=constants)
     machines = [replace(machine, calibration=calibration) for machine in known.machines]
-    found: np.ndarray = times(known.profiles, machines).ns
-    return found / np.array([machine.gpu_ns for machine in machines])
+    period = np.array([machine.gpu_ns for machine in machines])
+    found: np.ndarray = times(known.profiles, machines).ns / period
+    return found
 
 
 def test_constants_of_another_release_are_found_again() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("explain")(explain_line)
+    app.command("explain", context_settings={"ignore_unknown_options": True})(explain_line)
 
 
 def explain_line(

@@ -257,7 +257,8 @@ def _cost(
     try:
         seconds = estimate.from_preview(left[::step])
     except ApuflowError as error:
-        return None, None, f"not known: {error.message}"
+        about = f" ({error.key})" if error.key else ""
+        return None, None, f"not known: {error.message}{about}"
     total = sum(seconds) * len(left) / len(seconds)
     basis = get_engine(engine).cost_basis
     sampled = f"{len(seconds):,} of {len(left):,} points, and " if step > 1 else ""
