@@ -12,6 +12,7 @@ from sweep_texts import HEAD, expand
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core import paths
+from apuflow.engines import estimate
 from apuflow.study import plan
 from apuflow.study.plan_text import show
 
@@ -26,7 +27,9 @@ def test_plan_counts_what_is_there(root: Path) -> None:
     (planned,) = plan.plan_sweep("t", None, root).workloads
     assert [point.status for point in planned.points] == ["completed", "timeout", ""]
     assert (planned.done, planned.failed) == (1, 1)
-    assert planned.total_seconds == 24 and "1 completed" in planned.basis
+    one, two, four = estimate.from_preview(found)
+    assert planned.total_seconds == pytest.approx(12 / one * (two + four))
+    assert "1 completed" in planned.basis
 
 
 def test_plan_says_once_that_gem5_cannot_run_in_this_place(

@@ -163,7 +163,8 @@ def _workload(
         for point, status in zip(chosen, statuses, strict=True)
     )
     left = [point for point, status in zip(chosen, statuses, strict=True) if status != "completed"]
-    seconds, total, basis = _cost(workload, engine, left, root)
+    done = [point for point, status in zip(chosen, statuses, strict=True) if status == "completed"]
+    seconds, total, basis = _cost(engine, left, done, root)
     made = get_engine(engine)
     at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
@@ -242,27 +243,32 @@ def _status(record: Path) -> str:
 
 
 def _cost(
-    workload: str, engine: EngineName, left: Sequence[Point], root: Path
+    engine: EngineName, left: Sequence[Point], done: Sequence[Point], root: Path
 ) -> tuple[tuple[float, float] | None, float | None, str]:
+    """Seconds of one point and of all that are left, expected as the workflow expects them for its order."""
     if is_batch(engine):
         minutes = len(left) / PREVIEWED_PER_MINUTE
         took = f"some {minutes:,.0f} minutes for {len(left):,} points" if minutes >= 2 else "a minute at most"
         return None, None, f"the preview is one job per workload, {took}"
     if not left:
         return None, 0.0, "nothing is left to run"
-    known = estimate.from_records(engine, workload, root)
-    if known is not None:
-        return (known.seconds, known.seconds), known.seconds * len(left), known.basis
-    step = -(-len(left) // ESTIMATED_POINTS)
+    made = get_engine(engine)
+    sample = left[:: -(-len(left) // ESTIMATED_POINTS)]
+    ran = done[:: max(1, -(-len(done) // ESTIMATED_POINTS))]
     try:
-        seconds = estimate.from_preview(left[::step])
+        expected = estimate.each_point([*sample, *ran], lower_bound=made.cost_is_a_lower_bound, root=root)
+        known = [each for each in expected[: len(sample)] if each is not None]
+        completed = f", times what {len(done)} completed here took over it" if done else ""
+        median = "median of completed runs here"
+        unknown = " (the median of completed runs where the preview lacks a kernel)" if done else ""
+        basis = median if made.cost_is_a_lower_bound else estimate.FROM_COUNTS + completed + unknown
+        if not known:
+            known, basis = estimate.from_preview(sample), made.cost_basis
     except ApuflowError as error:
         about = f" ({error.key})" if error.key else ""
         return None, None, f"not known: {error.message}{about}"
-    total = sum(seconds) * len(left) / len(seconds)
-    basis = get_engine(engine).cost_basis
-    sampled = f"{len(seconds):,} of {len(left):,} points, and " if step > 1 else ""
-    return (min(seconds), max(seconds)), total, f"{sampled}{basis}"
+    sampled = f"{len(sample):,} of {len(left):,} points, and " if len(sample) < len(left) else ""
+    return (min(known), max(known)), sum(known) * len(left) / len(known), f"{sampled}{basis}"
 
 
 def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, ...]:
