@@ -33,8 +33,9 @@ class SweepDescription:
     Attributes:
         name, description: as in its file.
         engines, workloads: names.
-        axes: what varies: name to values; lists that advance together are joined with `` + ``.
-        fixed: what is set: name to value.
+        axes: what varies: name to values; lists that advance together are joined with `` + ``. What holds for
+            some workloads alone begins with their pattern: ``conv_*: layer.n``.
+        fixed: what is set: name to value, likewise.
         on_failure: ``strict`` or ``record``.
         sources: configuration files as they are: path to text.
         accuracy: the preview's measured error, the first line in short; empty where the preview has no part.
@@ -65,22 +66,18 @@ class SweepDescription:
 
         Args:
             sweep: keys ``name description engines release machine axes layers zip options layer
-                on_failure``.
+                per_workload on_failure``.
             workloads: the names that its patterns stand for.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
             together: names of what advances together.
         """
-        axes = {str(name): _texts(values) for name, values in (sweep.get("axes") or {}).items()}
-        if lines := sweep.get("layers"):
-            names = " + ".join(f"layer.{name}" for name in lines[0])
-            axes[names] = tuple(" + ".join(_texts(line.values())) for line in lines)
-        for group in sweep.get("zip") or ():
-            rows = zip(*group.values(), strict=True)
-            axes[" + ".join(group)] = tuple(" + ".join(_texts(row)) for row in rows)
         fixed = {name: str(sweep[name]) for name in ("release", "machine") if sweep.get(name)}
-        fixed |= {str(name): str(value) for name, value in (sweep.get("options") or {}).items()}
-        fixed |= {f"layer.{name}": str(value) for name, value in (sweep.get("layer") or {}).items()}
+        axes: dict[str, tuple[str, ...]] = {}
+        for pattern, part in {"": sweep, **(sweep.get("per_workload") or {})}.items():
+            of = f"{pattern}: " if pattern else ""
+            axes |= {of + name: values for name, values in _varied(part).items()}
+            fixed |= {of + name: value for name, value in _set(part).items()}
         return cls(
             str(sweep["name"]),
             str(sweep.get("description") or ""),
@@ -93,6 +90,22 @@ class SweepDescription:
             accuracy,
             tuple(tuple(map(axis_column, group)) for group in together),
         )
+
+
+def _varied(part: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    axes = {str(name): _texts(values) for name, values in (part.get("axes") or {}).items()}
+    if lines := part.get("layers"):
+        names = " + ".join(f"layer.{name}" for name in lines[0])
+        axes[names] = tuple(" + ".join(_texts(line.values())) for line in lines)
+    for group in part.get("zip") or ():
+        rows = zip(*group.values(), strict=True)
+        axes[" + ".join(group)] = tuple(" + ".join(_texts(row)) for row in rows)
+    return axes
+
+
+def _set(part: Mapping[str, Any]) -> dict[str, str]:
+    options = {str(name): str(value) for name, value in (part.get("options") or {}).items()}
+    return options | {f"layer.{name}": str(value) for name, value in (part.get("layer") or {}).items()}
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,22 @@ def test_the_page_says_what_was_asked_and_what_ran(tmp_path: Path) -> None:
     assert "Speedup of the GPU's active time" in text
 
 
+def test_the_page_says_what_was_asked_of_some_workloads_alone() -> None:
+    described = SweepDescription.of(
+        {
+            "name": "p",
+            "axes": {"num-compute-units": (4, 8)},
+            "per_workload": {
+                "conv_*": {"axes": {"layer.n": (1, 2)}, "layer": {"c": 16}},
+                "fc_fwd": {"zip": ()},
+            },
+        },
+        ["conv_fwd", "fc_fwd"],
+    )
+    assert described.axes == {"num-compute-units": ("4", "8"), "conv_*: layer.n": ("1", "2")}
+    assert described.fixed == {"conv_*: layer.c": "16"}
+
+
 def test_nothing_from_a_run_becomes_markup(tmp_path: Path) -> None:
     html = project(tmp_path).read_text(encoding="utf-8")
     page = Page(html)
