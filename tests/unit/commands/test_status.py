@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_records import batch_record
+from run_records import batch_record, run_record
 from run_states import write_one_of_each
+from sweep_texts import expand
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
@@ -64,6 +65,27 @@ def test_preview_batches_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "preview memory/conv_fwd: 1,234",
         "preview quickstart/conv_fwd: 1,234",
     ]
+
+
+def test_status_of_one_sweep(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point that is done, one that has no run yet, and another sweep's run and preview."""
+    asked = "description: x\nengines: [gem5]\nworkloads: [softmax_fwd]\naxes: {num-compute-units: [4, 8]}\n"
+    done, _ = expand(root, asked, name="mine")
+    for point in (done.id, "u99-another"):
+        record = root / paths.run_record("gem5", "softmax_fwd", point)
+        record.parent.mkdir(parents=True)
+        record.write_text(json.dumps(run_record(engine="gem5", workload="softmax_fwd", point=point)))
+    preview = root / paths.preview_record("memory", "softmax_fwd")
+    preview.parent.mkdir(parents=True)
+    preview.write_text(json.dumps(batch_record(workload="softmax_fwd")))
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("COLUMNS", "200")
+    result = CliRunner().invoke(build_app(), ["status", "mine"])
+    assert result.exit_code == 0
+    assert done.id in result.output and "another" not in result.output and "preview" not in result.output
+    assert "1 point of sweep mine without a run yet" in result.output
+    with pytest.raises(ConfigError, match="did you mean mine"):
+        CliRunner().invoke(build_app(), ["status", "mien"], catch_exceptions=False)
 
 
 def test_a_workload_that_nothing_knows_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from apuflow.core.engines import is_batch
 from apuflow.core.units import format_duration, format_memory
 from apuflow.core.words import many
 
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def status(
+        sweep: str = typer.Argument("", help="only points of this sweep as it is now"),
         watch: bool = typer.Option(False, "--watch", "-w", help="show it again and again until nothing runs"),
         every: float = typer.Option(2.0, min=0.2, help="seconds between updates"),
         failed: bool = typer.Option(False, "--failed", help="only failed and lost runs"),
@@ -37,9 +39,19 @@ def register(app: typer.Typer) -> None:
         from apuflow.run.status import RunState, all_well, runs
 
         belongs = _chosen(workload)
+        asked = None
+        if sweep:
+            from apuflow.study.retry import sweep_points
+
+            asked = sweep_points(Path(), sweep)
 
         def look() -> list[Run]:
-            return [run for run in runs(Path()) if belongs(run.workload, run.point)]
+            return [
+                run
+                for run in runs(Path())
+                if belongs(run.workload, run.point)
+                and (asked is None or (run.engine, run.workload, run.point) in asked)
+            ]
 
         def shown(all_runs: list[Run]) -> list[Run]:
             return (
@@ -50,7 +62,7 @@ def register(app: typer.Typer) -> None:
 
         console = Console()
         all_runs = look()
-        previews = [] if failed else preview_lines(Path(), workload)
+        previews = [] if failed else preview_lines(Path(), workload, sweep)
         if workload and not all_runs and not previews:
             check_name(workload, "workload or suite", {*workload_names(), *suite_names()})
         if watch:
@@ -63,28 +75,41 @@ def register(app: typer.Typer) -> None:
             console.print(_table(shown(all_runs)), soft_wrap=True)
         for line in previews:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
-        if not all_runs and not previews:
+        begun = {(run.engine, run.workload, run.point) for run in all_runs}
+        waiting = [
+            point for point in (asked or set()) - begun if not is_batch(point[0]) and belongs(*point[1:])
+        ]
+        if waiting:
+            console.print(f"{many(len(waiting), 'point')} of sweep {sweep} without a run yet", markup=False)
+        elif not all_runs and not previews:
             console.print("no runs yet: name a target, such as `snakemake --cores 8 results/softmax_fwd.csv`")
         raise typer.Exit(0 if all_well(all_runs) else 1)
 
 
-def preview_lines(project: Path, workload: str = "") -> list[str]:
-    """A line for each preview batch of the current model: sweep, workload, points, when."""
+def preview_lines(project: Path, workload: str = "", sweep: str = "") -> list[str]:
+    """A line for each preview batch of the current model: sweep, workload, points, when.
+
+    Args:
+        project: its directory.
+        workload, sweep: only this one's.
+    """
     from apuflow.core import paths
     from apuflow.core.errors import AnalysisError
     from apuflow.core.record import BatchRecord, read
 
     lines = []
     for file in sorted(project.glob(paths.preview_record("*", workload or "*"))):
+        name = file.parent.name.rpartition(".v")[0]
+        if sweep not in ("", name):
+            continue
         try:
             record = read(file)
         except AnalysisError as error:
             lines.append(f"preview {file.parent.name}: {error.message}")
             continue
         if isinstance(record, BatchRecord):
-            sweep = file.parent.name.rpartition(".v")[0]
             ended = record.ended.replace("T", " ").removesuffix("+00:00")
-            lines.append(f"preview {sweep}/{record.workload}: {many(record.points, 'point')}, {ended}")
+            lines.append(f"preview {name}/{record.workload}: {many(record.points, 'point')}, {ended}")
     return lines
 
 

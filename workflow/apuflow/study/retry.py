@@ -32,7 +32,7 @@ def recorded_failures(
             raise ConfigError(
                 "not a status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}"
             )
-    chosen = _points(project, sweep) if sweep is not None else None
+    chosen = sweep_points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (
             run.state is RunState.FAILED
@@ -77,7 +77,12 @@ def _record(project: Path, run: Run) -> Path:
     return project / paths.run_record(run.engine, run.workload, run.point)
 
 
-def _points(project: Path, name: str) -> set[tuple[str, str, str]]:
+def sweep_points(project: Path, name: str) -> set[tuple[str, str, str]]:
+    """Engine, workload and point of all that a sweep asks for as it is now.
+
+    Raises:
+        ConfigError: there is no such sweep, or its file is wrong.
+    """
     campaign = Campaign(project)
     return {
         (point.engine, workload, point.id)
