@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from places import ROOT
+from scipy.optimize import linprog
 from typer.testing import CliRunner, Result
 
 from apuflow.cli import build_app
@@ -48,6 +50,30 @@ def listed(root: Path, *rows: str) -> None:
 def test_what_it_is_made_of_comes_back() -> None:
     found = fit(columns(x=[4, 0, 4, 8, 2], y=[0, 5, 5, 1, 1]), pd.Series({"x": 3.0, "y": 2.0}), 2, 0.01)
     assert found.repeats.to_dict() == {"x": 3, "y": 2} and found.iterations == 1
+
+
+@pytest.mark.parametrize("seed", [7, 10])
+def test_no_other_four_operations_are_nearer(seed: int) -> None:
+    """Of 14 operations, against all 1,001 choices of four: their least largest error of ten totals."""
+    drawn = np.random.default_rng(seed)
+    names = [FLOP, BYTES, *(f"total {number}" for number in range(8))]
+    index = pd.MultiIndex.from_product([[TOTAL], names], names=["statistic", "part"])
+    made_up = pd.DataFrame(drawn.gamma(0.5, size=(10, 14)), index, [f"op {number}" for number in range(14)])
+    weights = pd.Series(drawn.integers(1, 9, 14).astype(float), made_up.columns)
+    target = (made_up @ weights).to_numpy()
+    parts = made_up.to_numpy() / target[:, None]
+    rows = np.vstack([parts, parts[0] - parts[1]])
+    goal = np.append(np.ones(10), 0.0)
+
+    def least(four: tuple[int, ...]) -> float:
+        limits = np.block([[rows[:, four], -np.ones((11, 1))], [-rows[:, four], -np.ones((11, 1))]])
+        return float(linprog([0, 0, 0, 0, 1], A_ub=limits, b_ub=np.concatenate([goal, -goal])).fun)
+
+    best = min(least(four) for four in combinations(range(14), 4))
+    mix = fit(made_up, weights, 4, 0.0)
+    got = np.array([mix.weighted(made_up.loc[row]) for row in made_up.index]) / target
+    error = max(np.abs(got - 1).max(), abs(got[0] - got[1]))
+    assert error == pytest.approx(best, abs=0.01)
 
 
 def test_one_operation_stands_for_others_like_it() -> None:

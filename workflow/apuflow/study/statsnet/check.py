@@ -14,7 +14,7 @@ from apuflow.study.statsnet.profile import BYTES, FLOP, TOTAL, Operations, opera
 
 COMPUTE_UNITS: Final = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
 """Where the speedup is compared."""
-FITTED: Final = (1, 16, 32, 64)
+FITTED: Final = (1, 8, 16, 32, 48, 64)
 """Those of them whose cycles the fit is given, beside the set's own machine."""
 MACHINES: Final = {
     "4 CUs": ["num-compute-units=4"],

@@ -2,8 +2,8 @@
 
 Non-negative least squares gives real weights of all operations (Lawson and Hanson, Solving Least Squares
 Problems, chapter 23). Of these the one is left out whose absence does the least harm, and the others are
-fitted again, until few enough are left. Their weights are then those with the least largest error, and
-become whole numbers.
+fitted again, until few enough are left. Then one by one is exchanged for another that makes the largest error
+smaller; weights are those with the least largest error, and become whole numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ IMPORTANT: Final = 2.0
 """How much more an error of a total counts than one of a part."""
 ROUNDING: Final = 1.1
 """Largest error with whole repeats over that with real weights, at which no more iterations are tried."""
-CANDIDATES: Final = 30
-"""Operations that are tried in exchange for another."""
-LEAST_GAIN: Final = 0.99
-"""An exchange must make what is left smaller than this share of it."""
+CANDIDATES: Final = 60
+"""Operations that are tried in exchange for another, those of the best price first."""
+LEAVING: Final = 8
+"""Of those that are chosen, the ones tried to be left out for it: what they bring is least."""
+SHAKEN: Final = 4
+"""Operations that are exchanged at once where no single exchange helps."""
+ROUNDS: Final = 6
+"""How often that is done while the bound does not hold."""
+LEAST_GAIN: Final = 0.998
+"""An exchange must make the largest error smaller than this share of it."""
 _Array = NDArray[np.float64]
 
 
@@ -65,7 +71,8 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     Args:
         columns: statistics of each operation, as ``profile.statistics`` gives them.
         weights: how often the set runs each.
-        bound: largest error of a row, in ``scales``, at which no more iterations are tried.
+        bound: largest error of a row, in ``scales``. Rounding may not exceed it, and at half of it no more
+            iterations are tried.
     """
     target = columns @ weights
     scale, statistic = scales(target), target.index.get_level_values("statistic")
@@ -75,16 +82,21 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     matrix = np.vstack([relative.to_numpy(float), intensity])
     goal = np.append((target / scale).to_numpy(float), 0.0)
     important = np.append(np.where(statistic == TOTAL, IMPORTANT, 1.0), IMPORTANT)
-    chosen = _few(matrix * important[:, None], goal * important, most)
+    matrix *= important[:, None]
+    goal *= important
+    chosen = _searched(matrix, goal, _few(matrix, goal, most), bound)
     matrix = matrix[:, chosen]
-    real = _least_largest(matrix * important[:, None], goal * important)
+    real = _least_largest(matrix, goal)
 
     def worst(weights: _Array) -> float:
-        return float(np.abs(matrix @ weights - goal).max())
+        return float((np.abs(matrix @ weights - goal) / important).max())
 
-    rounded = {many: np.round(real * many) for many in ITERATIONS}
+    rounded = {many: np.round(real.weights * many) for many in ITERATIONS}
     errors = {many: worst(repeats / many) for many, repeats in rounded.items()}
-    allowed = max(bound, ROUNDING * worst(real))
+    least = worst(real.weights)
+    allowed = max(bound / 2, ROUNDING * least)
+    if least <= bound:
+        allowed = min(allowed, bound)
     iterations = next(
         (many for many in ITERATIONS if errors[many] <= allowed), min(errors, key=errors.__getitem__)
     )
@@ -93,21 +105,64 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
 
 
 def _few(matrix: _Array, goal: _Array, most: int) -> list[int]:
-    """The columns that are left; then one by one exchanged for another while the fit gets better."""
-    even = matrix / np.linalg.norm(matrix, axis=0)
-    chosen = _reduced(even, goal, list(range(matrix.shape[1])), most)
-    rest = _rest(even, goal, chosen)
+    """The columns that are left when the least useful ones are gone."""
+    return _reduced(matrix / np.linalg.norm(matrix, axis=0), goal, list(range(matrix.shape[1])), most)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Weights of columns, none below 0; their largest error; what each row adds to it (the dual)."""
+
+    weights: _Array
+    error: float
+    prices: _Array
+
+
+def _searched(matrix: _Array, goal: _Array, chosen: list[int], bound: float) -> list[int]:
+    """The best columns after several exchanges; all but the first begin with a few others in them."""
+    best = _exchanged(matrix, goal, chosen)
+    found = _least_largest(matrix[:, best], goal)
+    for shift in range(ROUNDS):
+        if found.error * ROUNDING <= bound:
+            break
+        brings = found.weights * np.abs(matrix[:, best]).max(axis=0)
+        kept = [best[index] for index in np.argsort(brings)[min(SHAKEN, len(best) - 1) :]]
+        by_price = [int(column) for column in np.argsort(-(matrix.T @ found.prices)) if column not in best]
+        others = by_price[shift * SHAKEN :][: len(best) - len(kept)]
+        tried = _exchanged(matrix, goal, [*kept, *others])
+        new = _least_largest(matrix[:, tried], goal)
+        if new.error < found.error:
+            best, found = tried, new
+    return best
+
+
+def _exchanged(matrix: _Array, goal: _Array, chosen: list[int]) -> list[int]:
+    """Columns, one by one exchanged for another as long as that makes the largest error smaller."""
+    found = _least_largest(matrix[:, chosen], goal)
     while True:
-        slope = even.T @ rest
-        slope[chosen] = -np.inf
-        for other in np.argsort(-slope)[:CANDIDATES]:
-            exchanged = _reduced(even, goal, [*chosen, int(other)], most)
-            left = _rest(even, goal, exchanged)
-            if np.linalg.norm(left) < LEAST_GAIN * np.linalg.norm(rest):
-                chosen, rest = exchanged, left
-                break
-        else:
+        by_price = np.argsort(-(matrix.T @ found.prices))
+        others = [int(column) for column in by_price if column not in chosen][:CANDIDATES]
+        tried = (_best_exchange(matrix, goal, chosen, other, LEAST_GAIN * found.error) for other in others)
+        better = next(filter(None, tried), None)
+        if better is None:
             return chosen
+        chosen = better
+        found = _least_largest(matrix[:, chosen], goal)
+
+
+def _best_exchange(
+    matrix: _Array, goal: _Array, chosen: list[int], other: int, wanted: float
+) -> list[int] | None:
+    """``chosen`` with another column for one of its own; None: the error is not below ``wanted``."""
+    more = [*chosen, other]
+    wider = _least_largest(matrix[:, more], goal)
+    if wider.error >= wanted:
+        return None
+    brings = wider.weights[:-1] * np.abs(matrix[:, chosen]).max(axis=0)
+    choices = [more[:out] + more[out + 1 :] for out in np.argsort(brings)[:LEAVING]]
+    errors = [_least_largest(matrix[:, choice], goal).error for choice in choices]
+    best = int(np.argmin(errors))
+    return choices[best] if errors[best] < wanted else None
 
 
 def _reduced(even: _Array, goal: _Array, chosen: list[int], most: int) -> list[int]:
@@ -122,16 +177,16 @@ def _reduced(even: _Array, goal: _Array, chosen: list[int], most: int) -> list[i
         del chosen[int(np.argmin(harm))]
 
 
-def _rest(even: _Array, goal: _Array, chosen: list[int]) -> _Array:
-    weights = nnls(even[:, chosen], goal, maxiter=30 * len(chosen))[0]
-    return np.asarray(goal - even[:, chosen] @ weights, dtype=np.float64)
-
-
-def _least_largest(matrix: _Array, goal: _Array) -> _Array:
-    """Weights, none below 0, whose largest error is least (Chebyshev's criterion, as a linear program)."""
+def _least_largest(matrix: _Array, goal: _Array) -> _Fit:
+    """Weights whose largest error is least (Chebyshev's criterion, as a linear program)."""
     rows, count = matrix.shape
     slack = np.ones((rows, 1))
     limits = np.vstack([np.hstack([matrix, -slack]), np.hstack([-matrix, -slack])])
     cost = np.append(np.zeros(count), 1.0)
     found = linprog(cost, A_ub=limits, b_ub=np.concatenate([goal, -goal]))
-    return np.asarray(found.x[:count], dtype=np.float64)
+    duals = found.ineqlin.marginals
+    return _Fit(
+        np.asarray(found.x[:count], dtype=np.float64),
+        float(found.fun),
+        np.asarray(duals[:rows] - duals[rows:], dtype=np.float64),
+    )

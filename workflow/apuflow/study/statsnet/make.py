@@ -82,7 +82,7 @@ def make(request: Request, root: Path = Path()) -> StatsNet:
     ).T
     columns = pd.concat([statistics(found.points), extremes])
     columns.index.names = ["statistic", "part"]
-    mix = fit(columns, found.weights, request.most, request.bound / 2)
+    mix = fit(columns, found.weights, request.most, request.bound)
     once = found.cycles
     return StatsNet(
         request,
