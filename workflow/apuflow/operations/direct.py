@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
+from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_pointwise
-from apuflow.operations.direct_pass import GEMM, DataPass, Objection, defines
+from apuflow.operations.direct_pass import GEMM, DataPass, Objection, defines, strides
 from apuflow.operations.filter import Filter
+from apuflow.operations.launching import WAVE
 
-LARGEST_LDS = 65536
 SQUARE = (3, 5, 7, 9, 11)
-WAVE = 64
 
 
 class Tiles(NamedTuple):
@@ -49,8 +49,8 @@ def tiles(work: DataPass) -> Tiles:
         tile.append(items * own)
         pixels.append(own)
         group.append(items)
-    inputs = min(work.inputs // layer.groups, 2)
-    outputs = min(work.outputs // layer.groups, 8)
+    inputs = min(work.image.c // layer.groups, 2)
+    outputs = min(work.out.c // layer.groups, 8)
     return Tiles((tile[0], tile[1]), (pixels[0], pixels[1]), (group[0], group[1]), inputs, outputs)
 
 
@@ -75,7 +75,7 @@ def objection(layer: Filter, forward: bool) -> Objection | None:
     else:
         wide, high = (-(-(tile + kernel - 1) // stride) for tile, stride, kernel in sides)
     floats_needed = plan.inputs * (wide * high + plan.outputs * size[0] * size[1])
-    if 4 * floats_needed > LARGEST_LDS:
+    if 4 * floats_needed > LDS_BYTES:
         return "kernel_h", f"MIOpenConvUni would need {4 * floats_needed} bytes of LDS", GEMM
     return None
 
@@ -86,7 +86,7 @@ def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
     if _pointwise(layer):
         return (direct_pointwise.launch(work),)
     plan, image, out = tiles(work), work.image, work.out
-    per_group = work.outputs // layer.groups
+    per_group = work.out.c // layer.groups
     stacks = -(-per_group // plan.outputs)
     pad = (layer.pad_w, layer.pad_h)
     if not forward:
@@ -100,19 +100,15 @@ def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
         "FILTER_PAD1": pad[1],
         "FILTER_STRIDE0": layer.stride_w,
         "FILTER_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": work.outputs,
-        "N_INPUTS": work.inputs,
+        "N_OUTPUTS": work.out.c,
+        "N_INPUTS": work.image.c,
         "BATCH_SZ": layer.n,
         "OUT_WIDTH": out.w,
         "OUT_HEIGHT": out.h,
-        "OUT_BATCH_STRIDE": work.outputs * out.h * out.w,
-        "OUT_CHANNEL_STRIDE": out.h * out.w,
-        "OUT_STRIDE": out.w,
+        **strides("OUT", out),
         "IN_WIDTH": image.w,
         "IN_HEIGHT": image.h,
-        "IN_BATCH_STRIDE": work.inputs * image.h * image.w,
-        "IN_CHANNEL_STRIDE": image.h * image.w,
-        "IN_STRIDE": image.w,
+        **strides("IN", image),
         "IN_TILE0": plan.tile[0],
         "IN_TILE1": plan.tile[1],
         "GRP_TILE0": plan.group[0],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from apuflow.dnnmark import Plane
+from apuflow.dnnmark import Shape
 from apuflow.miopen.launch import Arg, Extent, Launch, Role
 from apuflow.miopen.rocm_4_0_1.common import floats
 from apuflow.operations.filter import Filter
@@ -21,6 +21,21 @@ Objection = tuple[str, str, str]
 def defines(values: Mapping[str, int | str], prefix: str = "MLO_") -> str:
     """Compile arguments."""
     return "".join(f" -D{prefix}{name}={value}" for name, value in values.items())
+
+
+def strides(side: str, images: Shape) -> dict[str, int]:
+    """Compile arguments: elements from one image, channel and row of packed images to the next."""
+    pixels = images.h * images.w
+    return {
+        f"{side}_BATCH_STRIDE": images.c * pixels,
+        f"{side}_CHANNEL_STRIDE": pixels,
+        f"{side}_STRIDE": images.w,
+    }
+
+
+def largest_unit(size: int) -> int:
+    """The largest of 4, 3, 2 and 1 that divides ``size``."""
+    return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
 
 
 def bottom(layer: Filter, role: Role, meaning: str) -> Arg:
@@ -51,31 +66,21 @@ def direct_launch(
 class DataPass:
     """A pass that makes an image of an image (``ConvolutionContext``): forward, or the input's gradient.
 
-    Backward it reads the gradient of the output: ``image`` and ``inputs`` are those of the output.
+    Backward it reads the gradient of the output.
     """
 
     layer: Filter
     forward: bool
 
     @property
-    def image(self) -> Plane:
+    def image(self) -> Shape:
         """What is read."""
-        return Plane(self.layer.h, self.layer.w) if self.forward else self.layer.out
+        return self.layer.bottom if self.forward else self.layer.top
 
     @property
-    def out(self) -> Plane:
+    def out(self) -> Shape:
         """What is written."""
-        return self.layer.out if self.forward else Plane(self.layer.h, self.layer.w)
-
-    @property
-    def inputs(self) -> int:
-        """Channels of ``image``."""
-        return self.layer.c if self.forward else self.layer.num_output
-
-    @property
-    def outputs(self) -> int:
-        """Channels of ``out``."""
-        return self.layer.num_output if self.forward else self.layer.c
+        return self.layer.top if self.forward else self.layer.bottom
 
     def launch(self, program: str, arguments: str, kernel: str, grid: Extent, group: int) -> Launch:
         """A launch of image, weights, result and the value of padding."""

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
-from apuflow.operations.direct_pass import GEMM, DataPass, Objection, defines
+from apuflow.operations.direct_pass import GEMM, DataPass, Objection, defines, strides
 from apuflow.operations.filter import Filter
+from apuflow.operations.launching import WAVE
 
-WAVE = 64
 MOST_CHANNELS = 128
 """Of MIOpenConv1x1J1 in one pass; beyond them it adds up passes with atomic operations."""
 OUTPUTS = 32
@@ -46,7 +46,7 @@ def share(work: DataPass) -> Share:
     image, out = work.image, work.out
     even = out.h * out.w % 2 == 0 if work.layer.stride_w == 1 else out.w % 2 == image.w % 2 == 0
     pixels = _whole(_whole(2 if even else 1, out.w), image.w)
-    return Share(pixels, _whole(4, work.inputs), _whole(16, work.outputs))
+    return Share(pixels, _whole(4, work.image.c), _whole(16, work.out.c))
 
 
 def objection(work: DataPass) -> Objection | None:
@@ -134,15 +134,11 @@ def _gradient(work: DataPass) -> Launch:
         "IN_HEIGHT": image.h,
         "OUT_WIDTH": out.w,
         "OUT_HEIGHT": out.h,
-        "N_OUTPUTS": work.outputs,
-        "N_INPUTS": work.inputs,
+        "N_OUTPUTS": work.out.c,
+        "N_INPUTS": work.image.c,
         "BATCH_SZ": layer.n,
-        "OUT_BATCH_STRIDE": work.outputs * out.h * out.w,
-        "OUT_CHANNEL_STRIDE": out.h * out.w,
-        "OUT_STRIDE": out.w,
-        "IN_BATCH_STRIDE": work.inputs * image.h * image.w,
-        "IN_CHANNEL_STRIDE": image.h * image.w,
-        "IN_STRIDE": image.w,
+        **strides("OUT", out),
+        **strides("IN", image),
         "WEI_BSTRIDE": layer.c,
         "WEI_CHANNEL_STRIDE": 1,
         "GRP_SZ0": WAVE,
@@ -157,8 +153,8 @@ def _gradient(work: DataPass) -> Launch:
         "N_LCL_IN_MAPS": own.inputs,
         "CONV_BIAS": 0,
         "READ_UNIT": own.pixels,
-        "CLOOP0": -(-work.inputs // own.inputs),
+        "CLOOP0": -(-work.image.c // own.inputs),
     }
-    grid = (layer.n * places, -(-work.outputs // own.outputs), 1)
+    grid = (layer.n * places, -(-work.out.c // own.outputs), 1)
     kernel = "MIOpenConv1x1pquv" if strided else "MIOpenConv1x1"
     return work.launch("MIOpenConv1x1S.cl", defines(values) + FP32_ALL, kernel, grid, WAVE)

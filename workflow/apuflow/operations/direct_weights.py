@@ -14,17 +14,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apuflow.miopen.launch import Arg, Launch
-from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
+from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_weights_rows
-from apuflow.operations.direct_pass import GEMM, Objection, bottom, defines, direct_launch, top_gradient
-from apuflow.operations.direct_sums import gradient, per_image
+from apuflow.operations.direct_pass import (
+    GEMM,
+    Objection,
+    bottom,
+    defines,
+    direct_launch,
+    largest_unit,
+    strides,
+    top_gradient,
+)
+from apuflow.operations.direct_sums import adding, gradient, per_image
 from apuflow.operations.filter import Filter
-from apuflow.operations.launching import buffer
+from apuflow.operations.launching import WAVE, buffer
 
-WAVE = 64
 READ = 6
 """Gradients of a row that a work-item of ``MIOpenConvBwdWrWS2.cl`` reads at once."""
-LARGEST_LDS = 65536
 LARGEST_WORKSPACE = 6 << 30
 FEW_WAVES = 512
 """Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
@@ -74,26 +82,21 @@ def _side(size: int, out: int, pad: int, stride: int) -> _Side:
     return _Side(first, -(-pad // stride), -(-(size - first) // stride))
 
 
-def _unit(size: int) -> int:
-    """The largest of 4, 3, 2 and 1 that divides ``size``."""
-    return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
-
-
 def _of_points(layer: Filter) -> tuple[Launch, ...]:
-    n, c, k, out = layer.n, layer.c, layer.num_output, layer.out
+    n, c, k, out, image = layer.n, layer.c, layer.num_output, layer.top, layer.bottom
     maps = 16 if 4 * -(-k // 16) * -(-c // 16) >= 512 else 8
     blocks_of_k, blocks_of_c = -(-k // maps), -(-c // maps)
     items = 4 * WAVE if blocks_of_k * blocks_of_c < FEW_WAVES else WAVE
     twice = _two_passes(layer)
-    seen_h, seen_w = (out.h, out.w) if twice else (layer.h, layer.w)
+    seen = image._replace(h=out.h, w=out.w) if twice else image
     across = _side(layer.w, out.w, layer.pad_w, layer.stride_w)
     down = _side(layer.h, out.h, layer.pad_h, layer.stride_h)
     unit, loads = 4, out.h * out.w // 4 * n
     strided = max(layer.stride_h, layer.stride_w) > 1
     if layer.pad_h or layer.pad_w or (strided and not twice):
-        unit = _unit(across.size)
+        unit = largest_unit(across.size)
         loads = across.size // unit * down.size * n
-    written = _unit(across.size)
+    written = largest_unit(across.size)
     values = {
         "GRP_SZ0": items,
         "GRP_SZ1": 1,
@@ -112,8 +115,8 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         "N_OUTPUTS": k,
         "N_INPUTS": c,
         "BATCH_SZ": n,
-        "IN_WIDTH": seen_w,
-        "IN_HEIGHT": seen_h,
+        "IN_WIDTH": seen.w,
+        "IN_HEIGHT": seen.h,
         "OUT_WIDTH": out.w,
         "OUT_HEIGHT": out.h,
         "N_LOAD_DWORDS_PER_MAP_ONCE": 16 if maps == 16 else 64,
@@ -121,15 +124,9 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         "N_LCL_OUT_MAPS": maps,
         "READ_UNIT": unit,
         "WRITE_UNIT": written,
-        "OUT_BATCH_STRIDE": k * out.h * out.w,
-        "OUT_CHANNEL_STRIDE": out.h * out.w,
-        "OUT_STRIDE": out.w,
-        "IN_BATCH_STRIDE": c * seen_h * seen_w,
-        "IN_CHANNEL_STRIDE": seen_h * seen_w,
-        "IN_STRIDE": seen_w,
-        "IN0_BATCH_STRIDE": c * layer.h * layer.w,
-        "IN0_CHANNEL_STRIDE": layer.h * layer.w,
-        "IN0_STRIDE": layer.w,
+        **strides("OUT", out),
+        **strides("IN", seen),
+        **strides("IN0", image),
         "WEI_BATCH_STRIDE": k * c,
         "WEI_CHANNEL_STRIDE": c,
         "MAX_LOADS": loads,
@@ -149,17 +146,16 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         "TWO_PASSES": int(twice),
     }
     arguments = defines(values) + FP32_ALL
-    image = bottom(layer, "in", "x")
+    x = bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
     if twice:
-        points = c * seen_h * seen_w
-        taken = buffer("convolution.workspace", points * n, "out")
-        found = (_of_seen(layer, arguments, (image, taken), points // written),)
-        image = taken._replace(role="in", name="x")
+        taken = buffer("convolution.workspace", seen.elements, "out")
+        found = (_of_seen(layer, arguments, (x, taken), seen.elements // n // written),)
+        x = taken._replace(role="in", name="x")
     groups = (blocks_of_k, blocks_of_c)
-    if c * seen_h * seen_w < k * out.h * out.w:
+    if seen.elements < out.elements:
         groups = groups[::-1]
-    args = (top_gradient(layer), image, gradient(layer), *floats(padding=0.0))
+    args = (top_gradient(layer), x, gradient(layer), *floats(padding=0.0))
     program, kernel = "MIOpenConvBwdWrW1x1_PAD_read4.cl", f"MIOpenCvBwdWrW_{maps}x{maps}map"
     grid = (items * groups[0], groups[1], 1)
     return (*found, direct_launch(layer, "bwd", program, arguments, kernel, grid, items, args))
@@ -190,7 +186,7 @@ class _Scan(NamedTuple):
 
 
 def _scan(layer: Filter) -> _Scan:
-    outputs = next(unit for unit in (4, 3, 2, 1) if layer.num_output // layer.groups % unit == 0)
+    outputs = largest_unit(layer.num_output // layer.groups)
     rows = layer.kernel_h
     padded = layer.w + 2 * layer.pad_w
     read = layer.pad_w + -(-layer.w // READ) * READ
@@ -202,7 +198,7 @@ def _scan(layer: Filter) -> _Scan:
     block = layer.kernel_h * -(-layer.kernel_w // taps)
     blocks = WAVE // block
     if not blocks:
-        return _Scan(outputs, row, image, taps, LARGEST_LDS + 1)
+        return _Scan(outputs, row, image, taps, LDS_BYTES + 1)
     steps = -(-layer.out.w // blocks)
     used = min(blocks, -(-layer.out.w // steps))
     gradients = rows * max(steps * used, -(-layer.out.w // READ) * READ)
@@ -216,15 +212,14 @@ def _scanned(layer: Filter) -> bool:
         and 2 <= layer.kernel_h <= 11
         and layer.kernel_h - layer.stride_h >= layer.pad_h
         and not (layer.kernel_w >= 8 and layer.kernel_w % 2 == 0)
-        and _scan(layer).lds <= LARGEST_LDS
+        and _scan(layer).lds <= LDS_BYTES
         and (layer.n == 1 or 4 * layer.n * layer.weights <= LARGEST_WORKSPACE)
     )
 
 
 def _of_scans(layer: Filter) -> tuple[Launch, ...]:
-    plan, out, groups = _scan(layer), layer.out, layer.groups
+    plan, out, groups = _scan(layer), layer.top, layer.groups
     c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
-    unit = 4 if taps % 4 == 0 else 2 if taps % 2 == 0 else 1
     values: dict[str, int | str] = {
         "DIR_FORWARD": 0,
         "GRP_SZ": WAVE,
@@ -242,12 +237,8 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "BATCH_SZ": layer.n,
         "N_BATCH_LOOPS": 1,
         "N_BATCH_BLKS": layer.n,
-        "OUT_BATCH_STRIDE": layer.num_output * out.h * out.w,
-        "OUT_CHANNEL_STRIDE": out.h * out.w,
-        "OUT_STRIDE": out.w,
-        "IN_BATCH_STRIDE": layer.c * layer.h * layer.w,
-        "IN_CHANNEL_STRIDE": layer.h * layer.w,
-        "IN_STRIDE": layer.w,
+        **strides("OUT", out),
+        **strides("IN", layer.bottom),
         "WEI_BATCH_STRIDE": c * taps,
         "WEI_CHANNEL_STRIDE": taps,
         "IN_WIDTH": layer.w,
@@ -257,7 +248,7 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": 1,
         "N_WAVES": 1,
-        "READ_TYPE": f"_FLOAT{READ}",
+        "READ_TYPE": read_type(READ),
         "READ_UNIT": READ,
         "ALIGNED_OUT_SCAN_LN": -(-out.w // READ),
         "N_ALIGNED_OUT_SCAN_BLK": layer.kernel_h,
@@ -269,14 +260,11 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "IN_LCL_WIDTH": plan.row,
         "IN_LCL_SZ": plan.image,
         "CONV_BIAS": 0,
-        "UT_READ_TYPE": "_FLOAT" if unit == 1 else f"_FLOAT{unit}",
-        "UT_READ_UNIT": unit,
-        "UT_GRP_SZ0": 4 * WAVE,
+        **adding(layer),
         "GROUP_COUNTS": groups,
         "N_INPUTS_PER_GROUP": c,
         "N_OUTPUTS_PER_GROUP": k,
     }
-    program = f"MIOpen{'Group' if groups > 1 else ''}ConvBwdWrWS2.cl"
     grid = (WAVE * c, -(-layer.num_output // plan.outputs), layer.n)
     arguments = defines(values) + FP32_ALL
-    return per_image(layer, arguments, program, grid, WAVE, layer.n, unit, "MIOpenConvBwdWrWS2.cl")
+    return per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)

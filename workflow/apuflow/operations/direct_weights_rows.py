@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch
-from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
-from apuflow.operations.direct_pass import defines
-from apuflow.operations.direct_sums import per_image
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
+from apuflow.operations.direct_pass import defines, largest_unit, strides
+from apuflow.operations.direct_sums import adding, per_image
 from apuflow.operations.filter import Filter
+from apuflow.operations.launching import WAVE
 
-WAVE = 64
 MOST_FLOATS = 8192
 """Of the LDS, by MIOpen's reckoning."""
 SMALL = 16
@@ -41,17 +41,13 @@ class _Plan(NamedTuple):
     parts: int
 
 
-def _unit(size: int) -> int:
-    return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
-
-
 def _plan(layer: Filter) -> _Plan | None:
     """What MIOpen chooses; None: the rows do not fit."""
     out, taps = layer.out, layer.kernel_h * layer.kernel_w
     waves = 4 if taps <= SMALL and out.w > 8 else 1 if out.w <= 16 else 2
     items = WAVE * waves
     inputs = min(4 if out.w <= 32 and taps <= SMALL else 1, layer.c // layer.groups)
-    unit = _unit(layer.w)
+    unit = largest_unit(layer.w)
     width = -(-layer.w // unit) * unit + 2 * layer.pad_w
     rows = (layer.h + 1) // 2 if layer.h > 32 and layer.w <= 64 and taps <= SMALL else layer.h
     while inputs * rows * (width + layer.kernel_w - 1) > MOST_FLOATS:
@@ -63,7 +59,7 @@ def _plan(layer: Filter) -> _Plan | None:
             return None
     if items * layer.kernel_w > MOST_FLOATS:
         return None
-    span = max(-(-out.w // items), _unit(out.w))
+    span = max(-(-out.w // items), largest_unit(out.w))
     outputs = 1
     if layer.groups == 1:
         outputs = min(layer.num_output, max(1, items // -(-out.w // span)))
@@ -90,11 +86,10 @@ def takes(layer: Filter) -> bool:
 
 def launches(layer: Filter) -> tuple[Launch, ...]:
     """What computes the gradient of a layer that it takes."""
-    plan, out, groups = _plan(layer), layer.out, layer.groups
+    plan, out, groups = _plan(layer), layer.top, layer.groups
     assert plan is not None
     c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
-    unit, adding = _unit(layer.w), 4 if taps % 4 == 0 else 2 if taps % 2 == 0 else 1
-    items = WAVE * plan.waves
+    unit, items = largest_unit(layer.w), WAVE * plan.waves
     values: dict[str, int | str] = {
         "DIR_FORWARD": 0,
         "GRP_SZ": items,
@@ -117,12 +112,8 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "N_OUTPUTS_PER_GROUP": k,
         "BATCH_SZ": layer.n,
         "N_BATCH_LOOPS": plan.images,
-        "OUT_BATCH_STRIDE": layer.num_output * out.h * out.w,
-        "OUT_CHANNEL_STRIDE": out.h * out.w,
-        "OUT_STRIDE": out.w,
-        "IN_BATCH_STRIDE": layer.c * layer.h * layer.w,
-        "IN_CHANNEL_STRIDE": layer.h * layer.w,
-        "IN_STRIDE": layer.w,
+        **strides("OUT", out),
+        **strides("IN", layer.bottom),
         "WEI_BATCH_STRIDE": c * taps,
         "WEI_CHANNEL_STRIDE": taps,
         "IN_WIDTH": layer.w,
@@ -138,7 +129,7 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "OUT_TILE1": layer.kernel_h,
         "OUT_STACKS": plan.outputs,
         "N_WAVES": plan.waves,
-        "READ_TYPE": "_FLOAT" if unit == 1 else f"_FLOAT{unit}",
+        "READ_TYPE": read_type(unit),
         "READ_UNIT": unit,
         "HW_WAVE_SZ": WAVE,
         "LG2_PHYS_WAVE_SZ": 6,
@@ -153,12 +144,8 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "OUT_WIDTH_LAST_CHUNK_VALID_SPANS": 0,
         "OUT_WIDTH_LAST_CHUNK_VALID_PIXELS_IN_LAST_SPAN": plan.span,
         "CONV_BIAS": 0,
-        "UT_READ_TYPE": "_FLOAT" if adding == 1 else f"_FLOAT{adding}",
-        "UT_READ_UNIT": adding,
-        "UT_GRP_SZ0": 4 * WAVE,
+        **adding(layer),
     }
     arguments = defines(values) + defines(steps, prefix="") + defines(rest) + FP32_ALL
-    program = f"MIOpen{'Group' if groups > 1 else ''}ConvBwdWrW_LxG_P53.cl"
     grid = (items * -(-c // plan.inputs), -(-layer.num_output // plan.outputs), plan.parts)
-    added_by = "MIOpenConvBwdWrW_LxG_P53.cl"
-    return per_image(layer, arguments, program, grid, items, plan.parts, adding, added_by)
+    return per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)

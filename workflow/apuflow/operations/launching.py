@@ -9,6 +9,8 @@ from apuflow.miopen.launch import Arg, ArgKind, Extent, Launch, Role
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, MOST_SET_ITEMS, set_arguments, set_items
 
+WAVE = 64
+"""Work-items of a wavefront."""
 HIP_COPY = "stands in for hipMemcpy, which MIOpen calls for packed tensors"
 
 

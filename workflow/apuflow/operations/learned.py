@@ -12,11 +12,10 @@ from apuflow.miopen.launch import Arg, Extent, Launch, Role
 from apuflow.miopen.rocm_4_0_1.common import floats, ints, read_unit
 from apuflow.operations import own
 from apuflow.operations.key import real, whole
-from apuflow.operations.launching import buffer, fill, launch
+from apuflow.operations.launching import WAVE, buffer, fill, launch
 from apuflow.operations.operation import Operation, Pass
 
 GROUP = 256
-WAVE = 64
 INT_ELEMENTS = 2**31
 
 
