@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from apuflow.preview.machine import GpuModel, memory_name
+from apuflow.preview.machine import NUMBERS, GpuModel, memory_name
 
 FILE = Path(__file__).with_name("measured.json")
 FEWEST_RUNS = 10
@@ -178,14 +178,12 @@ def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
 def _of_machine(machine: GpuModel) -> tuple[Away, ...]:
     known = measured()
     away: list[Away] = []
-    for field in fields(machine):
-        if field.name in ("dram", "calibration"):
-            continue
-        value = float(getattr(machine, field.name))
-        low, high = known.machine[field.name]
+    for field in NUMBERS:
+        value = float(getattr(machine, field))
+        low, high = known.machine[field]
         if not low <= value <= high:
             spanned = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-            away.append(Away(OPTIONS[field.name], f"{value:.4g}", spanned, _decades(value, low, high)))
+            away.append(Away(OPTIONS[field], f"{value:.4g}", spanned, _decades(value, low, high)))
     name = memory_name(machine.dram)
     if name not in known.memories:
         away.append(Away("mem-type", name, ", ".join(known.memories), 1.0))

@@ -8,7 +8,7 @@ of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
@@ -144,6 +144,8 @@ class GpuModel:
         return self.simds * self.slots_per_simd
 
 
+NUMBERS = tuple(field.name for field in fields(GpuModel) if field.name not in ("dram", "calibration"))
+"""Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
 

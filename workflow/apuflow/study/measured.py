@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_text
 from apuflow.preview.coverage import FILE
-from apuflow.preview.machine import GpuModel, memory_name
+from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.study.score import read_tables, recorded, score
 from apuflow.study.score_runs import row_machine
 
@@ -26,7 +25,6 @@ def spanned() -> dict[str, Any]:
     frame["dram_bytes"] = frame["dram_bytes_read"] + frame["dram_bytes_written"]
     rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
     machines = [row_machine(row) for row in rows]
-    names = [field.name for field in fields(GpuModel) if field.name not in ("dram", "calibration")]
     return {
         "source": "apuflow.study.measured, from data/gem5_runs",
         "preview": PREVIEW_VERSION,
@@ -34,7 +32,7 @@ def spanned() -> dict[str, Any]:
         "errors": _percentiles(frame["error"]),
         "largest": [_rounded(frame["error"].min()), _rounded(frame["error"].max())],
         "memories": sorted({memory_name(machine.dram) for machine in machines}),
-        "machine": {name: _range([getattr(machine, name) for machine in machines]) for name in names},
+        "machine": {name: _range([getattr(machine, name) for machine in machines]) for name in NUMBERS},
         "kernels": {
             str(kernel): {
                 "runs": len(part),
