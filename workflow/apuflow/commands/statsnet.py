@@ -98,12 +98,13 @@ def _show(made: StatsNet, console: Console) -> None:
     for heading in ("statistic", "rows", "largest error", "of", "target", "got"):
         table.add_column(heading, justify="left" if heading in ("statistic", "of") else "right")
     for statistic, rows in made.statistics.groupby(level="statistic", sort=False):
-        worst = rows.iloc[int(rows["error"].abs().argmax())]
+        largest = int(rows["error"].abs().argmax())
+        worst = rows.iloc[largest]
         table.add_row(
             str(statistic),
             str(len(rows)),
             f"{worst['error']:+.2%}",
-            str(rows.index[int(rows["error"].abs().argmax())][1]),
+            str(rows.index[largest][1]),
             number(worst["target"]),
             number(worst["got"]),
         )

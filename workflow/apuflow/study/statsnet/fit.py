@@ -9,6 +9,7 @@ smaller; weights are those with the least largest error, and become whole number
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -84,9 +85,8 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     important = np.append(np.where(statistic == TOTAL, IMPORTANT, 1.0), IMPORTANT)
     matrix *= important[:, None]
     goal *= important
-    chosen = _searched(matrix, goal, _few(matrix, goal, most), bound)
-    matrix = matrix[:, chosen]
-    real = _least_largest(matrix, goal)
+    real = _searched(matrix, goal, _few(matrix, goal, most), bound)
+    matrix = matrix[:, real.columns]
 
     def worst(weights: _Array) -> float:
         return float((np.abs(matrix @ weights - goal) / important).max())
@@ -100,7 +100,7 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     iterations = next(
         (many for many in ITERATIONS if errors[many] <= allowed), min(errors, key=errors.__getitem__)
     )
-    counts = pd.Series(rounded[iterations].astype(int), index=columns.columns[chosen])
+    counts = pd.Series(rounded[iterations].astype(int), index=columns.columns[real.columns])
     return Mix(counts[counts > 0], iterations)
 
 
@@ -111,58 +111,59 @@ def _few(matrix: _Array, goal: _Array, most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Fit:
-    """Weights of columns, none below 0; their largest error; what each row adds to it (the dual)."""
+    """Columns and their weights, none below 0; the largest error; what each row adds to it (the dual)."""
 
+    columns: list[int]
     weights: _Array
     error: float
     prices: _Array
 
 
-def _searched(matrix: _Array, goal: _Array, chosen: list[int], bound: float) -> list[int]:
+def _searched(matrix: _Array, goal: _Array, chosen: list[int], bound: float) -> _Fit:
     """The best columns after several exchanges; all but the first begin with a few others in them."""
     best = _exchanged(matrix, goal, chosen)
-    found = _least_largest(matrix[:, best], goal)
     for shift in range(ROUNDS):
-        if found.error * ROUNDING <= bound:
+        if best.error * ROUNDING <= bound:
             break
-        brings = found.weights * np.abs(matrix[:, best]).max(axis=0)
-        kept = [best[index] for index in np.argsort(brings)[min(SHAKEN, len(best) - 1) :]]
-        by_price = [int(column) for column in np.argsort(-(matrix.T @ found.prices)) if column not in best]
-        others = by_price[shift * SHAKEN :][: len(best) - len(kept)]
-        tried = _exchanged(matrix, goal, [*kept, *others])
-        new = _least_largest(matrix[:, tried], goal)
-        if new.error < found.error:
-            best, found = tried, new
+        least_first = np.argsort(_brings(matrix, best))
+        kept = [best.columns[index] for index in least_first[min(SHAKEN, len(least_first) - 1) :]]
+        others = _others(matrix, best)[shift * SHAKEN :][: len(best.columns) - len(kept)]
+        best = min(best, _exchanged(matrix, goal, [*kept, *others]), key=attrgetter("error"))
     return best
 
 
-def _exchanged(matrix: _Array, goal: _Array, chosen: list[int]) -> list[int]:
+def _exchanged(matrix: _Array, goal: _Array, chosen: list[int]) -> _Fit:
     """Columns, one by one exchanged for another as long as that makes the largest error smaller."""
-    found = _least_largest(matrix[:, chosen], goal)
+    found = _least_largest(matrix, goal, chosen)
     while True:
-        by_price = np.argsort(-(matrix.T @ found.prices))
-        others = [int(column) for column in by_price if column not in chosen][:CANDIDATES]
-        tried = (_best_exchange(matrix, goal, chosen, other, LEAST_GAIN * found.error) for other in others)
+        tried = (_best_exchange(matrix, goal, found, other) for other in _others(matrix, found)[:CANDIDATES])
         better = next(filter(None, tried), None)
         if better is None:
-            return chosen
-        chosen = better
-        found = _least_largest(matrix[:, chosen], goal)
+            return found
+        found = better
 
 
-def _best_exchange(
-    matrix: _Array, goal: _Array, chosen: list[int], other: int, wanted: float
-) -> list[int] | None:
-    """``chosen`` with another column for one of its own; None: the error is not below ``wanted``."""
-    more = [*chosen, other]
-    wider = _least_largest(matrix[:, more], goal)
+def _best_exchange(matrix: _Array, goal: _Array, found: _Fit, other: int) -> _Fit | None:
+    """With another column for one of its own; None: the error is hardly smaller."""
+    wanted = LEAST_GAIN * found.error
+    wider = _least_largest(matrix, goal, [*found.columns, other])
     if wider.error >= wanted:
         return None
-    brings = wider.weights[:-1] * np.abs(matrix[:, chosen]).max(axis=0)
-    choices = [more[:out] + more[out + 1 :] for out in np.argsort(brings)[:LEAVING]]
-    errors = [_least_largest(matrix[:, choice], goal).error for choice in choices]
-    best = int(np.argmin(errors))
-    return choices[best] if errors[best] < wanted else None
+    leaving = np.argsort(_brings(matrix, wider)[:-1])[:LEAVING]
+    choices = (wider.columns[:out] + wider.columns[out + 1 :] for out in leaving)
+    best = min((_least_largest(matrix, goal, choice) for choice in choices), key=attrgetter("error"))
+    return best if best.error < wanted else None
+
+
+def _brings(matrix: _Array, found: _Fit) -> _Array:
+    """The most that each column adds to a row."""
+    return np.asarray(found.weights * np.abs(matrix[:, found.columns]).max(axis=0))
+
+
+def _others(matrix: _Array, found: _Fit) -> list[int]:
+    """Columns that it does not have, those of the best price first."""
+    by_price = np.argsort(-(matrix.T @ found.prices))
+    return [int(column) for column in by_price if column not in found.columns]
 
 
 def _reduced(even: _Array, goal: _Array, chosen: list[int], most: int) -> list[int]:
@@ -177,15 +178,16 @@ def _reduced(even: _Array, goal: _Array, chosen: list[int], most: int) -> list[i
         del chosen[int(np.argmin(harm))]
 
 
-def _least_largest(matrix: _Array, goal: _Array) -> _Fit:
-    """Weights whose largest error is least (Chebyshev's criterion, as a linear program)."""
-    rows, count = matrix.shape
-    slack = np.ones((rows, 1))
-    limits = np.vstack([np.hstack([matrix, -slack]), np.hstack([-matrix, -slack])])
+def _least_largest(matrix: _Array, goal: _Array, columns: list[int]) -> _Fit:
+    """Weights of columns whose largest error is least (Chebyshev's criterion, as a linear program)."""
+    rows, count = len(goal), len(columns)
+    part, slack = matrix[:, columns], np.ones((rows, 1))
+    limits = np.block([[part, -slack], [-part, -slack]])
     cost = np.append(np.zeros(count), 1.0)
     found = linprog(cost, A_ub=limits, b_ub=np.concatenate([goal, -goal]))
     duals = found.ineqlin.marginals
     return _Fit(
+        columns,
         np.asarray(found.x[:count], dtype=np.float64),
         float(found.fun),
         np.asarray(duals[:rows] - duals[rows:], dtype=np.float64),
