@@ -49,8 +49,7 @@ def register(app: typer.Typer) -> None:
             return [
                 run
                 for run in runs(Path())
-                if belongs(run.workload, run.point)
-                and (asked is None or (run.engine, run.workload, run.point) in asked)
+                if belongs(run.workload, run.point) and (asked is None or run.key in asked)
             ]
 
         def shown(all_runs: list[Run]) -> list[Run]:
@@ -75,7 +74,7 @@ def register(app: typer.Typer) -> None:
             console.print(_table(shown(all_runs)), soft_wrap=True)
         for line in previews:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
-        begun = {(run.engine, run.workload, run.point) for run in all_runs}
+        begun = {run.key for run in all_runs}
         waiting = [
             point for point in (asked or set()) - begun if not is_batch(point[0]) and belongs(*point[1:])
         ]
@@ -145,7 +144,7 @@ def _table(shown_runs: Sequence[Run]) -> Text:
             "-" if run.ticks_per_second is None else f"{lower}{run.ticks_per_second:.2g}",
             "-" if run.memory_bytes is None else format_memory(run.memory_bytes),
         )
-        name = f"{run.engine}/{run.workload}/{run.point}"
+        name = "/".join(run.key)
         entries.append(Entry(name, cells, "\n".join(filter(None, words)), colours.get(run.state, "red")))
     states = [run.state for run in shown_runs]
     counts = ", ".join(f"{states.count(state)} {state}" for state in RunState if state in states)

@@ -59,6 +59,11 @@ class Run:
     log: Path
     place: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Engine, workload and point."""
+        return self.engine, self.workload, self.point
+
 
 SILENT_SECONDS = 600.0
 """A run says every few seconds how far it is: one on another machine that has not for so long is lost."""

@@ -39,7 +39,7 @@ def recorded_failures(
             and _record(project, run).exists()
             and workload in (None, run.workload)
             and (not outcomes or run.outcome in outcomes)
-            and (chosen is None or (run.engine, run.workload, run.point) in chosen)
+            and (chosen is None or run.key in chosen)
         ):
             yield run
 
@@ -74,7 +74,7 @@ def _results_of(project: Path, run: Run) -> Iterator[Path]:
 
 
 def _record(project: Path, run: Run) -> Path:
-    return project / paths.run_record(run.engine, run.workload, run.point)
+    return project / paths.run_record(*run.key)
 
 
 def sweep_points(project: Path, name: str) -> set[tuple[str, str, str]]:
