@@ -157,15 +157,15 @@ def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[s
 def _workload(
     sweep: str, workload: str, engine: EngineName, chosen: Sequence[Point], root: Path
 ) -> PlannedWorkload:
-    statuses = _statuses(sweep, workload, engine, chosen, root)
-    planned = tuple(
-        PlannedPoint(point.id, engine, dict(point.axes), status, get_engine(point.engine).host_memory(point))
-        for point, status in zip(chosen, statuses, strict=True)
-    )
-    left = [point for point, status in zip(chosen, statuses, strict=True) if status != "completed"]
-    done = [point for point, status in zip(chosen, statuses, strict=True) if status == "completed"]
-    seconds, total, basis = _cost(engine, left, done, root)
     made = get_engine(engine)
+    with_status = list(zip(chosen, _statuses(sweep, workload, engine, chosen, root), strict=True))
+    planned = tuple(
+        PlannedPoint(point.id, engine, dict(point.axes), status, made.host_memory(point))
+        for point, status in with_status
+    )
+    left = [point for point, status in with_status if status != "completed"]
+    done = [point for point, status in with_status if status == "completed"]
+    seconds, total, basis = _cost(engine, left, done, root)
     at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
     batches = (
