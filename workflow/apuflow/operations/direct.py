@@ -15,7 +15,7 @@ from apuflow.miopen.launch import Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_pointwise
-from apuflow.operations.direct_pass import GEMM, DataPass, Objection, defines, strides
+from apuflow.operations.direct_pass import DILATED, GEMM, DataPass, Objection, defines, pointwise, strides
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 
@@ -57,9 +57,9 @@ def tiles(work: DataPass) -> Tiles:
 def objection(layer: Filter, forward: bool) -> Objection | None:
     """Why MIOpen has no direct kernel here, as (key, what, fix); None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
-        return "dilation_h", "MIOpen's direct kernels take no dilation", GEMM
+        return DILATED
     work = DataPass(layer, forward)
-    if _pointwise(layer):
+    if pointwise(layer):
         return direct_pointwise.objection(work)
     if layer.pad_h != layer.pad_w or layer.stride_h != layer.stride_w or layer.stride_h > 2:
         return "stride_h", "MIOpen's direct kernels take equal paddings, and equal strides up to 2", GEMM
@@ -83,10 +83,10 @@ def objection(layer: Filter, forward: bool) -> Objection | None:
 def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
     """The one launch of a direct convolution (``objection`` is None)."""
     work = DataPass(layer, forward)
-    if _pointwise(layer):
+    if pointwise(layer):
         return (direct_pointwise.launch(work),)
     plan, image, out = tiles(work), work.image, work.out
-    per_group = work.out.c // layer.groups
+    per_group = out.c // layer.groups
     stacks = -(-per_group // plan.outputs)
     pad = (layer.pad_w, layer.pad_h)
     if not forward:
@@ -100,8 +100,8 @@ def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
         "FILTER_PAD1": pad[1],
         "FILTER_STRIDE0": layer.stride_w,
         "FILTER_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": work.out.c,
-        "N_INPUTS": work.image.c,
+        "N_OUTPUTS": out.c,
+        "N_INPUTS": image.c,
         "BATCH_SZ": layer.n,
         "OUT_WIDTH": out.w,
         "OUT_HEIGHT": out.h,
@@ -132,8 +132,3 @@ def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
     blocks = -(-out.w // plan.tile[0]) * -(-out.h // plan.tile[1])
     grid = (blocks * items, stacks * layer.groups, layer.n)
     return (work.launch("MIOpenConvDirUni.cl", arguments, "MIOpenConvUni", grid, items),)
-
-
-def _pointwise(layer: Filter) -> bool:
-    """Groups of 1x1 are ``MIOpenConvUni``'s."""
-    return (layer.kernel_h, layer.kernel_w) == (1, 1) and layer.groups == 1

@@ -16,6 +16,12 @@ NOTE: Final = "MIOpen's direct algorithm instead of DNNMark's GEMM"
 GEMM: Final = "set algorithm to gemm"
 Objection = tuple[str, str, str]
 """Why there is no direct kernel: key, what, what to do."""
+DILATED: Final[Objection] = "dilation_h", "MIOpen's direct kernels take no dilation", GEMM
+
+
+def pointwise(layer: Filter) -> bool:
+    """Whether the filter is 1x1, in one group."""
+    return (layer.kernel_h, layer.kernel_w, layer.groups) == (1, 1, 1)
 
 
 def defines(values: Mapping[str, int | str], prefix: str = "MLO_") -> str:

@@ -46,7 +46,7 @@ def share(work: DataPass) -> Share:
     image, out = work.image, work.out
     even = out.h * out.w % 2 == 0 if work.layer.stride_w == 1 else out.w % 2 == image.w % 2 == 0
     pixels = _whole(_whole(2 if even else 1, out.w), image.w)
-    return Share(pixels, _whole(4, work.image.c), _whole(16, work.out.c))
+    return Share(pixels, _whole(4, image.c), _whole(16, out.c))
 
 
 def objection(work: DataPass) -> Objection | None:
@@ -134,8 +134,8 @@ def _gradient(work: DataPass) -> Launch:
         "IN_HEIGHT": image.h,
         "OUT_WIDTH": out.w,
         "OUT_HEIGHT": out.h,
-        "N_OUTPUTS": work.out.c,
-        "N_INPUTS": work.image.c,
+        "N_OUTPUTS": out.c,
+        "N_INPUTS": image.c,
         "BATCH_SZ": layer.n,
         **strides("OUT", out),
         **strides("IN", image),
@@ -153,8 +153,8 @@ def _gradient(work: DataPass) -> Launch:
         "N_LCL_IN_MAPS": own.inputs,
         "CONV_BIAS": 0,
         "READ_UNIT": own.pixels,
-        "CLOOP0": -(-work.image.c // own.inputs),
+        "CLOOP0": -(-image.c // own.inputs),
     }
-    grid = (layer.n * places, -(-work.out.c // own.outputs), 1)
+    grid = (layer.n * places, -(-out.c // own.outputs), 1)
     kernel = "MIOpenConv1x1pquv" if strided else "MIOpenConv1x1"
     return work.launch("MIOpenConv1x1S.cl", defines(values) + FP32_ALL, kernel, grid, WAVE)

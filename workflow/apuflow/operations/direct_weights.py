@@ -18,12 +18,14 @@ from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_weights_rows
 from apuflow.operations.direct_pass import (
+    DILATED,
     GEMM,
     Objection,
     bottom,
     defines,
     direct_launch,
     largest_unit,
+    pointwise,
     strides,
     top_gradient,
 )
@@ -41,7 +43,7 @@ FEW_WAVES = 512
 def objection(layer: Filter) -> Objection | None:
     """Why MIOpen has no direct kernel here, as (key, what, fix); None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
-        return "dilation_h", "MIOpen's direct kernels take no dilation", GEMM
+        return DILATED
     if _pointwise(layer) or _scanned(layer) or direct_weights_rows.takes(layer):
         return None
     return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", GEMM
@@ -57,8 +59,7 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
 
 
 def _pointwise(layer: Filter) -> bool:
-    one = (layer.kernel_h, layer.kernel_w) == (1, 1) and layer.groups == 1
-    return one and layer.c % 16 == 0 and layer.num_output % 16 == 0
+    return pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
 
 
 def _two_passes(layer: Filter) -> bool:
