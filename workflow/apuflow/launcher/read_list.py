@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -148,8 +148,7 @@ class _Reader:
             raise ValueError("unknown kind of argument, or not its words")
         last = self.steps[-1]
         assert isinstance(last, Dispatch)
-        more = (*last.arguments, given)
-        self.steps[-1] = Dispatch(last.object, last.kernel, last.grid, last.workgroup, more, last.lds)
+        self.steps[-1] = replace(last, arguments=(*last.arguments, given))
         self.due -= 1
 
     def result(self, lines: int) -> DispatchList:
