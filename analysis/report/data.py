@@ -218,8 +218,8 @@ def _links(frame: pd.DataFrame, runs: Sequence[Run]) -> list[str | None]:
     by_point: dict[tuple[str, str, str], str] = {}
     by_batch: dict[tuple[str, str], str] = {}
     for run in runs:
-        by_point[run.engine, run.workload, run.point] = run.files["record"]
-        by_batch.setdefault((run.engine, run.workload), run.files["record"])
+        by_point[run.key] = run.files["record"]
+        by_batch.setdefault(run.key[:2], run.files["record"])
     texts: list[str | None] = []
     for row in frame[["engine", "workload", "point"]].itertuples(index=False):
         key = (str(row.engine), str(row.workload), str(row.point))

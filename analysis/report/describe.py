@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -134,6 +135,11 @@ class Run:
     provenance: Mapping[str, str]
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Engine, workload and point."""
+        return self.engine, self.workload, self.point
+
+    @property
     def failed(self) -> bool:
         """Whether it ended without having completed."""
         return self.status not in (COMPLETED, "")
@@ -202,7 +208,7 @@ def load_runs(records: Iterable[str | Path], out: str | Path) -> tuple[Run, ...]
                 _made_from(record),
             )
         )
-    return tuple(sorted(runs, key=lambda run: (run.engine, run.workload, run.point)))
+    return tuple(sorted(runs, key=attrgetter("key")))
 
 
 def _made_from(record: RunRecord | BatchRecord) -> dict[str, str]:
