@@ -64,6 +64,18 @@ def test_a_proven_run(statistics: Path) -> None:
     assert outcome.statistics.wavefronts == 400  # 104 + 100 + 96 + 100 on the four compute units
 
 
+def test_a_guest_that_starts_a_program_is_told_why_that_fails() -> None:
+    """Batch normalisation asks MIOpen's assembler for its version; gem5 v23.0.1.0 in an image of Debian 11."""
+    text = (
+        "src/sim/syscall_emul.cc:67: fatal: syscall vfork (#58) unimplemented.\nMemory Usage: 3365704 KBytes"
+    )
+    outcome = end(1, "", STARTED + text)
+    assert outcome.status is Status.GEM5_FATAL
+    assert "assembler" in str(outcome.remedy)
+    assert "apuflow kernels" in str(outcome.remedy)
+    assert end(1, "", STARTED + text.replace("vfork (#58)", "memfd_create (#319)")).remedy is None
+
+
 GEM5_ENDS = [
     # exit status, what stands on standard error, expected status, part of the evidence
     (1, "src/sim/syscall_emul.cc:67: fatal: syscall memfd_create (#319) unimplemented.\nMemory Usage: 2 KBytes",
