@@ -137,21 +137,25 @@ STANDARD: tuple[Metric, ...] = (
         source="shader.cc sampleLoad",
     ),
     # memory
-    rate(
+    Metric(
         "dram_read_bandwidth",
         "B/s",
         "dram_bytes_read * sim_freq / gpu_active_ticks",
+        0,
+        "dram_peak_bandwidth",
         "bytes requested from the memory controllers per second of GPU time",
+        _CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
         "abstract_mem.cc:451",
-        _CPU_PART,
     ),
-    rate(
+    Metric(
         "dram_write_bandwidth",
         "B/s",
         "dram_bytes_written * sim_freq / gpu_active_ticks",
+        0,
+        "dram_peak_bandwidth",
         "bytes written to the memory controllers per second of GPU time",
+        _CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
         "abstract_mem.cc:451",
-        _CPU_PART,
     ),
     share(
         "dram_row_hit_rate",

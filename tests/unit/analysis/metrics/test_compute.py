@@ -102,7 +102,7 @@ def test_values_outside_their_range_are_flagged_and_kept(softmax: pd.Series[Any]
 
 
 @pytest.mark.parametrize("path", sorted(STATS.glob("*.xz")), ids=lambda path: path.name.split(".")[0])
-def test_only_dram_utilization_leaves_its_range_on_real_runs(path: Path) -> None:
+def test_only_dram_traffic_with_the_cpus_part_leaves_its_range_on_real_runs(path: Path) -> None:
     name = path.name.removesuffix(".txt.xz")
     units = int(name.split("-u")[1].split("-")[0])
     machine = {"num_compute_units": units}
@@ -112,7 +112,18 @@ def test_only_dram_utilization_leaves_its_range_on_real_runs(path: Path) -> None
         machine["bw_scalor"] = 1
     row = _row(name, **machine)
     flagged = [flag.split("=")[0] for flag in row["flags"].split(";") if flag]
-    assert set(flagged) <= {"dram_utilization"}
+    assert set(flagged) <= {"dram_utilization", "dram_read_bandwidth", "dram_write_bandwidth"}
+
+
+def test_a_bandwidth_above_the_drams_peak_is_flagged() -> None:
+    """softmax of 25x1000 by DNNMark on gem5 v23.0.1.0: the whole program's traffic over one kernel's time."""
+    row = {"dram_bytes_read": 5672704.0, "dram_bytes_written": 9697216.0, "sim_freq": 1e12}
+    row |= {"gpu_active_ticks": 73988e3, "dram_peak_bandwidth": 12.8e9}
+    found = compute.compute(pd.DataFrame([row])).iloc[0]
+    assert found["dram_read_bandwidth"] == pytest.approx(76.67e9, rel=1e-4)
+    assert "dram_read_bandwidth=7.66706e+10>1.28e+10" in found["flags"]
+    alone = row | {"dram_bytes_read": 215488.0, "dram_bytes_written": 113408.0}  # the kernel's own window
+    assert compute.compute(pd.DataFrame([alone])).iloc[0]["flags"] == ""
 
 
 def test_missing_columns_leave_their_metrics_empty() -> None:
