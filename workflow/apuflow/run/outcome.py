@@ -35,12 +35,12 @@ _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^Memor
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
 _STARTS_A_PROGRAM = re.compile(r"syscall v?fork \(#\d+\) unimplemented")
 STARTS_PROGRAMS = (
-    "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a kernel that its "
-    "database lacks (apuflow kernels shows what it holds), and where batch normalisation or convolution ask its "
-    "assembler for its version: an image without clang where MIOpen looks for it (/opt/rocm/llvm/bin/clang) makes "
-    "it go on without"
+    "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a kernel "
+    "that its database lacks (apuflow kernels shows what it holds), and where batch normalisation or "
+    "convolution ask its assembler for its version: an image without clang where MIOpen looks for it "
+    "(/opt/rocm/llvm/bin/clang) makes it go on without"
 )
-"""What to do about a guest that forks (seen: batch normalisation of MIOpen rocm-4.0.1 in an image of Debian 11)."""
+"""What to do about a guest that forks (seen: batch normalisation of MIOpen rocm-4.0.1 on Debian 11)."""
 _ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
 _TRACEBACK = "Traceback (most recent call last):"
 _PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
