@@ -8,9 +8,8 @@ src/mem/dram_interface.cc.
 
 from __future__ import annotations
 
-from analysis.metrics.metric import INF, Metric, share
+from analysis.metrics.metric import CPU_PART, INF, Metric, share
 
-_CPU_PART = "the statistics begin with the CPU's part of the run unless they are reset around the kernel"
 _STALL_CAVEAT = "share of resident, not issuing wavefront cycles; the six shares add up to 1"
 _SCOREBOARD = "scoreboard_check_stage.cc: each slot adds one count per cycle"
 
@@ -199,7 +198,7 @@ PAPER: tuple[Metric, ...] = (
         " / (dram_peak_bandwidth * gpu_active_ticks / sim_freq)",
         "DRAM traffic relative to the peak over the GPU's active time (paper: dram_utilization)",
         "dram_interface.cc:582",
-        "CPU traffic is in the numerator, so a short kernel after much set-up exceeds 1; " + _CPU_PART,
+        "CPU traffic is in the numerator, so a short kernel after much set-up exceeds 1; " + CPU_PART,
     ),
     share(
         "gpu_dram_utilization",

@@ -5,13 +5,11 @@ Source of the formulas: the increments in gem5 v23.0.1.0, file by file in each r
 
 from __future__ import annotations
 
-from analysis.metrics.metric import INF, Metric, rate, share
-
-_CPU_PART = "the statistics begin with the CPU's part of the run unless they are reset around the kernel"
+from analysis.metrics.metric import CPU_PART, INF, Metric, rate, share
 
 TIME: tuple[Metric, ...] = (
     rate("gpu_time", "s", "gpu_active_ticks / sim_freq", "time with a compute unit awake", "shader.cc:515"),
-    rate("sim_time", "s", "sim_ticks / sim_freq", "simulated time", "root.cc", _CPU_PART),
+    rate("sim_time", "s", "sim_ticks / sim_freq", "simulated time", "root.cc", CPU_PART),
     share(
         "gpu_share", "gpu_active_ticks / sim_ticks", "share of the time with the GPU at work", "shader.cc:515"
     ),
@@ -25,6 +23,19 @@ def _mix(kind: str, formula: str, meaning: str) -> Metric:
 
 def _hit_rate(cache: str, hits: str, misses: str, meaning: str, source: str, caveat: str = "") -> Metric:
     return share(f"{cache}_hit_rate", f"{hits} / ({hits} + {misses})", meaning, source, caveat)
+
+
+def _dram_bandwidth(name: str, counted: str, meaning: str) -> Metric:
+    return Metric(
+        f"dram_{name}_bandwidth",
+        "B/s",
+        f"dram_bytes_{counted} * sim_freq / gpu_active_ticks",
+        0,
+        "dram_peak_bandwidth",
+        f"bytes {meaning} the memory controllers per second of GPU time",
+        CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
+        "abstract_mem.cc:451",
+    )
 
 
 STANDARD: tuple[Metric, ...] = (
@@ -101,7 +112,7 @@ STANDARD: tuple[Metric, ...] = (
         "scalar", "scalar_hits", "scalar_misses", "scalar loads that hit", "GPU_VIPER-SQC.sm", "from v22.1 on"
     ),
     _hit_rate(
-        "l3", "l3_hits", "l3_misses", "accesses that hit in the directory's L3", "CacheMemory.cc", _CPU_PART
+        "l3", "l3_hits", "l3_misses", "accesses that hit in the directory's L3", "CacheMemory.cc", CPU_PART
     ),
     share(
         "l1_tlb_miss_rate",
@@ -137,26 +148,8 @@ STANDARD: tuple[Metric, ...] = (
         source="shader.cc sampleLoad",
     ),
     # memory
-    Metric(
-        "dram_read_bandwidth",
-        "B/s",
-        "dram_bytes_read * sim_freq / gpu_active_ticks",
-        0,
-        "dram_peak_bandwidth",
-        "bytes requested from the memory controllers per second of GPU time",
-        _CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
-        "abstract_mem.cc:451",
-    ),
-    Metric(
-        "dram_write_bandwidth",
-        "B/s",
-        "dram_bytes_written * sim_freq / gpu_active_ticks",
-        0,
-        "dram_peak_bandwidth",
-        "bytes written to the memory controllers per second of GPU time",
-        _CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
-        "abstract_mem.cc:451",
-    ),
+    _dram_bandwidth("read", "read", "requested from"),
+    _dram_bandwidth("write", "written", "written to"),
     share(
         "dram_row_hit_rate",
         "dram_row_hits / dram_bursts",
@@ -185,7 +178,7 @@ STANDARD: tuple[Metric, ...] = (
         "flops / dram_bytes",
         "floating point lane operations per byte requested from memory",
         "wavefront.cc, abstract_mem.cc",
-        _CPU_PART,
+        CPU_PART,
     ),
     rate(
         "l2_arithmetic_intensity",

@@ -25,6 +25,7 @@ _COMPILER = re.compile(
     r" (?:-Wno-everything|-Werror).* (?P<name>\S+\.(?:cl|cpp|s)) -o \S+$",
     re.M,
 )
+_STARTS_A_PROGRAM = re.compile(r"syscall v?fork \(#\d+\) unimplemented")
 _HARMLESS = re.compile(r"^(?:\S+:\d+: )?(?:warn|info|hack): |^Memory Usage: |^Forcing maxCoalescedReqs|^\s*$")
 
 
@@ -61,6 +62,22 @@ def missing_kernel(text: str) -> MissingKernel | None:
     """
     match = _COMPILER.search(text) or (_UNABLE.search(text) if _ERRORS.search(text) else None)
     return None if match is None else MissingKernel(match["name"], match["args"].rstrip())
+
+
+def remedy_of_fatal(message: str) -> str | None:
+    """What to do about gem5's ``fatal:``, where the program inside it is the reason and something is known.
+
+    Seen on Debian 11: MIOpen rocm-4.0.1 starts its assembler for batch normalisation
+    (src/ocl/gcn_asm_utils.cpp), and ``sh`` takes ``vfork``.
+    """
+    if not _STARTS_A_PROGRAM.search(message):
+        return None
+    return (
+        "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a "
+        "kernel that its database lacks (apuflow kernels shows what it holds), and where batch normalisation "
+        "or convolution ask its assembler for its version: an image without clang where MIOpen looks for it "
+        "(/opt/rocm/llvm/bin/clang) makes it go on without"
+    )
 
 
 def first_error(text: str, more: tuple[str, ...] = ()) -> str | None:

@@ -33,14 +33,6 @@ _DEADLOCK = re.compile(
 _GUEST_MEMORY = "Out of memory, please increase size of physical memory"
 _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
-_STARTS_A_PROGRAM = re.compile(r"syscall v?fork \(#\d+\) unimplemented")
-STARTS_PROGRAMS = (
-    "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a kernel "
-    "that its database lacks (apuflow kernels shows what it holds), and where batch normalisation or "
-    "convolution ask its assembler for its version: an image without clang where MIOpen looks for it "
-    "(/opt/rocm/llvm/bin/clang) makes it go on without"
-)
-"""What to do about a guest that forks (seen: batch normalisation of MIOpen rocm-4.0.1 on Debian 11)."""
 _ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
 _TRACEBACK = "Traceback (most recent call last):"
 _PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
@@ -221,8 +213,8 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
         return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
     message = _message("fatal", text)
     if message is not None:
-        remedy = STARTS_PROGRAMS if _STARTS_A_PROGRAM.search(message) else None
-        return (Status.GEM5_FATAL if started else Status.CONFIG_ERROR), message, remedy
+        status = Status.GEM5_FATAL if started else Status.CONFIG_ERROR
+        return status, message, guest_errors.remedy_of_fatal(message)
     if (line := _python_error(text)) is not None:
         return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
     if exit_facts.code in (130, 137, 143):
