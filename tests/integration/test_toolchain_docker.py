@@ -19,7 +19,7 @@ from apuflow.configure.point import Point
 from apuflow.containers import DockerEngine, Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
-from apuflow.engines.gem5 import dnnmark_process, kernel_launches
+from apuflow.engines.dnnmark_program import dnnmark_process, kernel_launches
 from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
 from apuflow.prepare import (
     DnnmarkRecord,

@@ -13,7 +13,7 @@ from sweep_texts import HEAD, expand
 from apuflow.configure import load_sweep
 from apuflow.configure.combinations import configuration_files, plan
 from apuflow.core.errors import ConfigError
-from apuflow.engines.gem5 import runtime_units
+from apuflow.engines.dnnmark_program import runtime_units
 
 
 def test_axes_are_combined_in_the_order_of_the_file(root: Path) -> None:

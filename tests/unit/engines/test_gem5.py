@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sweep_texts import HEAD, one
 
-from apuflow.engines.gem5 import kernel_launches
+from apuflow.engines.dnnmark_program import kernel_launches
 
 
 def test_products_of_a_whole_program_are_the_images_own(root: Path) -> None:

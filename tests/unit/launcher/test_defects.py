@@ -12,6 +12,7 @@ from places import ROOT
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
 from apuflow.launcher.defects import DefectName, suspects
+from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen.compiler import Compiler
 
 
@@ -70,3 +71,20 @@ def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> No
         "v_cvt_f32_f16 v1, v0",
     )
     assert suspects([assembled(clang, tmp_path, *sound)], "gfx801", get_args(DefectName)) == ()
+
+
+def test_finished_program_says_what_gem5_executed_wrongly(clang: Compiler, tmp_path: Path) -> None:
+    """Lanes that are moved to the wrong places end no run: the row has to say it."""
+    moves = assembled(clang, tmp_path, "v_add_f32_dpp v6, v6, v6 row_shr:1 row_mask:0xf bank_mask:0xf")
+    results = ProgramJudge((moves,), "gfx801", ("lane_moves", "wide_literals")).results(tmp_path)
+    assert results is not None
+    assert results.agree is None
+    assert "gem5 executes wrongly v_add_f32_dpp: lanes are moved" in (results.note or "")
+    assert ProgramJudge((moves,), "gfx801", ()).results(tmp_path) is None
+
+
+def test_what_ends_gem5_is_no_doubt_about_a_finished_program(clang: Compiler, tmp_path: Path) -> None:
+    literal = assembled(clang, tmp_path, "s_mov_b64 s[4:5], 0xfff")
+    judge = ProgramJudge((literal,), "gfx801", ("wide_literals",))
+    assert judge.results(tmp_path) is None
+    assert judge.explained("it ended").startswith("it ended; gem5 executes wrongly s_mov_b64")

@@ -86,7 +86,7 @@ def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pyt
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
     ).process
     assert "dump" not in process.files["all/dispatch.list"]
-    assert process.judge is not None
+    assert isinstance(process.judge, KernelJudge)
     results = process.judge.results(tmp_path)
     assert results.agree is None
     assert f"60 elements are more than are compared ({verdict.LARGEST:,})" in (results.note or "")
@@ -102,7 +102,7 @@ def test_kernel_without_reference_is_said_to_be_unchecked(tmp_path: Path) -> Non
     process = kernel_run(
         found, gfx="gfx801", options=OPTIONS, launcher=tmp_path / "l", objects=objects
     ).process
-    assert process.judge is not None
+    assert isinstance(process.judge, KernelJudge)
     results = process.judge.results(tmp_path)
     assert results.agree is None
     assert "NumPy has no reference for MIOpenBatchNormFwdTrainSpatial" in (results.note or "")

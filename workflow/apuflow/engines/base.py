@@ -183,3 +183,28 @@ class SimulatingEngine(Engine):
             ConfigError: the guest could not read its files where they are, or the program is not there.
             EngineError: DNNMark is not what its record says.
         """
+
+
+class Program(ABC):
+    """What engine gem5 does with one kind of workload."""
+
+    use: ClassVar[Use]
+
+    @abstractmethod
+    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+        """The program's part of a point's identity."""
+
+    @abstractmethod
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        """See SimulatingEngine.needs."""
+
+    @abstractmethod
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        """See SimulatingEngine.prepare."""
+
+
+def needed_tools(tools: Toolset, point: Point) -> tuple[str, str]:
+    """Records of the gem5 and of the image that a program runs with."""
+    return tools.record(tools.gem5_tool(point.gfx)), tools.record("image")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from apuflow.configure import CommandFile, Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.suite_workload import SuiteOperations
-from apuflow.configure.work import NetworkWork
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import (
     CommandWorkload,
@@ -24,28 +22,17 @@ from apuflow.configure.workloads import (
     Workload,
 )
 from apuflow.core.engines import EngineName
-from apuflow.core.errors import ApuflowError, ConfigError, EngineError
-from apuflow.core.gpus import gpu
-from apuflow.core.record import LaunchRecord
+from apuflow.core.errors import ConfigError
 from apuflow.engines import estimate
-from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
-from apuflow.engines.simulated import launch_records, provenance, required_rows
-from apuflow.miopen import network_rows
-from apuflow.miopen.database import DatabaseLocation
-from apuflow.miopen.row_file import project_rows
-from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
+from apuflow.engines.base import Inputs, Needs, Prepared, Program, SimulatingEngine, needed_tools
+from apuflow.engines.dnnmark_program import HOME, DnnmarkProgram
+from apuflow.engines.simulated import provenance, required_rows
+from apuflow.prepare import Gem5Record, requests
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.tools import Toolset, data_file
-from apuflow.run.command import Guest, refuse_redirected
+from apuflow.prepare.tools import Toolset
+from apuflow.run.command import Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
-
-END_MARKER = "DNNMark suites: Tear down..."
-"""The last thing every DNNMark benchmark logs (benchmarks/*/test_*.cc)."""
-
-CONFIG = "workload.dnnmark"
-DATA = "mmap.bin"
-HOME = "home"
 
 
 class Gem5(SimulatingEngine):
@@ -116,76 +103,6 @@ class Gem5(SimulatingEngine):
         return program.prepare(tools, point, inputs, gem5, run_dir)
 
 
-class Program(ABC):
-    """What engine gem5 does with one kind of workload."""
-
-    use: ClassVar[Use]
-
-    @abstractmethod
-    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
-        """The program's part of a point's identity."""
-
-    @abstractmethod
-    def needs(self, tools: Toolset, point: Point) -> Needs:
-        """See SimulatingEngine.needs."""
-
-    @abstractmethod
-    def prepare(
-        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
-    ) -> Prepared:
-        """See SimulatingEngine.prepare."""
-
-
-@dataclass(frozen=True)
-class DnnmarkProgram(Program):
-    """A benchmark of DNNMark."""
-
-    workload: DnnmarkWorkload
-    use: ClassVar[Use] = Use.DNNMARK
-
-    @override
-    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
-        return {
-            "benchmark": self.workload.benchmark,
-            "miopen": release.miopen.source.commit,
-            "dnnmark": requests.dnnmark_content(release, site, root),
-        }
-
-    @override
-    def needs(self, tools: Toolset, point: Point) -> Needs:
-        work = point.work
-        assert isinstance(work, NetworkWork)
-        units = runtime_units(point)
-        rows = network_rows(work.network, work.direction, units, tools.release.miopen.formulas)
-        database = tools.database(point.gfx, units, [*rows, *project_rows(tools.root)]) if rows else None
-        return Needs(
-            (*_tools(tools, point), tools.record("dnnmark")),
-            database.objects if database else (),
-            database,
-            data_file(work.data_bytes),
-        )
-
-    @override
-    def prepare(
-        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
-    ) -> Prepared:
-        root, benchmark = tools.root.resolve(), self.workload.benchmark
-        record = root / tools.record("dnnmark")
-        built = read_record(record, DnnmarkRecord)
-        check_dnnmark(built, benchmark, record)
-        if inputs.data is None:
-            raise EngineError("a DNNMark run needs its data file", value=point.id)
-        data, database = root / inputs.data, root / inputs.database if inputs.database else None
-        process = dnnmark_process(
-            point, benchmark, tools.release, built, run_dir=run_dir, database=database, data=data
-        )
-        made_from = provenance(
-            point, gem5, tools.image, build=built, benchmark=benchmark, database=database, data=data
-        )
-        reads = (Path(built.build), data, *([database] if database else []))
-        return Prepared(process, kernel_launches(point), reads, made_from)
-
-
 @dataclass(frozen=True)
 class CommandProgram(Program):
     """Any other GPU program."""
@@ -209,7 +126,7 @@ class CommandProgram(Program):
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
-        return Needs(_tools(tools, point))
+        return Needs(needed_tools(tools, point))
 
     @override
     def prepare(
@@ -231,64 +148,6 @@ def _program(workload: Workload) -> Program:
         key="engines",
         value=workload.name,
         remedy="use gem5-kernels or preview, which run its kernels alone",
-    )
-
-
-def _tools(tools: Toolset, point: Point) -> tuple[str, str]:
-    return tools.record(tools.gem5_tool(point.gfx)), tools.record("image")
-
-
-def dnnmark_process(
-    point: Point,
-    benchmark: str,
-    release: Release,
-    build: DnnmarkRecord,
-    *,
-    run_dir: Path,
-    database: Path | None,
-    data: Path,
-) -> Process:
-    """A DNNMark benchmark on the point's network.
-
-    Args:
-        run_dir: where the process will run; MIOpen finds its database through HOME below it.
-        database: kernel database, named as MIOpen looks for it; None for workloads that need none.
-        data: the file for ``-mmap``.
-
-    ``-debuginfo 1`` sends DNNMark's log to standard error, where its last line proves that it ended; without
-    it the log goes to files inside gem5's fake /tmp.
-
-    Raises:
-        ConfigError: the build has no such program, or the guest could not read its files where they are.
-    """
-    if benchmark not in build.programs:
-        raise ConfigError(
-            "the DNNMark build has no such benchmark",
-            file=build.build,
-            value=benchmark,
-            remedy=f"it has {', '.join(name for name in build.programs if not name.endswith('.so'))}",
-        )
-    for directory in (run_dir, Path(build.build)):
-        refuse_redirected(directory.resolve())
-    copies = {}
-    if database is not None:
-        where = DatabaseLocation(release.miopen.version_directory, release.miopen.cache_directory)
-        copies[str(where.directory(HOME) / database.name)] = database
-    blocks = None if release.capabilities.per_kernel_statistics else 1
-    return Process(
-        guest=Guest(
-            directory=Path(build.build) / "benchmarks" / benchmark,
-            program=f"dnnmark_{benchmark}",
-            arguments=("-config", CONFIG, "-mmap", DATA, "-debuginfo", "1"),
-            end_marker=END_MARKER,
-        ),
-        options=dict(point.options),
-        expectation=Expectation(end_marker=END_MARKER, blocks=blocks, required=required_rows()),
-        files={CONFIG: point.work.text or ""},
-        copies=copies,
-        links={DATA: data},
-        home=HOME,
-        rocm=True,
     )
 
 
@@ -329,22 +188,6 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
         home=HOME,
         rocm=True,
     )
-
-
-def runtime_units(point: Point) -> int:
-    """Compute units that ROCm, and so MIOpen, takes the machine to have (``configs/example/hsaTopology.py``).
-
-    What MIOpen launches and what its database is called follow them; of some GPUs gem5 tells a fixed number.
-    """
-    return gpu(point.gfx).told_compute_units or point.compute_units
-
-
-def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
-    """The GPU kernels that a point launches, in order; none where they cannot be derived."""
-    try:
-        return launch_records(point.launches(runtime_units(point)), "rocBLAS of the image")
-    except ApuflowError:
-        return ()
 
 
 ENGINE = Gem5()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
 from apuflow.kernels.program import NUMPY_TYPES, OwnBuffer, OwnProgram, initial_value
-from apuflow.launcher.defects import DefectName, suspects
+from apuflow.launcher.defects import DefectName, explained
 from apuflow.launcher.judge import LARGEST
 from apuflow.launcher.reference import TOLERANCE
 
@@ -79,8 +79,7 @@ class OwnJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        named = "; ".join(suspects(self.objects, self.gfx, self.defects))
-        return f"{text}; gem5 executes wrongly {named}" if named else text
+        return explained(text, self.objects, self.gfx, self.defects)
 
 
 def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:

@@ -30,12 +30,14 @@ class Defect:
         pattern: of the instruction in LLVM's disassembly.
         effect: what gem5 does.
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
+        ends_gem5: it ends gem5 where it does harm; otherwise the run goes on with wrong values.
     """
 
     name: DefectName
     pattern: str
     effect: str
     source: str
+    ends_gem5: bool = False
 
 
 DEFECTS = (
@@ -57,14 +59,25 @@ DEFECTS = (
         r"s_\w+_[bu]64(?=.*\b0x[0-9a-f]+$)",
         "a literal in a 64-bit operand ends gem5: Assertion `NumDwords == 1' failed",
         "operand.hh, ScalarOperand::readSpecialVal",
+        ends_gem5=True,
     ),
     Defect(
         "first_lane_register",
         r"v_readfirstlane_b32",
         "its scalar register is taken for a vector register, which may not be there: VGPR index out of range",
         "insts/op_encodings.cc, Inst_VOP1::initOperandInfo",
+        ends_gem5=True,
     ),
 )
+
+WRONG_VALUES: frozenset[DefectName] = frozenset(defect.name for defect in DEFECTS if not defect.ends_gem5)
+"""Those that a finished run can have met without a word."""
+
+
+def explained(text: str, objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> str:
+    """``text``, and what :func:`suspects` finds in a run's code objects, if there is anything."""
+    named = "; ".join(suspects(objects, gfx, present))
+    return f"{text}; gem5 executes wrongly {named}" if named else text
 
 
 def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> tuple[str, ...]:

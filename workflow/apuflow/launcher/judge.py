@@ -9,11 +9,36 @@ from pathlib import Path
 
 from apuflow.core.errors import NotModelled
 from apuflow.core.record import Results
-from apuflow.launcher.defects import DefectName, suspects
+from apuflow.launcher.defects import WRONG_VALUES, DefectName, explained, suspects
 from apuflow.launcher.plan import GuestRun
 
 LARGEST = 1 << 24
 """Elements of all buffers together up to which outputs are compared: NumPy takes about 1 GB for it."""
+
+
+@dataclass(frozen=True)
+class ProgramJudge:
+    """Judges a whole program whose outputs nobody can read, by the instructions in its kernels.
+
+    Attributes:
+        objects: code objects that it loads.
+        defects: instructions that its gem5 executes wrongly.
+    """
+
+    objects: tuple[Path, ...]
+    gfx: str
+    defects: tuple[DefectName, ...]
+
+    def results(self, _directory: Path, /) -> Results | None:
+        """What may have made the results wrong without a word; None: nothing is known to."""
+        named = suspects(self.objects, self.gfx, WRONG_VALUES.intersection(self.defects))
+        if not named:
+            return None
+        return Results(note=f"the program keeps its outputs; gem5 executes wrongly {'; '.join(named)}")
+
+    def explained(self, text: str) -> str:
+        """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
+        return explained(text, self.objects, self.gfx, self.defects)
 
 
 @dataclass(frozen=True)
@@ -62,8 +87,7 @@ class KernelJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        named = "; ".join(suspects(self.objects.values(), self.run.contents.device, self.defects))
-        return f"{text}; gem5 executes wrongly {named}" if named else text
+        return explained(text, self.objects.values(), self.run.contents.device, self.defects)
 
     def _differ(self, error: float, buffer: str) -> str:
         from apuflow.launcher.reference import TOLERANCE

@@ -36,8 +36,8 @@ class PointFacts:
 class Judge(Protocol):
     """Knows what a process's program should have computed."""
 
-    def results(self, directory: Path) -> Results:
-        """Whether what a finished process left in its directory is right."""
+    def results(self, directory: Path, /) -> Results | None:
+        """Whether what a finished process left in its directory is right; None: there is nothing to say."""
 
     def explained(self, text: str) -> str:
         """``text``, with what in its program may have made gem5 fail."""
