@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from analysis.figures import panels
-from analysis.figures.axis import COMPUTE_UNITS, in_sentence, label
+from analysis.figures.axis import COMPUTE_UNITS, axis, in_sentence, label
 from analysis.figures.bars import program_bars
 from analysis.figures.choice import FigureError
 from analysis.figures.selection import Selection, select
@@ -49,9 +49,10 @@ class Quantity:
 
 
 def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
-    """Speedup of the GPU's active time over an axis, relative to the axis' smallest value.
+    """Speedup of the GPU's active time over an axis, all lines of a workload relative to one point.
 
-    The smallest value of the axis is the baseline unless the sweep names another. The ideal line
+    That point has the smallest value of the axis and the first of each option of the machine, unless the sweep
+    names another; lines of other sizes of a layer are relative to their own. The ideal line
     (proportional to the axis) is drawn over compute units only. A ring marks where a line first reaches 90 %
     of its largest speedup.
 
@@ -72,17 +73,23 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         seen: list[panels.Line] = []
         numbers: list[pd.DataFrame] = []
         saturating = ideal = False
+        alone: list[str] = []
         start = across.positions[selection.baseline.get(across.column, across.values[0])]
         for axes, program in zip(drawn, selection.programs, strict=True):
             rows = selection.rows[selection.rows["program"] == program]
             axes.set_title(program)
             before = len(seen)
+            common = _common(selection, rows)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program)
-                data["speedup"] = _base(selection, line, data) / data[TIME]
+                base = _base(selection, common, line, data)
+                if base is None:
+                    base = float(data[TIME].iloc[0])
+                    alone.append(f"{program} {line.label}")
+                data["speedup"] = base / data[TIME]
                 data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
                 reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
-                gains = len(data) > 1 and float(data["speedup"].max()) > LEAST_GAIN
+                gains = float(data["speedup"].max()) > LEAST_GAIN * float(data["speedup"].iloc[0])
                 data["saturation"] = (data.index == reached) & gains
                 line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
                 panels.cross_out(axes, data, data["speedup"])
@@ -125,24 +132,46 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             )
         legend(figure, list(handles.values()), list(handles))
         title = f"Speedup over {in_sentence(across.label)}"
-        base = {across.column: across.values[0], **selection.baseline}
+        base = {across.column: across.values[0], **_common(selection, selection.rows)}
         texts = (f"{in_sentence(label(name))} = {across.text(value)}" for name, value in base.items())
-        notes = (*selection.notes, f"GPU active time, relative to that at {', '.join(texts)}")
+        relative = f"GPU active time, relative to that at {', '.join(texts)}"
+        if alone:
+            relative += f"; there is none for {', '.join(alone)}: relative to its own first"
+        notes = (*selection.notes, relative)
         head(figure, title, notes)
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 
 
-def _base(selection: Selection, line: panels.Line, data: pd.DataFrame) -> float:
-    """The time that a line's speedups are relative to: at the baseline, else at the line's first point."""
+def _common(selection: Selection, rows: pd.DataFrame) -> dict[str, Any]:
+    """The values that all lines of a workload are relative to, by column of a further axis.
+
+    Options of the machine and named ways of doing the same work (``algorithm``) count from their first value.
+    Sizes of a layer and releases of gem5 have none: each line counts from itself.
+    """
+    axes = [axis(rows, name) for name in selection.keys]
+    values = {
+        own.column: own.values[0]
+        for own in axes
+        if len(own.values) > 1
+        and own.column != "release"
+        and not (own.column.startswith("layer.") and own.numeric)
+    }
+    return {**values, **selection.baseline}
+
+
+def _base(
+    selection: Selection, common: Mapping[str, Any], line: panels.Line, data: pd.DataFrame
+) -> float | None:
+    """The time that a line's speedups are relative to; None where that point has no number."""
     assert selection.x is not None
     first = line.rows.iloc[0]
     rows = selection.rows
     rows = rows[(rows["engine"] == first["engine"]) & (rows["workload"] == first["workload"])]
     for name in (selection.x.column, *selection.keys):
         own = data[selection.x.column].iloc[0] if name == selection.x.column else first[name]
-        wanted = selection.baseline.get(name, own)
+        wanted = own if pd.isna(own) else common.get(name, own)
         rows = rows[(rows[name] == wanted) | (rows[name].isna() & pd.isna(wanted))]
-    return float(rows[TIME].iloc[0]) if len(rows) else float(data[TIME].iloc[0])
+    return float(rows[TIME].iloc[0]) if len(rows) else None
 
 
 def over(

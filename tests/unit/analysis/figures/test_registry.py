@@ -333,6 +333,39 @@ def test_the_axis_with_the_greatest_effect_goes_across_and_the_least_is_held() -
     )
 
 
+def test_lines_of_one_workload_are_relative_to_one_machine() -> None:
+    """Channels quarter the time and banks halve it: 8 us on the smallest machine, 1 us on the largest."""
+    plot = figures.make("speedup", sizes(channels_matter), where={"tcc_size": "1MB"})
+    speedups = plot.data.set_index(["line", "num_dirs"])["speedup"].unstack()
+    assert {line.split()[-1]: list(row) for line, row in speedups.iterrows()} == {
+        "1": [1, 2, 4],
+        "8": [2, 4, 8],
+    }
+    assert plot.notes[-1].endswith("relative to that at DRAM channels = 1, TCC banks = 1")
+
+
+def test_lines_of_other_layers_are_relative_to_themselves() -> None:
+    """Ten images take ten times as long: that is no slowdown. A way to do the same work is compared."""
+    frame = grid({"num_compute_units": [1, 2], "layer.n": [1, 10], "layer.algorithm": ["direct", "gemm"]})
+    frame["gpu_time"] = (
+        frame["layer.n"]
+        / frame["num_compute_units"]
+        * np.where(frame["layer.algorithm"] == "direct", 3.0, 1.0)
+    )
+    data = figures.make("speedup", frame, where={"workload": "softmax_fwd"}, x="num_compute_units").data
+    for _, own in data.groupby("line"):
+        gemm = own["line"].str.contains("gemm").iloc[0]
+        assert list(own["speedup"]) == ([3, 6] if gemm else [1, 2])
+
+
+def test_a_line_without_the_common_point_says_so() -> None:
+    frame = sizes(channels_matter)
+    frame = frame[(frame["num_tccs"] == 8) | (frame["num_dirs"] > 1)]
+    plot = figures.make("speedup", frame, where={"tcc_size": "1MB"})
+    assert "there is none for" in plot.notes[-1]
+    assert set(plot.data.loc[plot.data["num_dirs"] == plot.data["num_dirs"].min(), "speedup"]) == {1}
+
+
 def test_a_sweep_says_what_goes_across_and_what_all_is_relative_to() -> None:
     frame = sizes(channels_matter)
     choice = figures.Choice.of("tcc-size", ["num-tccs"], {"tcc-size": "1024kB", "num-tccs": 1, "num-dirs": 4})
