@@ -51,8 +51,8 @@ class Quantity:
 def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """Speedup of the GPU's active time over an axis, all lines of a workload relative to one point.
 
-    That point has the smallest value of the axis and the first of each option of the machine, unless the sweep
-    names another; lines of other sizes of a layer are relative to their own. The ideal line
+    That point has the smallest value of the axis and the first of each option of the machine, unless the
+    sweep names another; lines of other sizes of a layer are relative to their own. The ideal line
     (proportional to the axis) is drawn over compute units only. A ring marks where a line first reaches 90 %
     of its largest speedup.
 
@@ -82,11 +82,11 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             common = _common(selection, rows)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program)
-                base = _base(selection, common, line, data)
-                if base is None:
-                    base = float(data[TIME].iloc[0])
+                reference = _base(selection, common, line, data)
+                if reference is None:
+                    reference = float(data[TIME].iloc[0])
                     alone.append(f"{program} {line.label}")
-                data["speedup"] = base / data[TIME]
+                data["speedup"] = reference / data[TIME]
                 data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
                 reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
                 gains = float(data["speedup"].max()) > LEAST_GAIN * float(data["speedup"].iloc[0])
