@@ -1,6 +1,7 @@
 """What tests need beyond Python, make and git. The one place that knows which Debian packages have it.
 
-``python3 tests/needs.py packages`` lists all packages; ``... programs`` those programs that this machine has.
+``python3 tests/needs.py packages`` lists all packages; ``... programs`` those programs that this machine has;
+``... anywhere`` the tests whose outcome no program changes.
 """
 
 from __future__ import annotations
@@ -109,6 +110,24 @@ ROCBLAS = Need(
 )
 NEEDS = (C_COMPILER, CLANG, DOCKER, BROWSER, SLURM, MOUNT, GEM5, OTHER_GEM5, MIOPEN, ROCBLAS)
 
+ANYWHERE = (
+    # They reckon, and read and write files, in Python alone.
+    *(f"unit/analysis/{room}" for room in ("counters", "figures", "metrics", "report", "stats", "tables")),
+    *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
+    *(f"unit/campaign/test_{name}.py" for name in ("members", "rule_inputs")),
+    *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
+    *(f"unit/study/test_{name}.py" for name in ("kernel_rows", "score", "score_runs")),
+    *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
+    # Their tools are Python packages.
+    "test_style.py",
+    "integration/test_docs_site.py",
+    # They disturb the project whose quiet path is integration/test_workflow_gem5.py, with no other program.
+    "faults",
+    "integration/test_disk_full.py",
+    "integration/test_reruns.py",
+)
+"""Below ``tests/``: what need not run again on a machine without the programs above. New tests run there."""
+
 
 def packages() -> list[str]:
     """Debian packages with which nothing but the tests on gem5 is skipped."""
@@ -130,6 +149,7 @@ def summary(reasons: Iterable[str]) -> Iterator[str]:
 if __name__ == "__main__":
     what: dict[str, Callable[[], Iterable[str]]] = {
         "packages": packages,
+        "anywhere": lambda: ANYWHERE,
         "programs": lambda: [name for need in NEEDS for name in need.programs if shutil.which(name)],
     }
     print(*what[sys.argv[1]]())

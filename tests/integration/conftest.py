@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import gem5_project
 import needs
 import pytest
 from docker_daemon import Daemon, answers, load_base, start
+from gem5_project import Gem5Project
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +42,11 @@ def own_daemon() -> Iterator[Daemon]:
         needs.DOCKER.skip()
     yield daemon
     daemon.stop()
+
+
+@pytest.fixture
+def gem5(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
+    """A project of stand-ins that runs on the host, outside /tmp, which a program inside gem5 cannot see."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
+        root = new_project(Path(directory))
+        yield gem5_project.make(root, Path(directory), {"container": "host"})
