@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "configs/workloads/examples"
 STARTED = "src/sim/simulate.cc:194: info: Entering event queue @ 0.  Starting simulation...\n"
 NORMAL = "Ticks: 5068886000\nExiting because  exiting with last active thread context\n"
 
-# example, exit status, first line: the programs of gem5-resources v23.0.1.0, compiled for gfx801 and started without a GPU
+# example, exit status, first line: gem5-resources v23.0.1.0, compiled for gfx801, started without a GPU
 REFUSED = [
     ("pannotia_fw", 1, "Execution mode not specified! Use -h for help"),
     ("pannotia_fw", 0, "SWITCHES"),
@@ -46,7 +46,7 @@ def ending(tmp_path: Path, example: str, status: int, text: str) -> Outcome:
     command = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())
     expectation = Expectation(command.get("end_marker"), tuple(command["error_texts"]))
     statistics = tmp_path / "stats.txt"
-    statistics.write_bytes(lzma.open(DATA / "gem5_outcomes/ok/stats.txt.xz").read())
+    statistics.write_bytes(lzma.decompress((DATA / "gem5_outcomes/ok/stats.txt.xz").read_bytes()))
     return classify(ExitFacts(status), f"{text}\n{NORMAL}", STARTED, statistics, expectation)
 
 
