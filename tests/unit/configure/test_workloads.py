@@ -144,7 +144,7 @@ UPSTREAM_COMMANDS = {
     "hip_unroll": ("unroll", "", ""),
     "pennant": ("pennant", "noh.pnt", ""),
 }
-"""Program, arguments, test: tests/nightly.sh and weekly.sh of v23.0.1.0 (lulesh: later tests), or its README."""
+"""Program, arguments, test: v23.0.1.0's nightly.sh and weekly.sh (lulesh: later tests), or its README."""
 
 
 def test_the_programs_of_gem5_resources(root: Path) -> None:
