@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.tables.columns import MACHINE
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import clock_hertz, size_bytes
 
@@ -68,18 +71,32 @@ def pareto(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def of_machines(
     frame: pd.DataFrame, axes: Sequence[str], expressions: Sequence[str], workloads: int
 ) -> pd.DataFrame:
-    """One row per combination of the axes: what the workloads take together."""
+    """One row per combination of the axes: what the workloads take together.
+
+    An expression over axes and options of the machine alone is the same for all of them and counts once.
+    """
     if workloads == 1:
         sums = frame
     else:
         groups = frame.groupby(list(axes), sort=False, dropna=False)
         added = [*expressions, *(c for c in CYCLES if c not in expressions)]
+        once = [text for text in expressions if _names(text) <= _of_a_machine(axes)]
         sums = groups[added].sum().reset_index()
+        for text in once:
+            sums[text] = groups[text].first().to_numpy()
         flags = groups["flags"].agg(lambda texts: next((text for text in texts if text), ""))
         sums["flags"] = flags.to_numpy()
         sums = sums[(groups.size() == workloads).to_numpy()]
     names = dict.fromkeys([*axes, *expressions, *CYCLES, "flags"])
     return sums[list(names)].reset_index(drop=True)
+
+
+def _names(expression: str) -> set[str]:
+    return set(re.findall(r"\b[A-Za-z_]\w*", expression))
+
+
+def _of_a_machine(axes: Sequence[str]) -> set[str]:
+    return {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -96,12 +113,22 @@ def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).rename(columns=lambda name: name.replace(".", "_"))
 
 
+def _meant(expression: str, known: Iterable[str]) -> str:
+    """The columns that a misspelt one is close to."""
+    columns = sorted(map(str, known))
+    unknown = sorted(_names(expression) - set(columns))
+    near = [match for name in unknown for match in difflib.get_close_matches(name, columns, 1)]
+    return "".join(f"did you mean {match}? " for match in near)
+
+
 def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
     except Exception as error:  # pandas raises whatever its parser does
         raise ConfigError(
-            f"the expression cannot be evaluated: {error}", value=expression, remedy=_EXPRESSIONS
+            f"the expression cannot be evaluated: {error}",
+            value=expression,
+            remedy=_meant(expression, numbers.columns) + _EXPRESSIONS,
         ) from None
     found = pd.Series(value, index=numbers.index)
     if not (pd.api.types.is_numeric_dtype(found) or pd.api.types.is_bool_dtype(found)):

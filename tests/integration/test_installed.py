@@ -133,6 +133,22 @@ def test_the_network_tutorial_folds_layers_into_an_iteration(machine: Machine, t
     assert iterations["gpu_cycles"].sum() > operations["gpu_cycles"].sum()
 
 
+def test_the_pareto_tutorial_finds_the_points_that_none_beats(machine: Machine, tmp_path: Path) -> None:
+    """The figure's points beside the sweep's table, whose machines are compared one with each other here."""
+    there, printed = machine.type_in(tmp_path, "pareto", gem5="none")
+    assert "all 15 points computed" in printed and (there / "results/space/report.html").exists()
+    table = pd.read_csv(there / "results/space/lrn_fwd.csv")
+    kilobytes = table["tcc_size"].map({"128kB": 128, "512kB": 512, "2MB": 2048})
+    area = table["num_compute_units"] + kilobytes * 1024 / 512e3
+    both = pd.DataFrame({"cycles": table["gpu_cycles"], "area": area})
+    beaten = [((both <= row).all(axis=1) & (both < row).any(axis=1)).any() for _, row in both.iterrows()]
+    best = table.loc[[not each for each in beaten], ["num_compute_units", "tcc_size"]]
+    drawn = pd.read_csv(there / "front.csv")
+    starred = drawn.loc[drawn["best"], ["num_compute_units", "tcc_size"]]
+    assert set(map(tuple, starred.to_numpy())) == set(map(tuple, best.to_numpy()))
+    assert f"({len(best)} points)" in printed and len(best) > 1
+
+
 def test_another_workflow_loads_it_as_a_module(machine: Machine, tmp_path: Path) -> None:
     machine.run(tmp_path, "apuflow", "init", ".")
     (tmp_path / "Snakefile").write_text(OTHER_WORKFLOW)

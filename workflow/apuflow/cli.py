@@ -45,6 +45,10 @@ def main() -> None:
     except DescribedError as error:
         print(f"apuflow: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        place = error.filename2 or error.filename
+        print(f"apuflow: {error.strerror}\n  file:  {place}\n  fix:   name another file", file=sys.stderr)
+        raise SystemExit(2) from None
     except BrokenPipeError:
         sys.stderr.close()
         raise SystemExit(0) from None

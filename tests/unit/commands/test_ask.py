@@ -100,3 +100,9 @@ def test_a_suite_is_asked_like_a_workload() -> None:
     suite, alone = pd.read_csv("suite.csv"), pd.read_csv("alone.csv")
     assert suite["workload"].tolist() == ["alexnet_64"]
     assert suite["gpu_cycles"].tolist() == alone["gpu_cycles"].tolist()
+
+
+def test_a_question_without_a_workload_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    error = CliRunner().invoke(build_app(), ["ask", " , ", "n=1"]).exception
+    assert isinstance(error, ConfigError) and "no workload is named" in str(error)

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 import yaml
 from sweep_texts import HEAD
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from apuflow.cli import build_app
+from apuflow.core.errors import ConfigError
 
 
 def test_from_a_space_to_a_pareto_figure_and_a_sweep_for_gem5(
@@ -28,3 +29,49 @@ def test_from_a_space_to_a_pareto_figure_and_a_sweep_for_gem5(
     assert "none is better in both" in (root / "front.svg").read_text()
     judged = yaml.safe_load((root / "configs/sweeps/judged.yaml").read_text())["zip"][0]
     assert all(type(value) is int for value in judged["num-compute-units"])
+
+
+def searched(*arguments: str) -> Result:
+    return CliRunner().invoke(build_app(), ["search", "space", *arguments])
+
+
+@pytest.fixture
+def space(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the sweeps space and other."""
+    monkeypatch.chdir(root)
+    for name in ("space", "other"):
+        (root / f"configs/sweeps/{name}.yaml").write_text(HEAD + "axes: {num-compute-units: [2, 4, 8]}\n")
+    return root
+
+
+def test_a_second_call_goes_on_and_does_not_begin_again(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its tables are there it writes nothing; with them it adds the points that may be better."""
+    judged = space / "configs/sweeps/judged.yaml"
+    assert searched("--judge", "judged", "--best", "1").exit_code == 0
+    first = judged.read_text()
+    again = searched("--judge", "judged", "--best", "2")
+    assert again.exit_code == 0 and "snakemake --cores all results/judged/report.html" in again.output
+    assert judged.read_text() == first
+    (units,) = yaml.safe_load(first)["zip"][0]["num-compute-units"]
+    row = {"engine": "gem5-kernels", "workload": "softmax_fwd", "status": "completed", "flags": ""}
+    results = pd.DataFrame([row | {"num_compute_units": units, "gpu_cycles": 1e9}])
+    monkeypatch.setattr("apuflow.study.judge.results_of", lambda *_: results)
+    assert searched("--judge", "judged", "--best", "1").exit_code == 0
+    units_now = yaml.safe_load(judged.read_text())["zip"][0]["num-compute-units"]
+    assert units_now[0] == units and len(units_now) == 2
+
+
+def test_a_sweep_of_the_users_is_never_taken_for_a_judge(space: Path) -> None:
+    """Also where it has results."""
+    (space / "results/other").mkdir(parents=True)
+    (space / "results/other/softmax_fwd.csv").write_text("engine\n")
+    before = (space / "configs/sweeps/other.yaml").read_text()
+    done = searched("--judge", "other")
+    assert isinstance(done.exception, ConfigError) and "there already" in str(done.exception)
+    assert (space / "configs/sweeps/other.yaml").read_text() == before
+
+
+def test_a_misspelt_column_is_named_with_what_is_meant(space: Path) -> None:
+    error = searched("-m", "gpu_cycle * 2").exception
+    assert isinstance(error, ConfigError) and "name 'gpu_cycle' is not defined" in str(error)
+    assert "did you mean gpu_cycles" in str(error)

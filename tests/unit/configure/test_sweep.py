@@ -78,6 +78,9 @@ BAD = {
     "dotted layer axis": (HEAD + "axes: {layer.n: [1]}\n", "layer: {n: [...]}"),
     "layer axis as list": (HEAD + "axes: {layer: [1]}\n", "layer: {n: [1, 10, 100]}"),
     "set twice": (HEAD + "options: {num-tccs: 1}\naxes: {num-tccs: [2]}\n", "two places"),
+    "zip as an axis": (HEAD + "axes: {zip: {num-tccs: [1], num-dirs: [1]}}\n", "zip is no axis"),
+    "layers as an axis": (HEAD + "axes: {layers: [{n: 1}]}\n", "beside axes"),
+    "a zip of one group": (HEAD + "zip: {num-tccs: [1], num-dirs: [1]}\n", "zip is a list of groups"),
     "unequal zip": (HEAD + "zip: [{num-tccs: [1, 2], num-dirs: [1]}]\n", "equally long"),
     "a row of a zip twice": (
         HEAD + "zip: [{num-tccs: [1, 2, 1], num-dirs: [1, 1, 1]}]\n",

@@ -73,6 +73,13 @@ def test_objectives_of_several_workloads_add_up(root: Path) -> None:
     assert dict(found.rows.set_index(keys)["gpu_cycles"]) == dict(first + second)
 
 
+def test_the_cost_of_a_machine_counts_once_for_several_workloads(root: Path) -> None:
+    """The smallest machine has 1 compute unit and 128 kB: 2 + 1, however many programs it runs."""
+    space(root, SPACE.replace("[softmax_fwd]", "[softmax_fwd, softmax_bwd]"))
+    found = search(load_sweep("space", root), [Objective(AREA), Objective("gpu_cycles")], root=root)
+    assert found.rows[AREA].iloc[0] == 3
+
+
 def test_a_large_space_is_sampled_the_same_way_each_time(root: Path) -> None:
     space(root)
     sweep = load_sweep("space", root)

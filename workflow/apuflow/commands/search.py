@@ -58,8 +58,9 @@ def search(
     objectives = [Objective(text) for text in minimise or []]
     objectives += [Objective(text, larger=True) for text in maximise or []]
     objectives = objectives or [Objective(text) for text in loaded.figures.objectives or ("gpu_cycles",)]
+    judged = bool(judge) and judging.continues(judge, loaded, force=force)
     found = searching.search(loaded, objectives, where or (), most)
-    results = judging.results_of(judge, loaded) if judge else None
+    results = judging.results_of(judge, loaded) if judged else None
     verdict = None
     if results is not None:
         verdict = judging.judge(found, objectives, results, loaded)
@@ -74,16 +75,19 @@ def search(
 
         names = [objective.expression for objective in objectives]
         write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], figure)
-    if judge and (verdict is None or verdict.undecided):
+    if judged and verdict is None:
+        print(f"sweep {judge} judges, and has no tables yet\n{_next(judge)}")
+    elif judge and (verdict is None or verdict.undecided):
         chosen = found if verdict is None else judging.next_points(verdict, best)
         count = best if verdict is None else len(chosen.rows)
         path = searching.save_best(
             loaded, chosen, objectives, count, judge, force=force or verdict is not None
         )
-        print(
-            f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n"
-            f"next: snakemake --cores all results/{judge}/report.html, then this command again"
-        )
+        print(f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n{_next(judge)}")
+
+
+def _next(judge: str) -> str:
+    return f"next: snakemake --cores all results/{judge}/report.html, then this command again"
 
 
 def _print(found: Found, expressions: list[str], show: int) -> None:

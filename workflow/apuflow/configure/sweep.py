@@ -6,18 +6,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.machine import SingleValue
+from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
 from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
@@ -180,6 +174,9 @@ class Variation(Model):
         for name in lines[0] if lines else ():
             _list([line[name] for line in lines])
         return lines
+
+    _beside = field_validator("axes", mode="before")(refuse_places_as_axes)
+    _grouped = field_validator("zip", mode="before")(refuse_one_group)
 
     @field_validator("zip")
     @classmethod

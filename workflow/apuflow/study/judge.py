@@ -14,9 +14,11 @@ from analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, v
 from analysis.tables.records import COMPLETED
 from analysis.tables.store import read
 from apuflow.campaign.points import sweep_workloads
+from apuflow.configure import load_sweep
+from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.study.search import Found
+from apuflow.study.search import Found, made_by
 
 ENGINE = "gem5-kernels"
 
@@ -47,6 +49,22 @@ class Verdict:
     def settled(self) -> bool:
         """Whether no other point can change who is best."""
         return not self.undecided and bool(self.found.rows["judged"].any())
+
+
+def continues(name: str, sweep: Sweep, root: Path = Path(), *, force: bool = False) -> bool:
+    """Whether a sweep that judges a search of ``sweep`` is there already; False: it is to be written.
+
+    Args:
+        force: begin again, whatever has this name.
+
+    Raises:
+        ConfigError: the name cannot be used, or is that of a sweep that no search of this one wrote.
+    """
+    path = root / paths.sweep_file(name)
+    if path.is_file() and not force and load_sweep(name, root).description.endswith(made_by(sweep.name)):
+        return True
+    check_new_name(name, "sweep", path, force=force)
+    return False
 
 
 def results_of(name: str, sweep: Sweep, root: Path = Path()) -> pd.DataFrame | None:

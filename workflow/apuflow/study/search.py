@@ -67,7 +67,7 @@ def search(
 ) -> Found:
     """Evaluate a sweep's space with the preview and sort it by the objectives.
 
-    Objectives of several workloads on one machine add up.
+    Objectives of several workloads on one machine add up; one of axes and options alone counts once.
 
     Args:
         objectives: at least one; the first decides the order.
@@ -96,7 +96,7 @@ def search(
             space += len(combinations)
         evaluated += len(combinations)
         tables.append(table_of(chosen_points(wide, workload, "preview", combinations, root)))
-    frame = pd.concat(tables, ignore_index=True)
+    frame = pd.concat(tables, ignore_index=True).copy()
     axes = tuple(
         dict.fromkeys(
             axis_column(name) for w in sweep_workloads(wide, root) for name in plan(wide, w, root).axes
@@ -137,6 +137,11 @@ def _sampled(planned: Plan, count: int) -> list[Assignment]:
     return list(seen)
 
 
+def made_by(sweep: str) -> str:
+    """How the description of a sweep ends that a search of ``sweep`` wrote."""
+    return f"points that apuflow search {sweep} found"
+
+
 def save_best(
     sweep: Sweep,
     found: Found,
@@ -169,7 +174,7 @@ def save_best(
         else:
             group[option] = listed
     content: dict[str, Any] = {
-        "description": f"The best {len(head)} points that apuflow search {sweep.name} found",
+        "description": f"The best {len(head)} {made_by(sweep.name)}",
         "engines": ["gem5-kernels", "preview"],
         "release": sweep.release,
         "machine": sweep.machine,
