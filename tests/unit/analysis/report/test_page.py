@@ -93,8 +93,14 @@ def project(root: Path, **description: Any) -> Path:
     return results / "report.html"
 
 
-def test_the_page_says_what_was_asked_and_what_ran(tmp_path: Path) -> None:
-    page = Page(project(tmp_path).read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the small project, made once; nobody changes it."""
+    return project(tmp_path_factory.mktemp("shown"))
+
+
+def test_the_page_says_what_was_asked_and_what_ran(shown: Path) -> None:
+    page = Page(shown.read_text(encoding="utf-8"))
     text = re.sub(r"\s+", " ", page.text)
     assert "num-compute-units 4, 8, 16" in text
     assert "num-tccs + num-dirs 1 + 1, 2 + 2" in text
@@ -122,8 +128,8 @@ def test_the_page_says_what_was_asked_of_some_workloads_alone() -> None:
     assert described.fixed == {"conv_*: layer.c": "16"}
 
 
-def test_nothing_from_a_run_becomes_markup(tmp_path: Path) -> None:
-    html = project(tmp_path).read_text(encoding="utf-8")
+def test_nothing_from_a_run_becomes_markup(shown: Path) -> None:
+    html = shown.read_text(encoding="utf-8")
     page = Page(html)
     assert len(page.scripts) == 2
     assert all(tag["src"].startswith("data:") for name, tag in page.tags if name == "img" and tag["src"])
@@ -137,8 +143,8 @@ def test_nothing_from_a_run_becomes_markup(tmp_path: Path) -> None:
     assert "MIOpen Error: " + HOSTILE in evidence["values"]
 
 
-def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    page = Page(project(tmp_path).read_text(encoding="utf-8"))
+def test_the_page_needs_nothing_but_itself(shown: Path) -> None:
+    page = Page(shown.read_text(encoding="utf-8"))
     assert not [name for name, attributes in page.tags if name == "link" and attributes["href"] != "data:,"]
     links = page.attributes("href") + page.attributes("src")
     assert not [link for link in links if re.match(r"(?i)(https?:|//|javascript:)", link)]
@@ -149,19 +155,18 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     ]
 
 
-def test_the_scripts_are_the_ones_the_policy_lets_run(tmp_path: Path) -> None:
+def test_the_scripts_are_the_ones_the_policy_lets_run(shown: Path) -> None:
     import base64
     import hashlib
 
-    html = project(tmp_path).read_text(encoding="utf-8")
+    html = shown.read_text(encoding="utf-8")
     script = html.rsplit("<script>", 1)[1].split("</script>", 1)[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in html
 
 
-def test_every_link_leads_to_a_file_or_a_place_in_the_page(tmp_path: Path) -> None:
-    report = project(tmp_path)
-    page = Page(report.read_text(encoding="utf-8"))
+def test_every_link_leads_to_a_file_or_a_place_in_the_page(shown: Path) -> None:
+    page = Page(shown.read_text(encoding="utf-8"))
     places = set(page.attributes("id"))
     links = [attributes["href"] or "" for name, attributes in page.tags if name == "a"]
     assert len(links) > 15
@@ -169,9 +174,9 @@ def test_every_link_leads_to_a_file_or_a_place_in_the_page(tmp_path: Path) -> No
         if link.startswith("#"):
             assert link[1:] in places
         else:
-            assert (report.parent / link).exists(), link
+            assert (shown.parent / link).exists(), link
     for link in json.loads(page.scripts[0])["links"]:
-        assert (report.parent / link).is_file()
+        assert (shown.parent / link).is_file()
 
 
 def test_the_same_input_gives_the_same_page(tmp_path: Path) -> None:
@@ -253,8 +258,8 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
-def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(tmp_path: Path) -> None:
-    page = Page(project(tmp_path).read_text(encoding="utf-8"))
+def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(shown: Path) -> None:
+    page = Page(shown.read_text(encoding="utf-8"))
     text = " ".join(page.text.split())
     assert "gem5-kernels (just the kernels): 5 of 6 runs completed and proved it." in text
     assert "snakemake --cores all results/demo/report.html" in text
