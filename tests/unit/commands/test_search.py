@@ -10,7 +10,7 @@ import yaml
 from sweep_texts import HEAD
 from typer.testing import CliRunner, Result
 
-from apuflow.cli import build_app
+from apuflow.cli import build_app, main
 from apuflow.core.errors import ConfigError
 
 
@@ -75,3 +75,13 @@ def test_a_misspelt_column_is_named_with_what_is_meant(space: Path) -> None:
     error = searched("-m", "gpu_cycle * 2").exception
     assert isinstance(error, ConfigError) and "name 'gpu_cycle' is not defined" in str(error)
     assert "did you mean gpu_cycles" in str(error)
+
+
+def test_a_directory_in_the_place_of_a_file_is_told_without_a_traceback(
+    space: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["apuflow", "search", "space", "--csv", str(space)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and f"file:  {space}" in told and "Is a directory" in told

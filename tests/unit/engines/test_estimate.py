@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 from sweep_texts import HEAD, one
 
+from apuflow.campaign.points import points
+from apuflow.configure import load_sweep
 from apuflow.engines import estimate, get_engine
 from apuflow.study.score import recorded
 
@@ -41,3 +43,17 @@ def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
     assert gem5.host_memory(small) < gem5.host_memory(wide) < gem5.host_memory(large)
     assert gem5.host_memory(large) > 2 * 6_700_000_000
     assert preview.host_memory(one(root, HEAD)) == 0
+
+
+def test_a_point_that_the_preview_does_not_know_leaves_the_others_their_own_cost(root: Path) -> None:
+    """A thousand times the work is not the cost of a small run; the preview knows no HBM."""
+    (root / "configs/sweeps/mixed.yaml").write_text(
+        HEAD.replace("[preview]", "[gem5-kernels]")
+        + "axes: {mem-type: [DDR3_1600_8x8, HBM_1000_4H_1x128], layer: {n: [1, 1000]}}\n"
+    )
+    chosen = points(load_sweep("mixed", root), "softmax_fwd", root)
+    seconds = estimate.each_point(chosen, lower_bound=False, root=root)
+    known = {p.axes["layer.n"]: s for p, s in zip(chosen, seconds, strict=True) if s is not None}
+    unknown = {p.options["mem-type"] for p, s in zip(chosen, seconds, strict=True) if s is None}
+    assert unknown == {"HBM_1000_4H_1x128"} and set(known) == {1, 1000}
+    assert known[1000] > 10 * known[1]

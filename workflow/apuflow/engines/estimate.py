@@ -82,24 +82,30 @@ def each_point(points: Sequence[Point], *, lower_bound: bool, root: Path = Path(
     """Seconds of host time that each point is expected to take; None: not known.
 
     From the preview's counts, times what completed runs among these points took over their own estimate.
-    Where the preview leaves out a part of the run or does not know a layer: the median of the completed
-    runs.
+    Where the preview leaves out a part of the run, and for the points whose layer it does not know: the
+    median of the completed runs.
 
     Args:
         points: of one workload and engine; those with a completed run serve to correct the others.
         lower_bound: the preview's counts leave out a part of the run.
     """
     walls = _walls(points, root)
-    if not lower_bound:
-        with contextlib.suppress(NotModelled):
-            counted = from_preview(points)
-            ratios = [walls[number] / counted[number] for number in walls]
-            factor = _median(ratios) if ratios else 1.0
-            return [factor * seconds for seconds in counted]
-    if not points:
-        return []
+    counted: list[float | None] = [None] * len(points) if lower_bound else _counted(points)
+    ratios = [walls[place] / seconds for place, seconds in enumerate(counted) if seconds and place in walls]
+    factor = _median(ratios) if ratios else 1.0
+    if all(seconds is not None for seconds in counted):
+        return [factor * seconds for seconds in counted if seconds is not None]
     known = from_records(points[0].engine, points[0].workload, root)
-    return [known.seconds if known else None] * len(points)
+    unknown = known.seconds if known else None
+    return [unknown if seconds is None else factor * seconds for seconds in counted]
+
+
+def _counted(points: Sequence[Point]) -> list[float | None]:
+    """Seconds by the preview's counts; None for the points alone that it does not know."""
+    try:
+        return list(from_preview(points))
+    except NotModelled:
+        return [None] if len(points) == 1 else [_counted([point])[0] for point in points]
 
 
 def _walls(points: Sequence[Point], root: Path) -> dict[int, float]:
