@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from places import ROOT
 from standins import repositories
 
+from apuflow.configure import load_sweep
 from apuflow.prepare.tools import Toolset
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STANDINS = Path(repositories.__file__).parent
+
+
+RELEASE = load_sweep("default", ROOT).release
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Gem5Project:
     @property
     def gem5_record(self) -> Path:
         """What the workflow recorded of it."""
-        return self.root / Toolset("v22.1", self.root).record("gem5-GCN3_X86")
+        return self.root / Toolset(RELEASE, self.root).record("gem5-GCN3_X86")
 
     def run(self, *arguments: str, cores: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -55,10 +60,10 @@ class Gem5Project:
 
 
 def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
-    """Pin release v22.1 to stand-ins made below ``upstream``, and write ``configs/site.yaml``."""
+    """Pin its release to stand-ins made below ``upstream``, and write ``configs/site.yaml``."""
     gem5 = repositories.make_gem5(upstream / "gem5")
     resources = repositories.make_resources(upstream / "gem5-resources")
-    release = root / "configs/gem5/v22.1.yaml"
+    release = root / f"configs/gem5/{RELEASE}.yaml"
     content = yaml.safe_load(release.read_text())
     content["gem5"]["commit"], content["resources"]["commit"] = gem5.commit, resources.commit
     release.write_text(yaml.safe_dump(content, sort_keys=False))

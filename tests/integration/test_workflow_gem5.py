@@ -12,7 +12,7 @@ from pathlib import Path
 import gem5_project
 import pandas as pd
 import pytest
-from gem5_project import Gem5Project
+from gem5_project import RELEASE, Gem5Project
 
 from apuflow.study.score import recorded
 
@@ -73,15 +73,15 @@ def test_nothing_runs_again_after_a_new_clone_of_the_toolchain(finished: Gem5Pro
 def test_a_copied_release_runs_and_is_read_as_the_original(gem5: Gem5Project) -> None:
     """As the release files invite: a copy of one under another name describes a fork."""
     files = gem5.root / "configs/gem5"
-    shutil.copy(files / "v22.1.yaml", files / "mygem5.yaml")
-    gem5.sweep("fork", axes={"release": ["v22.1", "mygem5"]})
+    shutil.copy(files / f"{RELEASE}.yaml", files / "mygem5.yaml")
+    gem5.sweep("fork", axes={"release": [RELEASE, "mygem5"]})
     done = gem5.run("results/fork/softmax_fwd.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     records = {record["release"]: record for record in map(json.loads, map(Path.read_text, gem5.records()))}
-    ours, theirs = records["mygem5"], records["v22.1"]
+    ours, theirs = records["mygem5"], records[RELEASE]
     assert ours["release_facts"] == theirs["release_facts"] != {}
     assert ours["identity"] == theirs["identity"] and ours["options"] == theirs["options"]
     assert [word.replace(ours["point"], theirs["point"]) for word in ours["command"]] == theirs["command"]
     frame = pd.read_csv(gem5.root / "results/fork/softmax_fwd.csv").set_index("release")
     for counter in ("gpu_cycles", "instructions", "tcp_hits", "sqc_hits"):
-        assert frame[counter]["mygem5"] == frame[counter]["v22.1"] > 0
+        assert frame[counter]["mygem5"] == frame[counter][RELEASE] > 0
