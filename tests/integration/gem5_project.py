@@ -14,6 +14,7 @@ from places import ROOT
 from standins import repositories
 
 from apuflow.configure import load_sweep
+from apuflow.configure.sweep import DEFAULT_RELEASE
 from apuflow.prepare.tools import Toolset
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -60,13 +61,14 @@ class Gem5Project:
 
 
 def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
-    """Pin its release to stand-ins made below ``upstream``, and write ``configs/site.yaml``."""
+    """Pin its releases to stand-ins made below ``upstream``, and write ``configs/site.yaml``."""
     gem5 = repositories.make_gem5(upstream / "gem5")
     resources = repositories.make_resources(upstream / "gem5-resources")
-    release = root / f"configs/gem5/{RELEASE}.yaml"
-    content = yaml.safe_load(release.read_text())
-    content["gem5"]["commit"], content["resources"]["commit"] = gem5.commit, resources.commit
-    release.write_text(yaml.safe_dump(content, sort_keys=False))
+    for name in {RELEASE, DEFAULT_RELEASE}:
+        release = root / f"configs/gem5/{name}.yaml"
+        content = yaml.safe_load(release.read_text())
+        content["gem5"]["commit"], content["resources"]["commit"] = gem5.commit, resources.commit
+        release.write_text(yaml.safe_dump(content, sort_keys=False))
     if site["container"] == "host":  # DNNMark's setup.sh wants /opt/rocm, which only the image has
         directory = resources.path / "src/gpu/DNNMark"
         subprocess.run(["./setup.sh", "HIP"], cwd=directory, check=True, capture_output=True)
