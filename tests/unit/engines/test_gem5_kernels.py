@@ -92,10 +92,10 @@ def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
         options=OPTIONS,
         launcher=tmp_path / "launcher",
         objects=objects,
-        release_dumps=True,
+        statistics="reset",
     )
     process = made.process
-    assert "statistics run" in process.files["all/dispatch.list"]
+    assert "statistics reset" in process.files["all/dispatch.list"]
     assert process.expectation.blocks is None
 
 

@@ -44,7 +44,9 @@ def test_the_guest_accepts_the_list(
     code = compiled(str(source), program.compile, gfx, ROOT)
     shutil.copy(code, tmp_path / object_file(0))
     shutil.rmtree(code.parent)
-    guest = own_guest(program, {source: read_kernels(tmp_path / object_file(0))}, gfx=gfx, statistics=True)
+    guest = own_guest(
+        program, {source: read_kernels(tmp_path / object_file(0))}, gfx=gfx, statistics="dispatch"
+    )
     (tmp_path / LIST).parent.mkdir()
     (tmp_path / LIST).write_text(guest.contents.text())
     if guest.data is not None:

@@ -88,7 +88,7 @@ def test_mistakes_of_a_reference_are_named(tmp_path: Path, text: str, said: str)
 
 def test_the_guest_gets_what_it_cannot_compute(tmp_path: Path) -> None:
     """A page each in the data file: buffer b, then c; the guest makes a by itself."""
-    guest = own_guest(own(tmp_path, launches=()), {}, gfx="gfx801", statistics=True)
+    guest = own_guest(own(tmp_path, launches=()), {}, gfx="gfx801", statistics="dispatch")
     assert guest.data is not None and len(guest.data) == 2 * 4096
     assert np.frombuffer(guest.data[:20], "<i4").tolist() == [0, 1, 2, 3, 4]
     assert guest.data[4096:4100] == bytes([1, 255, 0, 0])

@@ -54,7 +54,7 @@ def test_loops_are_unrolled_on_shared_buffers(tmp_path: Path) -> None:
         *("sgemm", "Col2Im2d") * 2,
     ]
     assert run.end_marker == "apuflow-launcher: 9 of 9 dispatches done"
-    assert run.contents.per_dispatch_statistics
+    assert run.contents.statistics == "dispatch"
     names = [buffer.name for buffer in run.contents.buffers]
     assert (
         len(names) == len(set(names)) == 5

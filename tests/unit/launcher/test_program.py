@@ -242,7 +242,7 @@ def test_several_dispatches_share_buffers(
         device,
         buffers=(Buffer("x", 1024, constant(0.5)), Buffer("y", 512, Contents.touch())),
         steps=(forth, back) * 40 + (Dump("y", tmp_path / "y.bin"),),
-        per_dispatch_statistics=True,
+        statistics="dispatch",
     )
     done = run(played, write(tmp_path, made.text()), trace=tmp_path / "trace")
     assert done.returncode == 0, done.stderr
@@ -255,6 +255,17 @@ def test_several_dispatches_share_buffers(
     # y[i] = 2 x[i], x[i + 1] = 2 y[i]: x[0] stays 0.5, and each element is twice its neighbour's double
     y = np.fromfile(tmp_path / "y.bin", np.float32)
     assert y[:4].tolist() == [1.0, 4.0, 16.0, 64.0]
+
+
+def test_statistics_are_reset_before_each_dispatch_where_gem5s_script_writes_them(
+    played: Path, tmp_path: Path
+) -> None:
+    """v24.0's script writes a block at a kernel's end: without the reset it holds the filling of buffers."""
+    step = twice(tmp_path).dispatches[0]
+    made = twice(tmp_path, steps=(step,) * 3, statistics="reset")
+    done = run(played, write(tmp_path, made.text()), trace=tmp_path / "trace")
+    assert done.returncode == 0, done.stderr
+    assert "statistics: 3 reset, 0 written" in done.stdout
 
 
 def test_infinite_output_is_an_error(played: Path, tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
-from apuflow.engines.launched import launched
+from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.own_kernels import own_needs, own_prepared
 from apuflow.engines.simulated import launch_records, provenance
 from apuflow.launcher.defects import DefectName
+from apuflow.launcher.dispatch_list import Statistics
 from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
@@ -98,19 +99,19 @@ def kernel_run(
     objects: Mapping[Row, Path],
     data: Path | None = None,
     defects: tuple[DefectName, ...] = (),
-    release_dumps: bool = False,
+    statistics: Statistics = "dispatch",
 ) -> KernelRun:
     """The gem5 process of a point: all its launches in order, one block of statistics for each.
 
-    The guest has gem5 reset its statistics before and write them after every dispatch, in every release; the
-    first block, before them, and the last, at its end, are without kernels. Where the release's own script
-    writes a block per kernel, the guest leaves it to that.
+    The guest has gem5 reset its statistics before every dispatch and write them after it; the first block,
+    before them, and the last, at its end, are without kernels. Where the release's own script writes a block
+    per kernel, the guest leaves the writing to that.
 
     Args:
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
-        release_dumps: it writes statistics after every kernel.
+        statistics: what the guest does with them (:func:`statistics_of`).
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -123,7 +124,7 @@ def kernel_run(
         objects={row: Path(name) for row, name in names.items()},
         data=Path(DATA) if data else None,
         data_bytes=data.stat().st_size if data else 0,
-        per_dispatch_statistics=not release_dumps,
+        statistics=statistics,
     )
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()
@@ -138,7 +139,6 @@ def kernel_run(
         list_file=run.list_file,
         links=links,
         judge=judge,
-        release_dumps=release_dumps,
     )
     records = launch_records(launches)
     named = tuple(
@@ -171,6 +171,8 @@ class Gem5Kernels(SimulatingEngine):
             "version": KERNELS_VERSION,
             "gem5": requests.gem5_content(release, gfx, site, root),
         }
+        if release.capabilities.per_kernel_statistics:
+            content["statistics"] = statistics_of(release)
         if isinstance(workload, KernelsWorkload):
             return content
         content |= {"miopen": release.miopen.source.commit}
@@ -232,7 +234,7 @@ class Gem5Kernels(SimulatingEngine):
             objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
             data=data,
             defects=tools.release.instruction_defects(point.gfx),
-            release_dumps=tools.release.capabilities.per_kernel_statistics,
+            statistics=statistics_of(tools.release),
         )
         made_from = provenance(point, gem5, tools.image, data=data)
         return Prepared(run.process, run.launches, run.inputs, made_from)

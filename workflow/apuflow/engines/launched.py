@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from apuflow.configure.release import Release
 from apuflow.core.scalar import Scalar
 from apuflow.engines.simulated import required_rows
-from apuflow.launcher.dispatch_list import DispatchList
+from apuflow.launcher.dispatch_list import DispatchList, Statistics
 from apuflow.run.command import Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Judge, Process
 
 ERROR = "apuflow-launcher: error:"
+
+
+def statistics_of(release: Release) -> Statistics:
+    """What the guest does with gem5's statistics: what the release's own script leaves to it."""
+    return "reset" if release.capabilities.per_kernel_statistics else "dispatch"
 
 
 def launched(
@@ -23,7 +29,6 @@ def launched(
     list_file: Path,
     links: Mapping[str, Path],
     judge: Judge,
-    release_dumps: bool,
     data: Mapping[str, bytes] | None = None,
 ) -> Process:
     """The process of a dispatch list.
@@ -31,8 +36,6 @@ def launched(
     Args:
         list_file: where the list stands in the process's directory.
         links: code objects and data, by the names that the list gives them.
-        release_dumps: the release's own script writes a block of statistics per kernel; else the guest has
-            gem5 write one for each dispatch, one before the first and one after the last.
         data: more files to write beside the list.
     """
     count = len(contents.dispatches)
@@ -48,7 +51,7 @@ def launched(
         expectation=Expectation(
             end_marker=contents.end_marker,
             error_texts=(ERROR,),
-            blocks=None if release_dumps else count + 2,
+            blocks=count + 2 if contents.statistics == "dispatch" else None,
             kernels=count,
             required=required_rows(),
         ),

@@ -11,7 +11,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import LaunchRecord
 from apuflow.engines.base import Inputs, Needs, Prepared
-from apuflow.engines.launched import launched
+from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
 from apuflow.kernels.geometry import WAVE, geometry_problems
 from apuflow.kernels.lds import dynamic_lds
@@ -70,8 +70,7 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
     for launch in dict.fromkeys(program.launches):
         check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
     outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
-    dumps = release.capabilities.per_kernel_statistics
-    guest = own_guest(program, kernels, gfx=point.gfx, statistics=not dumps, outputs=outputs)
+    guest = own_guest(program, kernels, gfx=point.gfx, statistics=statistics_of(release), outputs=outputs)
     files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
     process = launched(
         guest.contents,
@@ -82,7 +81,6 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         judge=OwnJudge(
             program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx)
         ),
-        release_dumps=dumps,
         data={DATA: guest.data} if guest.data is not None else {},
     )
     records = tuple(

@@ -12,7 +12,7 @@ from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import KernelsBySource, find_kernel
 from apuflow.kernels.program import FROM_DATA, NUMPY_TYPES, OwnProgram, guest_contents, initial_value
 from apuflow.kernels.reference import made_contents
-from apuflow.launcher.dispatch_list import Buffer, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import Buffer, Dispatch, DispatchList, Dump, Statistics
 from apuflow.launcher.plan import DIRECTORY, PAGE
 
 DATA: Final = "data.bin"
@@ -43,13 +43,13 @@ def output_file(number: int) -> Path:
 
 
 def own_guest(
-    program: OwnProgram, kernels: KernelsBySource, *, gfx: str, statistics: bool, outputs: bool = True
+    program: OwnProgram, kernels: KernelsBySource, *, gfx: str, statistics: Statistics, outputs: bool = True
 ) -> OwnGuest:
     """The guest process of a program; nothing is written yet.
 
     Args:
         kernels: of its code objects.
-        statistics: have the guest write a block of statistics per dispatch.
+        statistics: see DispatchList.
         outputs: have it write the buffers that the program wants to be read.
 
     Raises:
@@ -74,7 +74,7 @@ def own_guest(
         gfx,
         buffers,
         (*dispatches, *(dumps if outputs else ())),
-        per_dispatch_statistics=statistics,
+        statistics=statistics,
         data=Path(DATA) if data else None,
     )
     return OwnGuest(contents, data or None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError
 
@@ -172,20 +172,24 @@ class Dump:
     path: Path
 
 
+Statistics: TypeAlias = Literal["run", "reset", "dispatch"]
+
+
 @dataclass(frozen=True)
 class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
         device: the GPU that gem5 plays, one of ``apuflow.core.gpus``.
-        per_dispatch_statistics: one block of gem5 statistics per dispatch, written by the guest itself.
+        statistics: what the guest does with gem5's: nothing in the whole ``run``, ``reset`` them before each
+            dispatch, or (``dispatch``) also write a block after it.
         data: the file that :meth:`Contents.file` refers to.
     """
 
     device: str
     buffers: tuple[Buffer, ...]
     steps: tuple[Dispatch | Dump, ...]
-    per_dispatch_statistics: bool = False
+    statistics: Statistics = "run"
     data: Path | None = None
 
     @property
@@ -202,7 +206,7 @@ class DispatchList:
         """The list as the guest reads it."""
         objects = list(dict.fromkeys(dispatch.object for dispatch in self.dispatches))
         lines = ["apuflow-dispatch-list 1", f"device {self.device}", "wait event"]
-        lines.append(f"statistics {'dispatch' if self.per_dispatch_statistics else 'run'}")
+        lines.append(f"statistics {self.statistics}")
         if self.data is not None:
             lines.append(f"data {guest_path(self.data)}")
         lines += [f"object {guest_path(path)}" for path in objects]

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from apuflow.core.errors import ConfigError
 from apuflow.launcher import gemm
-from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import (
+    Argument,
+    Buffer,
+    Contents,
+    Dispatch,
+    DispatchList,
+    Dump,
+    Statistics,
+)
 from apuflow.miopen.launch import Arg, Launch, Row, expand
 from apuflow.operations import own
 from apuflow.rocblas.call import SCALE_SOURCE
@@ -84,7 +92,7 @@ def guest_run(
     objects: Mapping[Row, Path],
     data: Path | None = None,
     data_bytes: int = 0,
-    per_dispatch_statistics: bool = True,
+    statistics: Statistics = "dispatch",
 ) -> GuestRun:
     """The guest process of a layer or network; nothing is written yet.
 
@@ -95,7 +103,7 @@ def guest_run(
         data: file of uniform floats to fill inputs from (DNNMark's ``-mmap``); without it the guest
             computes them.
         data_bytes: its size.
-        per_dispatch_statistics: have the guest write a block of statistics per dispatch.
+        statistics: see DispatchList.
 
     Raises:
         ConfigError: a data file smaller than a buffer.
@@ -111,7 +119,7 @@ def guest_run(
             *(_dispatch(launch, names, objects) for launch in every),
             *(Dump(names[output.buffer], output.path) for output in outputs),
         ),
-        per_dispatch_statistics=per_dispatch_statistics,
+        statistics=statistics,
         data=data,
     )
     return GuestRun(DIRECTORY / "dispatch.list", contents, every, outputs)

@@ -132,7 +132,7 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
 
 def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsBySource) -> Iterator[str]:
     """What a workload's program would do otherwise than the list that it was made of."""
-    guest = own_guest(program, kernels, gfx=given.device, statistics=False)
+    guest = own_guest(program, kernels, gfx=given.device, statistics="run")
     made = np.frombuffer(guest.data or b"", np.uint8)
     data = np.fromfile(given.data, np.uint8) if given.data is not None else made
     for theirs, ours in zip(given.buffers, guest.contents.buffers, strict=True):

@@ -337,7 +337,7 @@ def test_lines_of_one_workload_are_relative_to_one_machine() -> None:
     """Channels quarter the time and banks halve it: 8 us on the smallest machine, 1 us on the largest."""
     plot = figures.make("speedup", sizes(channels_matter), where={"tcc_size": "1MB"})
     speedups = plot.data.set_index(["line", "num_dirs"])["speedup"].unstack()
-    assert {line.split()[-1]: list(row) for line, row in speedups.iterrows()} == {
+    assert {str(line).split()[-1]: list(row) for line, row in speedups.iterrows()} == {
         "1": [1, 2, 4],
         "8": [2, 4, 8],
     }

@@ -69,6 +69,18 @@ static void parse_choice(struct parser *parser, int *choice, const char *off, co
     *choice = same(parser->words[1], on);
 }
 
+static void parse_statistics(struct parser *parser)
+{
+    static const char *const CHOICES[] = { "run", "reset", "dispatch" };
+    want_words(parser, 2, 2);
+    for (unsigned i = 0; i < 3; i++)
+        if (same(parser->words[1], CHOICES[i])) {
+            parser->list.statistics = (enum statistics)i;
+            return;
+        }
+    wrong(parser, "unknown choice", parser->words[1]);
+}
+
 static void parse_object(struct parser *parser)
 {
     want_words(parser, 2, 2);
@@ -200,7 +212,7 @@ static void parse_line(struct parser *parser)
     } else if (same(word, "wait"))
         parse_choice(parser, &parser->list.poll, "event", "poll");
     else if (same(word, "statistics"))
-        parse_choice(parser, &parser->list.dispatch_statistics, "run", "dispatch");
+        parse_statistics(parser);
     else if (same(word, "object"))
         parse_object(parser);
     else if (same(word, "buffer"))

@@ -49,12 +49,18 @@ struct device {
     int doubled_ring;     /* GFX8: a ring is said to be twice as large as the packets it holds (hsa_packet_processor.hh) */
 };
 
+enum statistics {
+    STATISTICS_RUN, /* left alone */
+    STATISTICS_RESET, /* reset before each dispatch; gem5's script writes a block at its end */
+    STATISTICS_DISPATCH, /* and written after it, by the guest */
+};
+
 struct list {
     const char *path;
     const struct device *device;
     const char *data_path;
     int poll;                /* wait by reading the signal instead of sleeping on a driver event */
-    int dispatch_statistics; /* one block of gem5 statistics per dispatch */
+    enum statistics statistics;
     struct object *objects;
     uint64_t object_count;
     struct buffer *buffers;

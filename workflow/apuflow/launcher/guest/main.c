@@ -71,12 +71,12 @@ static void run(struct list *list, const struct span *data)
         switch (action->kind) {
         case ACTION_DISPATCH:
             /* The first dump holds what came before: caches whose counts gem5 does not reset are counted from there. */
-            if (list->dispatch_statistics && number == 0)
+            if (list->statistics == STATISTICS_DISPATCH && number == 0)
                 sys_dump_reset_statistics();
-            else if (list->dispatch_statistics)
+            else if (list->statistics != STATISTICS_RUN)
                 sys_reset_statistics();
             dispatch(&queue, action);
-            if (list->dispatch_statistics) {
+            if (list->statistics == STATISTICS_DISPATCH) {
                 settle();
                 sys_dump_reset_statistics();
             }
