@@ -137,3 +137,10 @@ def test_what_makes_no_sense_is_refused(
     )
     with pytest.raises(ValueError, match=message):
         Sample(members, measured)
+
+
+def test_the_budget_holds_the_audit_before_it_is_run() -> None:
+    members = pd.DataFrame({"kernels": "k", "weight": 1.0, "predicted": 1000.0}, index=list("abcdefghij"))
+    aim = Aim(bound=0.001, budget=0.5)
+    assert len(Sample(members, {}, aside=["a", "b"]).next(aim)) == 3
+    assert len(Sample(members, {"a": 1000.0}, aside=["a", "b"]).next(aim)) == 3

@@ -208,7 +208,7 @@ class Sample:
         within, between, _ = self._variances
         common = self._common[1] ** 0.5
         allowed = aim.bound * cycles.sum() / self._quantile(aim.confidence)
-        left = aim.budget * own.sum() - own[np.isin(names, list(self._measured))].sum()
+        left = aim.budget * own.sum() - own[np.isin(names, [*self._measured, *self._aside])].sum()
         chosen: list[str] = []
         while free.any():
             rest = np.bincount(codes[free], cycles[free], len(strata_names))
