@@ -38,8 +38,8 @@ class Gem5Project:
 
     @property
     def gem5_record(self) -> Path:
-        """What the workflow recorded of it."""
-        return self.root / Toolset(RELEASE, self.root).record("gem5-GCN3_X86")
+        """What the workflow recorded of it for a sweep that names no release."""
+        return self.root / Toolset(DEFAULT_RELEASE, self.root).record("gem5-GCN3_X86")
 
     def run(self, *arguments: str, cores: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

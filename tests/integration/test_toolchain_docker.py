@@ -51,8 +51,9 @@ class Site:
         self.gem5: Gem5Record = build_gem5(source, "GCN3_X86", log=self.log("gem5"), **step)  # type: ignore[arg-type]
         source = fetch_source(str(resources.path), resources.commit, project / "sources/resources")
         self.dnnmark: DnnmarkRecord = build_dnnmark(source, log=self.log("dnnmark"), **step)  # type: ignore[arg-type]
-        self.release: Release = load_release("v22.1", ROOT)
-        self.point: Point = points(load_sweep("default", ROOT), "softmax_fwd", ROOT)[0]
+        sweep = load_sweep("default", ROOT)
+        self.release: Release = load_release(sweep.release, ROOT)
+        self.point: Point = points(sweep, "softmax_fwd", ROOT)[0]
         self.data, self.database = project / "mmap.bin", project / "gfx801_4.ukdb"
         write_mmap(self.data, 409_600)
         with sqlite3.connect(self.database) as database:
