@@ -36,10 +36,14 @@ def ask(
 ) -> None:
     """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
     from analysis.tables.tables import AXES
-    from apuflow.core.errors import ApuflowError
+    from apuflow.core.errors import ApuflowError, ConfigError
     from apuflow.core.files import write_text
     from apuflow.study import ask as asking
 
+    if not workloads.strip(", "):
+        raise ConfigError(
+            "no workload is named", key="workloads", value=workloads, remedy="such as conv_fwd or 'pool_*'"
+        )
     content = asking.described(workloads, settings or [])
     sweep = asking.question(content)
     frame = asking.answer(sweep)
