@@ -51,6 +51,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
 
 
+def pytest_report_header() -> list[str]:
+    """Which gem5 the tests of a real gem5 run on."""
+    if "APUFLOW_TEST_GEM5" not in os.environ:
+        return []
+    import real_gem5
+
+    return [f"gem5: {real_gem5.release().name}, {real_gem5.TARGET} ({real_gem5.binary()})"]
+
+
 @pytest.fixture
 def data() -> Path:
     """Recorded files of real gem5 runs and upstream facts."""

@@ -68,23 +68,26 @@ def choose(frame: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     named = {choice.x, *(choice.lines or ()), *choice.baseline}
     for group in choice.together:
         if not named & set(group):
-            _join(chosen, group)
+            chosen = _joined(chosen, group)
     return chosen
 
 
-def _join(frame: pd.DataFrame, group: Sequence[str]) -> None:
-    """Make one axis of columns that advance together, where none of them alone tells their rows apart."""
+def _joined(frame: pd.DataFrame, group: Sequence[str]) -> pd.DataFrame:
+    """The table with one axis of columns that advance together, if none of them alone tells rows apart."""
     axes = tuple(frame.attrs.get("axes") or ())
     own = [name for name in group if name in axes and frame[name].nunique() > 1]
     rows = frame[["workload", *own]].drop_duplicates()
     if len(own) < 2 or any(not rows.duplicated(["workload", name]).any() for name in own):
-        return
-    joined = TOGETHER.join(own)
-    frame[joined] = [
+        return frame
+    name = TOGETHER.join(own)
+    values = [
         f" {TOGETHER} ".join(str(value) for value in row if not pd.isna(value)) or None
         for row in frame[own].itertuples(index=False, name=None)
     ]
-    frame.attrs["axes"] = (joined, *(name for name in axes if name not in own))
+    column = pd.Series(values, frame.index, dtype=object, name=name)
+    joined = pd.concat([frame, column], axis="columns")
+    joined.attrs = {**frame.attrs, "axes": (name, *(axis for axis in axes if axis not in own))}
+    return joined
 
 
 def choice_of(frame: pd.DataFrame) -> Choice:

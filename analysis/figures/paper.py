@@ -114,12 +114,12 @@ def _verdict(right: bool) -> str:
 
 
 def _why(pair: pd.DataFrame) -> str:
-    """What limits a primitive's points, else what their wavefronts wait for most."""
+    """What limits a primitive's points and how busy it is, else what their wavefronts wait for most."""
     reasons: dict[str, list[str]] = {}
     for _, row in pair.iterrows():
         bound = row.get("bound")
         if isinstance(bound, str) and bound in BOUNDS:
-            reason = f"limited by {BOUNDS[bound].meaning}"
+            reason = f"limited by {BOUNDS[bound].meaning}{_use(row, bound)}"
         else:
             known = {name: row[name] for name in _STALLS if name in row and row[name] == row[name]}
             most = max(known, key=lambda name: float(known[name]))
@@ -128,6 +128,20 @@ def _why(pair: pd.DataFrame) -> str:
     if len(reasons) == 1:
         return next(iter(reasons))
     return "; ".join(f"{' and '.join(which)} {reason}" for reason, which in reasons.items())
+
+
+def _use(row: pd.Series[Any], bound: str) -> str:
+    """How busy the unit that limits a point is; where none does, the busiest one."""
+    shares: dict[str, float] = {}
+    for name, limit in BOUNDS.items():
+        known = [float(row[metric]) for metric in limit.metrics if metric in row and not pd.isna(row[metric])]
+        shares.update({name: known[0]} if known else {})
+    if bound in shares:
+        return f" (busy {100 * shares[bound]:.0f} %)"
+    if BOUNDS[bound].metrics or not shares:
+        return ""
+    most = max(shares, key=lambda name: shares[name])
+    return f" (busiest: {BOUNDS[most].label}, {100 * shares[most]:.0f} %)"
 
 
 def _numbers(values: pd.Series[float]) -> str:

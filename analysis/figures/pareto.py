@@ -74,18 +74,18 @@ def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any]
     return _scatter(rows, objectives[:2], notes)
 
 
-def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], file: Path) -> Sequence[Path]:
+def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], stem: Path) -> Sequence[Path]:
     """Write the figure of what a search found as SVG and PNG, and its numbers as CSV.
 
     Args:
         rows: with ``best``; where gem5-kernels judged, with ``judged``.
         objectives: two columns.
-        file: its name, with any extension.
+        stem: path without extension.
     """
     judged = rows["judged"] if "judged" in rows.columns else pd.Series(False, index=rows.index)
     told = rows.assign(engine=judged.map({True: "gem5-kernels", False: "preview"}))
     plot = _scatter(told, objectives, [f"{len(rows)} points, {int(rows['best'].sum())} of them best"])
-    return save(plot.figure, plot.data, file.with_suffix(""))
+    return save(plot.figure, plot.data, stem)
 
 
 def _searched(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from analysis.figures.axis import axis_columns
+from analysis.figures.axis import axis_columns, label
 from analysis.figures.choice import FigureError
 from analysis.figures.selection import completed
 from analysis.figures.style import (
@@ -27,6 +27,7 @@ from analysis.figures.style import (
     style,
 )
 from analysis.tables.columns import WRONG
+from analysis.tables.compare import set_together
 
 QUANTITIES: tuple[tuple[str, str, str, str], ...] = (
     ("gpu_cycles", "GPU cycles", BLUE, "o"),
@@ -46,11 +47,12 @@ def changes(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
         its ratio (other over reference; NaN where a release does not report it), and how many points have
         outputs that are wrong on the reference (``wrong_before``) and on the other (``wrong_after``).
     """
-    axes = [name for name in axis_columns(frame) if name != RELEASE]
-    keys = ["engine", "workload", "direction", *axes]
     known = [column for column, *_ in QUANTITIES if column in frame.columns]
     rows = frame.assign(_wrong=frame["flags"].astype(str).str.contains(WRONG, regex=False))
-    left, right = (rows.loc[rows[RELEASE] == name, [*keys, *known, "_wrong"]] for name in (reference, other))
+    left, right = _parts(rows, reference, other)
+    without = {RELEASE, *set_together(left, right)}
+    keys = ["engine", "workload", "direction", *(name for name in axis_columns(rows) if name not in without)]
+    left, right = (side[[*keys, *known, "_wrong"]] for side in (left, right))
     joined = left.merge(right, on=keys, suffixes=("_a", "_b"), validate="one_to_one")
     found = []
     for group, part in joined.groupby(["engine", "workload", "direction"], sort=False, dropna=False):
@@ -61,6 +63,23 @@ def changes(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
             | {"wrong_before": int(part["_wrong_a"].sum()), "wrong_after": int(part["_wrong_b"].sum())}
         )
     return pd.DataFrame(found)
+
+
+def _parts(rows: pd.DataFrame, *releases: str) -> Iterator[pd.DataFrame]:
+    """The rows of each release."""
+    for name in releases:
+        part = rows[rows[RELEASE] == name]
+        part.attrs = dict(rows.attrs)
+        yield part
+
+
+def _machines(rows: pd.DataFrame, releases: Sequence[str]) -> Iterator[str]:
+    """What each release ran on, where a sweep sets axes together with the release."""
+    first, *others = _parts(rows, *releases)
+    for name in dict.fromkeys(name for other in others for name in set_together(first, other)):
+        if name != RELEASE:
+            values = (", ".join(map(str, pd.unique(part[name]))) for part in (first, *others))
+            yield f"{label(name)}: {', '.join(map(' on '.join, zip(values, releases, strict=True)))}"
 
 
 def _mean_ratio(before: pd.Series[Any], after: pd.Series[Any]) -> float:
@@ -92,7 +111,11 @@ def release_comparison(
         reference, others = names[0], names[1:]
         tables = [changes(rows, reference, other) for other in others]
         if all(table.empty for table in tables):
-            raise FigureError("no point is completed on two of the releases", value=names)
+            raise FigureError(
+                "no point is completed on two of the releases",
+                value=names,
+                remedy="run the same layers on each; where releases need machines of their own, one for each",
+            )
         workloads = list(dict.fromkeys(name for table in tables if len(table) for name in table["workload"]))
         figure = new_figure(FULL_WIDTH, 0.7 + _ROW * len(workloads))
         panels = figure.subplots(1, len(others), squeeze=False, sharey=True)[0]
@@ -108,7 +131,7 @@ def release_comparison(
         handles.append(Line2D([], [], linestyle="none", marker="x", color=VERMILLION))
         legend(figure, handles, [*(name for _, name, *_ in QUANTITIES), "wrong outputs there"])
         data = pd.concat([table for table in tables if len(table)], ignore_index=True)
-        all_notes = (*notes, *_results(data, reference))
+        all_notes = (*notes, *_machines(rows, names), *_results(data, reference))
         title = "What changed between releases"
         head(figure, title, all_notes)
         return Plot(figure, data, title, notes=all_notes)

@@ -74,7 +74,7 @@ def _handles() -> dict[str, Artist]:
     }
 
 
-def write_scatter(frame: pd.DataFrame, file: Path) -> Sequence[Path]:
-    """Write it as SVG and PNG, and its numbers as CSV, under the file's name."""
+def write_scatter(frame: pd.DataFrame, stem: Path) -> Sequence[Path]:
+    """Write it as SVG and PNG, and its numbers as CSV; ``stem`` has no extension."""
     plot = scatter(frame)
-    return save(plot.figure, plot.data, file.with_suffix(""))
+    return save(plot.figure, plot.data, stem)

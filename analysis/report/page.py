@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from analysis.report.describe import (
     summarise,
 )
 from analysis.report.handover import has_stand_ins, repeat, trust
+from analysis.report.sample import load_samples
 from analysis.tables.columns import INTERVAL, UNMEASURED
 from analysis.tables.tables import columns
 from apuflow import __version__
@@ -45,6 +46,7 @@ def render(
     figures: Iterable[str | Path],
     out: str | Path,
     choice: Choice | None = None,
+    sampled: Sequence[str | Path] = (),
 ) -> None:
     """Write a sweep's report.
 
@@ -55,6 +57,7 @@ def render(
         figures: SVG files; PNG and CSV beside them are linked.
         out: the page to write; links are relative to its directory.
         choice: what the sweep says of figures, for the chart.
+        sampled: tables of a sample: its operations, its totals.
 
     Raises:
         AnalysisError: no table, or a record or figure cannot be read.
@@ -95,6 +98,8 @@ def render(
             unmeasured_count=len(unmeasured),
             runs=runs,
             figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
+            samples=load_samples(sampled),
+            sample_files={Path(file).name: href(file, out) for file in sampled},
             tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],
             metrics=METRICS,
             counters=[column for column in columns(frame) if column.kind == "counter"],
@@ -118,6 +123,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["duration"] = format_duration
     environment.filters["whole"] = lambda value: "" if value == "" else f"{value:,.0f}"
+    environment.filters["percent"] = lambda share: f"{share:.1%}".replace("%", " %")
     environment.filters["axis"] = lambda name: label(str(name).replace("-", "_"))
     return environment
 

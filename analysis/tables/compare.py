@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,7 @@ class Comparison:
 
 
 def compare(
-    a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN, without: str | None = None
+    a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str] = SHOWN, without: Collection[str] = ()
 ) -> Comparison:
     """Join two result tables on workload, direction and everything that varies between points.
 
@@ -67,7 +67,7 @@ def compare(
     Args:
         a, b: tables from ``analysis.tables.tables``; only completed rows take part.
         names: counter and metric columns to compare.
-        without: a column that does not tell points apart.
+        without: columns that do not tell points apart.
 
     Raises:
         AnalysisError: an unknown column, no point in common, or several rows of one point on a side.
@@ -78,7 +78,7 @@ def compare(
                 "no such counter or metric", key="column", value=name, remedy="docs/metrics.md lists them all"
             )
     sides = [side[side["status"] == COMPLETED] for side in (a, b)]
-    keys = tuple(name for name in _keys(a, b) if name != without) or ("status",)
+    keys = tuple(name for name in _keys(a, b) if name not in without) or ("status",)
     for label, side in zip("AB", sides, strict=True):
         doubled = side[side.duplicated(list(keys), keep=False)]
         if len(doubled):
@@ -149,7 +149,7 @@ def compare_releases(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] =
         side = side.assign(workload=side["workload"] + " on " + side["engine"])
         side.attrs = dict(frame.attrs)
         sides.append(side)
-    return compare(sides[0], sides[1], names)
+    return compare(sides[0], sides[1], names, without=set_together(*sides))
 
 
 def compare_values(
@@ -182,7 +182,21 @@ def compare_values(
             )
         side.attrs = dict(frame.attrs)
         sides.append(side)
-    return compare(sides[0], sides[1], names, without=name)
+    return compare(sides[0], sides[1], names, without={name, *set_together(*sides)})
+
+
+def set_together(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
+    """Axes that differ between two parts of a table as a whole: each part has one value of its own.
+
+    A sweep sets them together with what the parts are told apart by, as the machine with the release.
+    """
+    together = []
+    for column in columns(a):
+        if column.kind == "axis" and column.name in b.columns:
+            values, others = ({*map(str, side[column.name])} for side in (a, b))
+            if len(values) == len(others) == 1 and values != others:
+                together.append(column.name)
+    return tuple(together)
 
 
 def _differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, str, str]]:

@@ -105,6 +105,7 @@ def _row(record: RunRecord, file: Path) -> Row:
         _other_gem5(record, facts),
         _assumed(record, facts),
         _without_facts(numbers, facts),
+        _other_kernels(record, numbers),
     ]
     findings = [*filter(None, told), *findings]
     return Row(values, axes, dict(numbers), tuple(findings))
@@ -139,6 +140,19 @@ def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> 
     if facts is not None or not (unknown := [name for name in CACHES if math.isnan(numbers[name])]):
         return ""
     return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
+
+
+def _other_kernels(record: RunRecord, numbers: Mapping[str, float]) -> str:
+    """Says so where a whole program launched more or fewer kernels than its layers have.
+
+    On a discrete GPU ROCm copies by kernels of its own. How many rocBLAS' own kernels are is not derived.
+    """
+    ran, known = numbers["kernels_launched"], len(record.launches)
+    own = any(launch.library and not launch.changed for launch in record.launches)
+    if record.engine != "gem5" or not known or own or ran == known:
+        return ""
+    extra = " (ROCm copies by kernels on a discrete GPU): the row counts them" if ran > known else ""
+    return f"{ran:g} kernel{'' if ran == 1 else 's'} ran, the layers have {known}{extra}"
 
 
 def _distinct(texts: Iterable[str | None]) -> str | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import needs
+from rocblas_checkouts import checkouts
 
 from apuflow.engines.gem5_kernels import kernel_objects
 from apuflow.launcher.plan import source_directory
@@ -14,14 +13,6 @@ from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.objects import compile_object
 from apuflow.rocblas.objects import assemble, assembler, is_library_kernel, write
-
-
-def rocblas_checkouts() -> tuple[Path, Path]:
-    """Tensile and rocBLAS, as the environment names them; without them the test is skipped."""
-    tensile, rocblas = (os.environ.get(f"APUFLOW_TEST_{name}") for name in ("TENSILE", "ROCBLAS"))
-    if not tensile or not rocblas:
-        needs.ROCBLAS.skip()
-    return Path(tensile), Path(rocblas)
 
 
 def compiled(found: Iterable[Launch], gfx: str, kernels: Path, project: Path) -> Mapping[Row, Path]:
@@ -34,7 +25,7 @@ def compiled(found: Iterable[Launch], gfx: str, kernels: Path, project: Path) ->
             continue
         if is_library_kernel(row.program):
             text = path.with_suffix(".s")
-            write(row.program, *rocblas_checkouts(), text, path.with_suffix(".tensile.log"))
+            write(row.program, *checkouts(), text, path.with_suffix(".tensile.log"))
             assemble(row, gfx, assembler(compiler), text, path)
         else:
             compile_object(row, gfx, compiler, source_directory(row.program, kernels), path)

@@ -1,4 +1,4 @@
-"""The launcher on a real gem5: APUFLOW_TEST_GEM5=.../build/GCN3_X86/gem5.opt, inside its sources.
+"""The launcher on a real gem5: APUFLOW_TEST_GEM5=.../build/GCN3_X86/gem5.opt (or VEGA_X86), in its sources.
 
 MIOpen's kernels are run where APUFLOW_TEST_MIOPEN names its src/kernels; else only the stand-in for rocBLAS.
 What gem5 executes wrongly is expected to fail, each with its cause: a gem5 that does it right fails the test.
@@ -17,19 +17,23 @@ from typing import Literal
 
 import needs
 import pytest
-from kernel_builds import compiled, rocblas_checkouts
+import real_gem5
+from kernel_builds import compiled
 from operation_shapes import CASES as SHAPES
 from places import ROOT
+from real_gem5 import APU, DISCRETE, TARGET
+from rocblas_checkouts import checkouts
 
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
 from apuflow import operations
-from apuflow.configure import load_release
 from apuflow.containers import container_engine
+from apuflow.core.gpus import GPUS
 from apuflow.core.record import RunRecord
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
@@ -43,17 +47,13 @@ from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
 
-RELEASE = load_release("v23.0", ROOT)
+RELEASE = real_gem5.release()
 Direction = Literal["fwd", "bwd"]
 
 
 @pytest.fixture
 def gem5() -> Gem5:
-    named = os.environ.get("APUFLOW_TEST_GEM5")
-    if not named:
-        needs.GEM5.skip()
-    binary = Path(named).resolve()
-    return Gem5(binary=binary, script=binary.parents[2] / "configs" / "example" / "apu_se.py")
+    return real_gem5.gem5(RELEASE)
 
 
 @pytest.fixture
@@ -104,13 +104,31 @@ SCRATCH = layer("BatchNorm", (100, 6, 1, 1), batchnorm_mode="per_activation", **
 ROW_SHIFTS = "gem5 moves the lanes of DPP row shifts to the wrong places (inst_util.hh)"
 UPPER_HALF = "gem5 leaves the upper half of 16-bit results as it was (operand.hh, VecOperand::write)"
 LITERAL = "gem5 takes no literal in s_mov_b64 (operand.hh, ScalarOperand::readSpecialVal)"
-DEFECTS: Mapping[tuple[str, Direction], str] = {
-    ("bn_spatial", "fwd"): UPPER_HALF,
-    ("bn_spatial", "bwd"): ROW_SHIFTS,
-    ("bn_spatial_large", "fwd"): ROW_SHIFTS,
-    ("bn_spatial_large", "bwd"): ROW_SHIFTS,
-    ("lrn_within", "bwd"): LITERAL,
+SCALAR = "gem5 takes a scalar operand of SDWA for a vector register (op_encodings.cc, initOperandInfo)"
+_DEFECTS: Mapping[str, Mapping[tuple[str, Direction], str]] = {
+    "GCN3_X86": {
+        ("bn_spatial", "fwd"): UPPER_HALF,
+        ("bn_spatial", "bwd"): ROW_SHIFTS,
+        ("bn_spatial_large", "fwd"): ROW_SHIFTS,
+        ("bn_spatial_large", "bwd"): ROW_SHIFTS,
+        ("lrn_within", "bwd"): LITERAL,
+    },
+    "VEGA_X86": {("bn_spatial", "fwd"): SCALAR, ("bn_spatial", "bwd"): SCALAR},
 }
+DEFECTS = _DEFECTS[TARGET]
+"""Of GCN3 as in v23.0, of Vega as in v24.0."""
+_WRONG: Mapping[str, tuple[str, Direction, tuple[str, str]]] = {
+    "GCN3_X86": ("bn_spatial_large", "fwd", ("v_add_f32", "dppInstImpl")),
+    "VEGA_X86": ("bn_spatial", "bwd", ("v_mul_u32_u24_sdwa", "sdwaSrcHelper")),
+}
+WRONG = _WRONG[TARGET]
+"""A layer whose run ends well with wrong values, and what its flag names."""
+_CRASH: Mapping[str, tuple[str, Direction, tuple[str, str]]] = {
+    "GCN3_X86": ("lrn_within", "bwd", ("Assertion `NumDwords == 1' failed", "s_mov_b64")),
+    "VEGA_X86": ("bn_spatial", "fwd", ("is out of range: VGPR range", "v_mul_u32_u24_sdwa")),
+}
+CRASH = _CRASH[TARGET]
+"""A layer that ends gem5, and what the evidence names."""
 DIRECTIONS: tuple[Direction, ...] = ("fwd", "bwd")
 EVERY = [
     pytest.param(
@@ -131,7 +149,7 @@ def run(
     gem5: Gem5,
     project: Path,
     *,
-    gfx: str = "gfx801",
+    gfx: str = APU,
     units: int = 4,
     on_failure: Literal["strict", "record"] = "strict",
 ) -> RunRecord:
@@ -149,7 +167,7 @@ def run(
         "cu-per-sa": units,
         "mem-size": "1GB",
         "gfx-version": gfx,
-        "dgpu": gfx == "gfx803",
+        "dgpu": GPUS[gfx].discrete,
     }
     planned = kernel_run(
         found,
@@ -159,6 +177,7 @@ def run(
         objects=paths,
         data=data,
         defects=RELEASE.instruction_defects(gfx),
+        statistics=statistics_of(RELEASE),
     )
     return simulate(
         Simulation(
@@ -208,7 +227,7 @@ def test_operations_of_suites_compute_what_numpy_says(name: str, gem5: Gem5, vis
 
 
 def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path) -> None:
-    """The same work; of caches that gem5 v23.0 never resets, not what the dispatches before did."""
+    """The same work; of caches that gem5 before v23.1 never resets, not what the dispatches before did."""
     text = layer("Convolution", (2, 4, 16, 16), num_output=12, kernel_size=5, pad=2, stride=1, **CONV)
     found = launches(parse(text), "fwd", 4)
     run(found, gem5, visible)
@@ -228,30 +247,29 @@ def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path)
 
 
 def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:
-    """Spatial batch normalisation sums by DPP row shifts: cycles come out, values do not."""
-    record = run(launches(parse(CASES["bn_spatial_large"]), "fwd", 4), gem5, visible)
+    """Spatial batch normalisation: cycles come out, values do not."""
+    name, direction, named = WRONG
+    record = run(launches(parse(CASES[name]), direction, 4), gem5, visible)
     assert record.results is not None
     assert record.results.agree is False
     row = read_record(visible / "run")
     assert isinstance(row, Row)
     assert row.values["max_relative_error"] > TOLERANCE
     [flag] = [text for text in row.findings if text.startswith("wrong results")]
-    assert "v_add_f32" in flag
-    assert "dppInstImpl" in flag
+    assert all(text in flag for text in named)
 
 
 def test_crash_names_the_instruction(gem5: Gem5, visible: Path) -> None:
-    found = launches(parse(CASES["lrn_within"]), "bwd", 4)
-    record = run(found, gem5, visible, on_failure="record")
+    name, direction, named = CRASH
+    record = run(launches(parse(CASES[name]), direction, 4), gem5, visible, on_failure="record")
     assert record.status == "gem5_panic"
-    assert "Assertion `NumDwords == 1' failed" in record.evidence
-    assert "s_mov_b64" in record.evidence
+    assert all(text in record.evidence for text in named)
 
 
-@pytest.mark.parametrize("gfx", ["gfx801", "gfx803"])
+@pytest.mark.parametrize("gfx", [APU, DISCRETE])
 def test_private_memory(gfx: str, gem5: Gem5, visible: Path) -> None:
     record = run(launches(parse(SCRATCH), "fwd", 4), gem5, visible, gfx=gfx)
-    [said] = (visible / "run").glob("attempts/*/m5out/simout")
+    [said] = (visible / "run").glob(f"attempts/*/m5out/{gem5.stdout_file}")
     assert re.search(r"dispatch 0 MIOpenBatchNorm\w+ .* private [1-9]", said.read_text())
     assert record.results is not None
     assert record.results.agree, record.results.note
@@ -259,8 +277,8 @@ def test_private_memory(gfx: str, gem5: Gem5, visible: Path) -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "fc"])
 def test_discrete_gpu(name: str, gem5: Gem5, visible: Path) -> None:
-    """gfx803 with --dgpu: all memory is registered with the driver first."""
-    record = run(launches(parse(CASES[name]), "fwd", 4), gem5, visible, gfx="gfx803")
+    """With --dgpu all memory is registered with the driver first."""
+    record = run(launches(parse(CASES[name]), "fwd", 4), gem5, visible, gfx=DISCRETE)
     assert record.status == "completed"
     assert record.results is not None
     assert record.results.agree, record.results.note
@@ -281,10 +299,11 @@ ROCBLAS = {
 """Transposes, m, n, k, batch, beta: sums split 2 to 16 ways or not; TT is left to the stand-in."""
 
 
+@pytest.mark.skipif(TARGET != "GCN3_X86", reason="rocBLAS' kernels are those for gfx803: GCN3 alone")
 @pytest.mark.parametrize("gfx", ["gfx801", "gfx803"])
 @pytest.mark.parametrize("name", ROCBLAS)
 def test_rocblas_kernels_compute_what_numpy_says(name: str, gfx: str, gem5: Gem5, visible: Path) -> None:
-    rocblas_checkouts()
+    checkouts()
     form, m, n, k, batch, beta = ROCBLAS[name]
     a, b = form[0] == "T", form[1] == "T"
     gemm = Gemm(m, n, k, a, b, batch, k if a else m, n if b else k, m, m * k, n * k, m * n, beta)

@@ -1,4 +1,4 @@
-"""How runs of a real gem5 end: APUFLOW_TEST_GEM5=.../build/GCN3_X86/gem5.opt, inside its sources. Minutes."""
+"""How runs of a real gem5 end: APUFLOW_TEST_GEM5=.../build/GCN3_X86/gem5.opt (or VEGA_X86). Minutes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import needs
 import pytest
+import real_gem5
 from kernel_builds import compiled
 from places import ROOT
+from real_gem5 import APU, DISCRETE
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
-from apuflow.run.command import Gem5, Guest
+from apuflow.run.command import Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 
@@ -43,7 +45,7 @@ OPTIONS: dict[str, Any] = {
     "num-compute-units": 4,
     "cu-per-sa": 4,
     "mem-size": "1GB",
-    "gfx-version": "gfx801",
+    "gfx-version": APU,
 }
 Run = Callable[..., RunRecord]
 
@@ -51,13 +53,11 @@ Run = Callable[..., RunRecord]
 @pytest.fixture
 def run() -> Iterator[Run]:
     """Runs the layer's kernel on the real gem5, with changes; returns its record, published or not."""
-    named = os.environ.get("APUFLOW_TEST_GEM5")
-    if not named:
-        needs.GEM5.skip()
-    binary = Path(named).resolve()
+    release = real_gem5.release()
+    gem5 = real_gem5.gem5(release)
     directory = Path(tempfile.mkdtemp(prefix=".gem5-test-", dir=ROOT))
     found = launches(parse(LAYER), "fwd", 4)
-    paths = compiled(found, "gfx801", directory, directory)
+    paths = compiled(found, APU, directory, directory)
     build_launcher("gcc", directory / "launcher")
 
     def run(
@@ -67,13 +67,20 @@ def run() -> Iterator[Run]:
     ) -> RunRecord:
         given = {**OPTIONS, **(options or {})}
         planned = kernel_run(
-            found, gfx="gfx801", options=given, launcher=directory / "launcher", objects=paths
+            found,
+            gfx=APU,
+            options=given,
+            launcher=directory / "launcher",
+            objects=paths,
+            statistics=statistics_of(release),
         )
         simulation = Simulation(
             project=directory,
             run_dir=directory / "run",
-            point=PointFacts("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, "gfx801", "real"),
-            gem5=Gem5(binary, binary.parents[2] / "configs/example/apu_se.py"),
+            point=PointFacts(
+                "gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, APU, release.name, release.facts
+            ),
+            gem5=gem5,
             processes=(change(planned.process),),
             container=HostEngine(),
             launches=planned.launches,
@@ -105,7 +112,7 @@ def test_a_run_is_proven(run: Run) -> None:
         ({"abs-max-tick": 1_000_000_000}, Status.INCOMPLETE, "simulate() limit reached"),
         ({"no-such-option": 3}, Status.CONFIG_ERROR, "unrecognized arguments: --no-such-option=3"),
         ({"mem-type": "DDR9"}, Status.CONFIG_ERROR, "invalid choice: 'DDR9'"),
-        ({"gfx-version": "gfx803"}, Status.CONFIG_ERROR, "Incorrect gfx version for APU"),
+        ({"gfx-version": DISCRETE}, Status.CONFIG_ERROR, "Incorrect gfx version for APU"),
         ({"CUExecPolicy": "NONE"}, Status.CONFIG_ERROR, "fatal: "),
         ({"mem-size": "16kB"}, Status.GUEST_OUT_OF_MEMORY, "increase size of physical memory"),
     ],
@@ -116,8 +123,10 @@ def test_options_that_end_a_run(run: Run, options: dict[str, Any], status: Statu
 
 
 def test_a_wall_limit_is_a_timeout(run: Run) -> None:
+    """gem5 is asked to end, not killed: with 0 where it simulates, with 1 where it still starts."""
     record = run(limits=Limits(wall_seconds=3, grace_seconds=60))
-    assert (record.status, record.exit_code) == (Status.TIMEOUT, 0)
+    assert record.status is Status.TIMEOUT
+    assert record.exit_code in (0, 1)
 
 
 def test_memory_beyond_the_limit(run: Run) -> None:

@@ -4,7 +4,7 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        ageless(session.inputs.object_sources),
+        ageless(session.inputs.kernels.object_sources),
     output:
         paths.kernel_object(),
     log:
@@ -12,7 +12,7 @@ rule kernel_object:
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.object_order,
+        order=session.inputs.kernels.object_order,
     message:
         "kernel {wildcards.object} for {wildcards.gfx}"
     script:
@@ -22,7 +22,7 @@ rule kernel_object:
 rule gemm_assembly:
     """One of rocBLAS' kernels as Tensile writes it, for all GPUs. Seconds."""
     input:
-        ageless(session.inputs.assembly_sources),
+        ageless(session.inputs.kernels.assembly_sources),
     output:
         paths.kernel_assembly(),
     log:
@@ -30,7 +30,7 @@ rule gemm_assembly:
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.assembly_order,
+        order=session.inputs.kernels.assembly_order,
     message:
         "assembly of rocBLAS' {wildcards.assembly}"
     script:
@@ -40,7 +40,7 @@ rule gemm_assembly:
 rule gemm_object:
     """One of rocBLAS' kernels, changed for gem5 and assembled, once for all sweeps."""
     input:
-        ageless(session.inputs.gemm_assembly),
+        ageless(session.inputs.kernels.gemm_assembly),
     output:
         paths.kernel_object(name="{gemm}"),
     log:
@@ -48,17 +48,35 @@ rule gemm_object:
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.gemm_order,
+        order=session.inputs.kernels.gemm_order,
     message:
         "rocBLAS' kernel {wildcards.gemm} for {wildcards.gfx}"
     script:
         "../scripts/gemm_object.py"
 
 
+rule product_table:
+    """The table that the image's rocBLAS looks up the changed kernels of some products in. Seconds."""
+    input:
+        ageless(session.inputs.kernels.table_sources),
+    output:
+        paths.product_table(),
+    log:
+        paths.log("kernels", "rocblas-{table}"),
+    conda:
+        "../envs/apuflow.yaml"
+    params:
+        order=session.inputs.kernels.table_order,
+    message:
+        "rocBLAS' table {output}"
+    script:
+        "../scripts/product_table.py"
+
+
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        ageless(session.inputs.database_objects),
+        ageless(session.inputs.kernels.database_objects),
     output:
         paths.kernel_database(),
     log:
@@ -66,7 +84,7 @@ rule kernel_database:
     conda:
         "../envs/apuflow.yaml"
     params:
-        plan=session.inputs.database_order,
+        plan=session.inputs.kernels.database_order,
     message:
         "kernel database {output}"
     script:

@@ -45,6 +45,44 @@ rule suite_items:
         "../scripts/suite_items.py"
 
 
+checkpoint sample_round:
+    """Some operations of a sweep with `sampling`. What they took decides which come next, until the interval of the total
+    is as narrow as asked or the budget is spent.
+    """
+    input:
+        unpack(
+            lambda wildcards: session.inputs.in_batches(
+                *rounds.round_records(wildcards)
+            )
+        ),
+    output:
+        touch(paths.sample_round()),
+    log:
+        paths.log("samples", "{sweep}", "{round}"),
+    conda:
+        "../envs/apuflow.yaml"
+    message:
+        "a round of the sample of sweep {wildcards.sweep}"
+
+
+rule sampled:
+    """A sample of a sweep's suites: every operation, measured or estimated, and the total of each iteration."""
+    input:
+        records=lambda wildcards: rounds.records(wildcards, checkpoints),
+        configuration=session.campaign.sweep_configuration,
+    output:
+        members=paths.sampled(),
+        totals=paths.sampled_totals(),
+    log:
+        paths.log("samples", "{under}sampled"),
+    conda:
+        "../envs/apuflow.yaml"
+    message:
+        "sample {output.totals}"
+    script:
+        "../scripts/sampled.py"
+
+
 rule figure:
     """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
     input:
@@ -112,6 +150,7 @@ rule report:
     input:
         tables=session.campaign.sweep_tables,
         figures=session.campaign.sweep_figures,
+        sampled=session.campaign.sweep_sampled,
         configuration=session.campaign.sweep_configuration,
     output:
         report(

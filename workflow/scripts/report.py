@@ -6,4 +6,4 @@ from apuflow.study.results import write_report
 
 with rule(snakemake) as (output, log):
     inputs = snakemake.input
-    write_report(Campaign(), snakemake.wildcards.under, inputs.tables, inputs.figures, output)
+    write_report(Campaign(), snakemake.wildcards.under, inputs.tables, inputs.figures, output, inputs.sampled)

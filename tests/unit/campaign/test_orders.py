@@ -145,3 +145,20 @@ def test_a_profile_for_a_cluster_keeps_what_the_default_one_decides() -> None:
     default, slurm = profile("default"), profile("slurm")
     assert {name: slurm.get(name) for name in default} == default
     assert slurm["executor"] == "slurm"
+
+
+@pytest.mark.usefixtures("needs_little")
+def test_a_part_of_the_points_comes_in_a_batch_of_its_own(root: Path) -> None:
+    """As a round of a sample asks for; the next round's are another batch."""
+    (root / "configs/sweeps/t.yaml").write_text(SWEEP.replace("[4, 8]", "[1, 2, 4, 8]"))
+    inputs = RuleInputs(Campaign(root), lambda: True)
+    sweep = inputs.campaign.load("t")
+    records = inputs.campaign.records(sweep, "softmax_fwd")
+    batches = []
+    for part in (records[:2], records[2:]):
+        found = inputs.in_batches(sweep, "softmax_fwd", part)
+        [mark] = found["batches"]
+        assert found["records"] == []
+        assert {order.record for order in Orders(root).batch(Path(mark).stem).points} == set(part)
+        batches.append(mark)
+    assert inputs.in_batches(sweep, "softmax_fwd", records) == {"records": [], "batches": batches}

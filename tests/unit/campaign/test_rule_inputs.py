@@ -125,5 +125,5 @@ def test_a_record_of_another_wish_is_refused_with_the_right_one(root: Path) -> N
 def test_a_kernel_that_no_sweep_asks_for_is_refused(root: Path) -> None:
     inputs, _, _ = run_of(root, "preview", "softmax_fwd")
     with pytest.raises(ConfigError, match="no sweep needs this file") as caught:
-        inputs.object_order({"gfx": "gfx801", "object": "MIOpenSoftmax-0123"})
+        inputs.kernels.object_order({"gfx": "gfx801", "object": "MIOpenSoftmax-0123"})
     assert caught.value.value == "cachefiles/objects/gfx801/MIOpenSoftmax-0123.o"

@@ -106,3 +106,17 @@ def test_a_question_without_a_workload_is_refused(root: Path, monkeypatch: pytes
     monkeypatch.chdir(root)
     error = CliRunner().invoke(build_app(), ["ask", " , ", "n=1"]).exception
     assert isinstance(error, ConfigError) and "no workload is named" in str(error)
+
+
+def test_rows_outside_of_what_was_measured_carry_their_interval() -> None:
+    """No recorded run has as many elements by far."""
+    ask("activation_fwd", "num-compute-units=4", "n=1,1000", "--csv", "answer.csv")
+    table = pd.read_csv("answer.csv")
+    assert table["flags"].fillna("").str.contains("unmeasured: ").tolist()[-1]
+    lines = ask("activation_fwd", "num-compute-units=4", "n=1,1000").splitlines()
+    assert lines[0].endswith("interval of cycles") and lines[2].rstrip().endswith("(guess)")
+    low, to, high, _ = lines[2].split()[-4:]
+    row = table.iloc[-1]
+    assert to == "to" and float(low) == pytest.approx(row["gpu_cycles_low"], rel=0.01)
+    assert float(high) == pytest.approx(row["gpu_cycles_high"], rel=0.01)
+    assert "interval" not in ask("activation_fwd", "--column", "ipc")

@@ -36,6 +36,14 @@ def test_as_json() -> None:
     assert workload["warnings"]
 
 
+def test_a_sample_is_said(root: Path) -> None:
+    text = "description: x\nengines: [gem5-kernels]\nsuites: [squeezenet1_1]\nlayer: {n: 1, direction: fwd}\n"
+    (root / "configs/sweeps/net.yaml").write_text(text + "sampling: {bound: 0.02, budget: 0.25}\n")
+    shown = " ".join(output("plan", "net").split())
+    assert "operations with 25 % of the cycles" in shown and "within 2 %" in shown
+    assert "sample:" not in output("plan", "quickstart")
+
+
 @pytest.mark.parametrize("arguments", [["nosuch"], ["quickstart", "dropout_fwd"]])
 def test_unknown_names_are_refused(arguments: list[str]) -> None:
     assert isinstance(CliRunner().invoke(build_app(), ["plan", *arguments]).exception, ConfigError)

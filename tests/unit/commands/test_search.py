@@ -85,3 +85,10 @@ def test_a_directory_in_the_place_of_a_file_is_told_without_a_traceback(
         main()
     told = capsys.readouterr().err
     assert ended.value.code == 2 and f"file:  {space}" in told and "Is a directory" in told
+
+
+def test_a_figure_in_another_format_is_refused_before_the_search(space: Path) -> None:
+    done = searched("--figure", "front.txt", "--judge", "judged")
+    assert isinstance(done.exception, ConfigError)
+    assert all(text in str(done.exception) for text in ("front.txt", ".svg, .png, .csv"))
+    assert not (space / "configs/sweeps/judged.yaml").exists()

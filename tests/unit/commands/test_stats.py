@@ -48,6 +48,18 @@ def test_a_metric_is_found_by_its_name(tmp_path: Path) -> None:
     assert written["ipc"] == pytest.approx(293900 / 599690, rel=0.01)
 
 
+def test_a_run_directory_stands_for_its_statistics(tmp_path: Path) -> None:
+    (tmp_path / "stats.txt").write_bytes(lzma.decompress(SOFTMAX.read_bytes()))
+    record = run_record(statistics="stats.txt")
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    status, _ = _run("stats", tmp_path, "--csv", tmp_path / "c.csv")
+    assert status == 0
+    assert pd.read_csv(tmp_path / "c.csv").set_index("counter")["value"]["instructions"] == 293900
+    (tmp_path / "run.json").write_text(json.dumps(record | {"statistics": None, "status": "timeout"}))
+    status, text = _run("stats", tmp_path)
+    assert status != 0 and "no statistics file of its own" in text
+
+
 def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:
     text = lzma.decompress(SOFTMAX.read_bytes()).replace(
         b"CUs.vALUInsts                      154200", b"CUs.vALUInsts 7"

@@ -31,6 +31,8 @@ def test_site_is_optional_and_checked(root: Path) -> None:
         ("gem5: {scons: ['--jobs=9']}\n", "the jobs and the directory are the workflow's"),
         ("gem5: {scons: ['PROTOCOL=X'], binary: b, source: .}\n", "scons has no part in a gem5"),
         ("gem5: {patches: [a.patch], binary: b, source: .}\n", "patches has no part in a gem5"),
+        ("gem5_by_release: {v23.0: {binary: b}}\n", "add source"),
+        ("gem5_by_release: {v23: {source: .}}\n", "did you mean v23."),
     ):
         path.write_text(text)
         with pytest.raises(ConfigError) as caught:
@@ -51,6 +53,30 @@ def test_what_is_brought_along_changes_the_identity_of_gem5_points_only(root: Pa
         ids.append(found)
     assert len({each["gem5"] for each in ids}) == 3
     assert len({each["preview"] for each in ids}) == 1
+
+
+def test_each_release_has_a_gem5_of_its_own(root: Path) -> None:
+    """Two releases on one program would be one gem5 under two names: refused, with the key that helps."""
+    axes = "zip: [{release: [v23.0, v24.0], machine: [apu-gfx801, apu-gfx902]}]\n"
+    (root / "configs/sweeps/t.yaml").write_text(HEAD.replace("preview", "gem5-kernels") + axes)
+    site, sweep = root / "configs/site.yaml", load_sweep("t", root)
+    for name in ("old", "new"):
+        (root / f"{name}.opt").write_text(name)
+    site.write_text("gem5: {binary: old.opt, source: .}\n")
+    with pytest.raises(ConfigError, match=r"one gem5 for two releases, v23\.0 and v24\.0") as caught:
+        points(sweep, "softmax_fwd", root)
+    assert "gem5_by_release: {v24.0: {binary: ..., source: ...}}" in str(caught.value)
+    site.write_text(
+        "gem5: {binary: old.opt, source: .}\ngem5_by_release: {v24.0: {binary: new.opt, source: .}}\n"
+    )
+    old, new = points(sweep, "softmax_fwd", root)
+    assert (old.gfx, new.gfx) == ("gfx801", "gfx902")
+    assert old.content["gem5"] != new.content["gem5"]
+    binaries = [Toolset(point.release, root).site.gem5.binary for point in (old, new)]
+    assert binaries == ["old.opt", "new.opt"]
+    (root / "configs/sweeps/t.yaml").write_text(HEAD + axes)
+    site.write_text("gem5: {binary: old.opt, source: .}\n")
+    assert len(points(load_sweep("t", root), "softmax_fwd", root)) == 2, "the preview needs no gem5"
 
 
 def test_the_example_of_the_site_is_a_site(root: Path) -> None:

@@ -186,6 +186,24 @@ def test_a_program_finds_its_inputs(root: Path) -> None:
         load_workload("pannotia_fw", root)
 
 
+def test_a_program_with_more_threads_than_cpu_cores_is_refused(root: Path) -> None:
+    """A HIP stream has a thread, and a thread without a core waits for ever: known before anything runs."""
+    for name in ("hip_stream", "square"):
+        shutil.copy(root / f"configs/workloads/examples/{name}.yaml", root / "configs/workloads")
+    sweep = HEAD.replace("preview", "gem5").replace("softmax_fwd", "{}")
+    assert expand(root, sweep.format("square"))[0].options["num-cpus"] == 3
+    for options in ("", "options: {num-cpus: 4}\n"):
+        with pytest.raises(ConfigError, match="hip_stream needs 5 CPU cores") as caught:
+            expand(root, sweep.format("hip_stream") + options)
+        assert "options: {num-cpus: 5}" in str(caught.value)
+    axes = "axes: {num-cpus: [5, 6]}\n"
+    assert [point.options["num-cpus"] for point in expand(root, sweep.format("hip_stream") + axes)] == [5, 6]
+    file = root / "configs/workloads/square.yaml"
+    file.write_text(file.read_text() + "cpu_cores: 2\n")
+    with pytest.raises(ConfigError, match="cpu_cores"):
+        load_workload("square", root)
+
+
 def test_a_bare_yes_is_a_yes(root: Path) -> None:
     path = root / "configs/workloads/softmax_fwd.yaml"
     path.write_text(path.read_text().replace('state: "yes"', "state: yes"))

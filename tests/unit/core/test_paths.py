@@ -13,6 +13,8 @@ from apuflow.core import paths
         ("results/softmax_fwd.csv", {"under": "", "workload": "softmax_fwd", "extension": "csv"}),
         ("results/a.b/w.parquet", {"under": "a.b/", "workload": "w", "extension": "parquet"}),
         ("results/mine/w.columns.json", {"under": "mine/", "workload": "w"}),
+        ("results/mine/sampled.csv", {"under": "mine/", "sampled": "sampled"}),
+        ("results/sampled.totals.csv", {"under": "", "sampled": "sampled.totals"}),
         ("results/report.html", {"under": ""}),
         ("results/mine/report.html", {"under": "mine/"}),
         ("results/figures/speedup.svg", {"under": "", "figure": "speedup", "extension": "svg"}),

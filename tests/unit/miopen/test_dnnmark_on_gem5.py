@@ -1,7 +1,8 @@
 """What DNNMark launched on gem5 v23.0.1.0 with ROCm 4.0, beside what is derived for the same layers.
 
-``tests/data/dnnmark_gem5.jsonl``: one run a line, from gem5's own trace of dispatches (2026-11-23, GCN3_X86,
-gfx801).
+``tests/data/dnnmark_gem5.jsonl``: one run a line, from gem5's own trace of dispatches (2026-11-23, GCN3_X86).
+``copies``: which of its kernels are ROCm's own, by which it copies to and from a discrete GPU. Convolutions
+and fully connected layers: rocBLAS itself chose the kernels, from a table of those that the layers need.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import pytest
 from places import DATA
 
 from apuflow.dnnmark import parse
-from apuflow.miopen import launches
+from apuflow.miopen import expand, launches
+from apuflow.rocblas import library_launches
 
 RUNS = [json.loads(line) for line in (DATA / "dnnmark_gem5.jsonl").read_text().splitlines()]
 
@@ -24,6 +26,11 @@ def _name(run: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("run", RUNS, ids=_name)
 def test_dnnmark_launches_the_kernels_that_are_derived(run: dict[str, Any]) -> None:
-    derived = launches(parse(run["config"]), run["direction"], run["compute_units"])
-    assert [list(launch.grid) for launch in derived] == run["grid"]
-    assert [list(launch.workgroup) for launch in derived] == run["workgroup"]
+    named = launches(parse(run["config"]), run["direction"], run["compute_units"])
+    derived = list(expand(library_launches(named, run["gfx"])))
+    seen = [
+        extent
+        for number, extent in enumerate(zip(run["grid"], run["workgroup"], strict=True))
+        if number not in run["copies"]
+    ]
+    assert [(list(launch.grid), list(launch.workgroup)) for launch in derived] == seen

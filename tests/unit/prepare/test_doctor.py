@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 
 from apuflow.configure import Release, Site, load_release
-from apuflow.configure.site import Gem5Build, Mirrors
+from apuflow.configure.site import Gem5Build, Image, Mirrors
 from apuflow.core.errors import EngineError
 from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
 from apuflow.prepare.gem5 import starts
@@ -108,8 +108,10 @@ def test_sources_of_rocblas_are_asked_for_only_where_its_kernels_run(
     names = ("rocBLAS sources", "Tensile sources")
     site = Site(container="host", rocblas_source=str(tmp_path), tensile_source=str(tmp_path / "no"))
     assert not {check.name for check in examine(site, release, tmp_path, network=False)} & set(names)
-    own = site.model_copy(update={"products": "rocblas"})
-    checks = {check.name: check for check in examine(own, release, tmp_path, network=False)}
-    assert [checks[name].state for name in names] == [State.OK, State.MISSING]
-    assert checks[names[1]].uses == (Use.KERNELS,)
-    assert checks[names[1]].fix is not None
+    changed = Image(rocblas_kernels="changed")
+    for update, use in (({"products": "rocblas"}, Use.KERNELS), ({"image": changed}, Use.DNNMARK)):
+        own = site.model_copy(update=update)
+        checks = {check.name: check for check in examine(own, release, tmp_path, network=False)}
+        assert [checks[name].state for name in names] == [State.OK, State.MISSING]
+        assert checks[names[1]].uses == (use,)
+        assert checks[names[1]].fix is not None

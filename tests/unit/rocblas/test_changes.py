@@ -44,8 +44,9 @@ def test_every_kernel_is_changed_in_three_places() -> None:
     assert "gfx803" in text
 
 
-def test_for_another_gpu_the_target_is_renamed() -> None:
-    assert 'amdhsa--gfx801"' in changes.apply(PLAIN, splits=False, gfx="gfx801")
+def test_for_another_gpu_the_target_is_left_to_the_assembler() -> None:
+    assert ".amdgcn_target" not in changes.apply(PLAIN, splits=False, gfx="gfx801")
+    assert ".amdgcn_target" in changes.apply(PLAIN, splits=False, gfx="gfx803")
 
 
 def test_a_split_sum_loads_from_its_address_and_waits_for_its_atomics() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import needs
 import pytest
+from rocblas_checkouts import checkouts
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.miopen.compiler import Compiler, host_compiler
@@ -83,10 +84,15 @@ def test_another_program_is_refused() -> None:
 
 
 @pytest.mark.parametrize("gfx", ["gfx801", "gfx803"])
-def test_a_text_is_changed_and_assembled(clang: Compiler, tmp_path: Path, gfx: str) -> None:
+@pytest.mark.parametrize("code_object", [3, 4])  # of the image's ROCm, of the launcher
+def test_a_text_is_changed_and_assembled(
+    clang: Compiler, tmp_path: Path, gfx: str, code_object: Literal[3, 4]
+) -> None:
     text, out = tmp_path / "kernel.s", tmp_path / "o/kernel.o"
     text.write_text(TEXT)
-    made = objects.assemble(row(PLAIN), gfx, objects.assembler(clang), text, out)
+    tool = objects.assembler(host_compiler(clang.command[0], code_object=code_object))
+    made = objects.assemble(row(PLAIN), gfx, tool, text, out)
+    assert out.read_bytes()[8] == code_object - 2  # EI_ABIVERSION
     assert (made.gfx, made.kernels) == (gfx, (PLAIN.kernel,))
     assert made.size == out.stat().st_size
     assert not [path for path in out.parent.iterdir() if path.name.startswith(".work-")]
@@ -118,14 +124,6 @@ def test_what_tensile_says_is_shown_where_it_fails(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="of another time"):
         objects.write(row(PLAIN).program, tmp_path, tmp_path, tmp_path / "k.s", tmp_path / "log")
     assert not (tmp_path / "k.s").exists()
-
-
-def checkouts() -> tuple[Path, Path]:
-    """Tensile and rocBLAS, as the environment names them."""
-    named = [os.environ.get(f"APUFLOW_TEST_{name}") for name in ("TENSILE", "ROCBLAS")]
-    if not all(named):
-        needs.ROCBLAS.skip()
-    return Path(str(named[0])), Path(str(named[1]))
 
 
 @pytest.mark.gem5

@@ -76,6 +76,15 @@ def test_a_guest_that_starts_a_program_is_told_why_that_fails() -> None:
     assert end(1, "", STARTED + text.replace("vfork (#58)", "memfd_create (#319)")).remedy is None
 
 
+def test_rocblas_own_kernels_that_end_gem5_are_told_what_to_do() -> None:
+    """DNNMark's fully connected layer on gem5 v23.0.1.0 with the kernels of rocBLAS rocm-4.0.0."""
+    text = "src/gpu-compute/scoreboard_check_stage.cc:158: panic: next instruction: s_setprio is of unknown type\n"
+    outcome = end(134, "", STARTED + text)
+    assert outcome.status is Status.GEM5_PANIC
+    assert "rocblas_kernels: changed" in str(outcome.remedy)
+    assert end(134, "", STARTED + text.replace("s_setprio", "s_sendmsg")).remedy is None
+
+
 GEM5_ENDS = [
     # exit status, what stands on standard error, expected status, part of the evidence
     (1, "src/sim/syscall_emul.cc:67: fatal: syscall memfd_create (#319) unimplemented.\nMemory Usage: 2 KBytes",

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure.point import Point
+from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.study import sampled_suites
-from apuflow.study.sampled_suites import sample_suites, write_members
-from apuflow.study.sampling import Aim
+from apuflow.study.sampled_suites import Sampled, member_table
 
 
 @pytest.fixture
@@ -42,9 +42,17 @@ def gem5(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     return runs
 
 
+DEFAULT = Sampling()
+
+
+def sampled(root: Path, aim: Sampling = DEFAULT) -> list[Sampled]:
+    campaign = Campaign(root)
+    return sampled_suites.sample_suites(campaign, campaign.load("net"), aim)
+
+
 def truth(root: Path) -> pd.Series:
     """Made-up cycles of every operation: the preview's, off by a factor per kind and one per operation."""
-    [one] = sample_suites("net", Aim(), root)
+    [one] = sampled(root)
     members = one.estimate.members
     generator = np.random.default_rng(11)
     factors = {name: generator.normal(0.1, 0.2) for name in members["kernels"].unique()}
@@ -58,9 +66,9 @@ def identifiers(records: tuple[str, ...]) -> list[str]:
 
 
 def test_runs_are_asked_for_until_the_interval_is_narrow(project: Path, gem5: dict[str, float]) -> None:
-    cycles, aim = truth(project), Aim(bound=0.05, budget=0.5)
+    cycles, aim = truth(project), Sampling(bound=0.05, budget=0.5)
     for _ in range(10):
-        [one] = sample_suites("net", aim, project)
+        [one] = sampled(project, aim)
         if not one.following:
             break
         gem5.update({name: float(cycles[name]) for name in identifiers(one.following)})
@@ -74,7 +82,7 @@ def test_runs_are_asked_for_until_the_interval_is_narrow(project: Path, gem5: di
 
 
 def test_what_it_asks_for_are_points_of_the_sweep(project: Path) -> None:
-    [one] = sample_suites("net", Aim(), project)
+    [one] = sampled(project)
     campaign = Campaign(project)
     records = {
         paths.run_record(point.engine, point.workload, point.id)
@@ -85,21 +93,18 @@ def test_what_it_asks_for_are_points_of_the_sweep(project: Path) -> None:
 
 
 def test_repeats_count_as_often_as_an_iteration_runs_them(project: Path) -> None:
-    [one] = sample_suites("net", Aim(), project)
+    [one] = sampled(project)
     campaign = Campaign(project)
     [member] = [m for m in campaign.members(campaign.load("net")) if m.engine == "gem5-kernels"]
     items = sum(step.repeats for step, point in member.items if isinstance(point, Point))
     assert one.estimate.members["weight"].sum() == items
 
 
-def test_every_operation_is_written_with_its_origin(
-    project: Path, gem5: dict[str, float], tmp_path: Path
-) -> None:
-    [one] = sample_suites("net", Aim(), project)
+def test_every_operation_is_written_with_its_origin(project: Path, gem5: dict[str, float]) -> None:
+    [one] = sampled(project)
     first = identifiers(one.following)[0]
     gem5[first] = 12345.0
-    write_members(sample_suites("net", Aim(), project), tmp_path / "all.csv")
-    frame = pd.read_csv(tmp_path / "all.csv").set_index("point")
+    frame = member_table(sampled(project)).set_index("point")
     shown = ["origin", "cycles", "low", "high"]
     assert frame[shown].to_dict("index")[first] == dict(zip(shown, ["measured"] + [12345] * 3, strict=True))
     others = frame.drop(first)
@@ -110,7 +115,7 @@ def test_every_operation_is_written_with_its_origin(
 
 def test_the_command_prints_records_for_snakemake(project: Path) -> None:
     done = CliRunner().invoke(build_app(), ["sample", "net", "--next"])
-    [one] = sample_suites("net", Aim(), project)
+    [one] = sampled(project)
     assert done.output.split() == list(one.following)
     shown = CliRunner().invoke(build_app(), ["sample", "net"]).output
     assert "resnet50" in shown
@@ -119,7 +124,7 @@ def test_the_command_prints_records_for_snakemake(project: Path) -> None:
 
 def test_where_nothing_follows_snakemake_has_nothing_to_do(project: Path, gem5: dict[str, float]) -> None:
     """Without a target it would make the default one: hours of gem5."""
-    [one] = sample_suites("net", Aim(), project)
+    [one] = sampled(project)
     there = identifiers(one.following)[:2]
     gem5.update(dict.fromkeys(there, 12345.0))
     command = ["sample", "net", "--next", "--budget", "1e-9", "--audit", "0"]
@@ -135,6 +140,7 @@ def test_where_nothing_follows_snakemake_has_nothing_to_do(project: Path, gem5: 
         (["net", "--confidence", "1"], "--confidence"),
         (["net", "--budget", "0"], "--budget"),
         (["net", "--audit", "-1"], "--audit"),
+        (["net", "--seed", "-1"], "--seed"),
     ],
 )
 def test_what_makes_no_sense_is_refused(project: Path, arguments: list[str], key: str) -> None:
@@ -147,4 +153,4 @@ def test_preview_alone_has_nothing_to_estimate(project: Path) -> None:
     file = project / "configs/sweeps/net.yaml"
     file.write_text(file.read_text().replace("- gem5-kernels\n", ""))
     with pytest.raises(ConfigError, match="no engine that simulates"):
-        sample_suites("net", Aim(), project)
+        sampled(project)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from apuflow.study.sampling import Aim, Sample, strata
+from apuflow.configure.sampling import Sampling
+from apuflow.study.sampling import Sample, strata
 
 
 def network(generator: np.random.Generator, kernels: int, within: float, between: float) -> pd.DataFrame:
@@ -34,7 +35,7 @@ def cycles(members: pd.DataFrame, names: Iterable[str]) -> dict[str, float]:
     return {name: float(members["truth"][name]) for name in names}
 
 
-def sampled(members: pd.DataFrame, aim: Aim) -> tuple[float, Sample, dict[str, float]]:
+def sampled(members: pd.DataFrame, aim: Sampling) -> tuple[float, Sample, dict[str, float]]:
     """Simulate until the aim is met; the true total beside."""
     measured: dict[str, float] = {}
     while names := Sample(members, measured).next(aim):
@@ -45,7 +46,7 @@ def sampled(members: pd.DataFrame, aim: Aim) -> tuple[float, Sample, dict[str, f
 @pytest.mark.parametrize(("within", "between"), [(0.05, 0.05), (0.1, 0.3), (0.2, 0.1)])
 def test_the_interval_holds_the_total_as_often_as_promised(within: float, between: float) -> None:
     generator = np.random.default_rng(20261122)
-    aim = Aim(bound=0.05, budget=0.9)
+    aim = Sampling(bound=0.05, budget=0.9)
     held, errors, widths = [], [], []
     for _ in range(100):
         truth, sample, _ = sampled(network(generator, 6, within, between), aim)
@@ -60,7 +61,7 @@ def test_the_interval_holds_the_total_as_often_as_promised(within: float, betwee
 
 def test_fewer_cycles_than_a_random_choice_of_the_same_error() -> None:
     generator = np.random.default_rng(7)
-    aim = Aim(bound=0.05, budget=1)
+    aim = Sampling(bound=0.05, budget=1)
     ours, theirs = [], []
     for _ in range(30):
         members = network(generator, 6, 0.1, 0.2)
@@ -76,7 +77,7 @@ def test_fewer_cycles_than_a_random_choice_of_the_same_error() -> None:
 def test_all_measured_is_the_sum_itself() -> None:
     members = network(np.random.default_rng(3), 3, 0.1, 0.1)
     truth = float((members["weight"] * members["truth"]).sum())
-    estimate = Sample(members, cycles(members, members.index)).estimate(Aim())
+    estimate = Sample(members, cycles(members, members.index)).estimate(Sampling())
     assert estimate.total == pytest.approx(truth, rel=1e-12)
     assert estimate.half_width == 0
     assert estimate.simulated == 1
@@ -87,7 +88,7 @@ def test_a_member_alike_takes_the_measured_factor() -> None:
     members = pd.DataFrame(
         {"kernels": ["a"] * 3, "weight": [1.0, 1, 10], "predicted": [1000.0, 2000, 3000]}, index=list("xyz")
     )
-    estimate = Sample(members, {"x": 1200, "y": 2400}).estimate(Aim())
+    estimate = Sample(members, {"x": 1200, "y": 2400}).estimate(Sampling())
     row = estimate.members.loc["z"]
     assert not row["is_measured"]
     assert 1.1 * 3000 < row["cycles"] < 1.22 * 3000
@@ -97,14 +98,14 @@ def test_a_member_alike_takes_the_measured_factor() -> None:
 
 def test_the_budget_is_kept() -> None:
     members = network(np.random.default_rng(5), 20, 0.1, 0.1)
-    names = Sample(members, {}).next(Aim(bound=1e-6, budget=0.1))
+    names = Sample(members, {}).next(Sampling(bound=1e-6, budget=0.1))
     spent = members["predicted"][names].sum() / members["predicted"].sum()
     assert 0.05 < spent <= 0.1
 
 
 def test_members_set_aside_take_no_part() -> None:
     members = network(np.random.default_rng(9), 3, 0.1, 0.1)
-    aim = Aim(budget=0.3)
+    aim = Sampling(budget=0.3)
     names = Sample(members, {}).next(aim)
     measured = cycles(members, names)
     aside = Sample(members, measured).audit(aim, "seed")
@@ -112,7 +113,7 @@ def test_members_set_aside_take_no_part() -> None:
     assert not set(aside) & set(names)
     with_audit = Sample(members, measured | dict.fromkeys(aside, 1e12), aside)
     assert with_audit.estimate(aim).total == Sample(members, measured).estimate(aim).total
-    assert not set(aside) & set(with_audit.next(Aim(bound=1e-6, budget=1)))
+    assert not set(aside) & set(with_audit.next(Sampling(bound=1e-6, budget=1)))
 
 
 def test_strata_are_kernels_and_size_classes() -> None:
@@ -141,6 +142,31 @@ def test_what_makes_no_sense_is_refused(
 
 def test_the_budget_holds_the_audit_before_it_is_run() -> None:
     members = pd.DataFrame({"kernels": "k", "weight": 1.0, "predicted": 1000.0}, index=list("abcdefghij"))
-    aim = Aim(bound=0.001, budget=0.5)
+    aim = Sampling(bound=0.001, budget=0.5)
     assert len(Sample(members, {}, aside=["a", "b"]).next(aim)) == 3
     assert len(Sample(members, {"a": 1000.0}, aside=["a", "b"]).next(aim)) == 3
+
+
+def test_a_round_is_a_quarter_of_the_budget_and_one_member_at_least() -> None:
+    members = pd.DataFrame(
+        {"kernels": "k", "weight": 1.0, "predicted": 1000.0}, index=list("abcdefghijklmnop")
+    )
+    aim = Sampling(bound=0.001, budget=0.5)
+    sample = Sample(members, {})
+    following = sample.next(aim)
+    assert len(following) == 8
+    assert sample.first(following, aim) == following[:2]
+    assert sample.first(following, Sampling(bound=0.001, budget=0.1)) == following[:1]
+    assert sample.first([], aim) == []
+
+
+def test_an_audit_takes_half_of_the_budget_at_most() -> None:
+    members = pd.DataFrame(
+        {"kernels": "k", "weight": 1.0, "predicted": 100.0}, index=[f"m{number}" for number in range(100)]
+    )
+    sample = Sample(members, {})
+    assert len(sample.audit(Sampling(budget=0.2, audit=50), "seed")) == 10
+    assert len(sample.audit(Sampling(budget=0.2, audit=5), "seed")) == 5
+    assert sample.audit(Sampling(budget=0.2, audit=5), "other") != sample.audit(
+        Sampling(budget=0.2, audit=5), "seed"
+    )

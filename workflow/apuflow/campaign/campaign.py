@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
+from apuflow.campaign.figure_names import figure_names
 from apuflow.campaign.members import Member, distinct, members
 from apuflow.campaign.points import point_at, points, sweep_workloads
+from apuflow.campaign.sampled import simulated_points
 from apuflow.configure import (
     Site,
     Sweep,
@@ -19,7 +21,7 @@ from apuflow.configure import (
     load_workload,
     sweep_names,
 )
-from apuflow.configure.combinations import configuration_files, plan, releases
+from apuflow.configure.combinations import configuration_files, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths, project
@@ -29,8 +31,6 @@ from apuflow.core.scalar import Scalar
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
-_SEARCHED = ("best_points", "pareto")
-"""Figures of a sweep with one objective, and with two."""
 
 
 class Campaign:
@@ -116,7 +116,12 @@ class Campaign:
         return self._members[sweep.name]
 
     def shown(self, sweep: Sweep) -> list[str]:
-        """Names of a sweep's tables: workloads and suites; the points of suites are shown as suites."""
+        """Names of a sweep's tables: workloads and suites; the points of suites are shown as suites.
+
+        Of a sample, the operations that it has simulated.
+        """
+        if sweep.sampling is not None:
+            return [paths.OPERATIONS]
         workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
         return workloads + self.suites(sweep)
 
@@ -136,6 +141,18 @@ class Campaign:
             value=name,
             remedy=f"one of {', '.join(known)}",
         )
+
+    def table_points(self, sweep: Sweep, workload: str) -> list[Point]:
+        """The points that are rows of a table: all; of a sample those simulated, and the preview's.
+
+        Raises:
+            ConfigError: the sample is not there yet.
+        """
+        points = self.points(sweep.name, workload)
+        if sweep.sampling is None:
+            return points
+        simulated = simulated_points(self.root / paths.sampled(paths.under(sweep.name)))
+        return [point for point in points if is_batch(point.engine) or (point.engine, point.id) in simulated]
 
     def batch(self, sweep: str, workload: str) -> list[Point]:
         """The points of a sweep's workload that are computed together."""
@@ -205,7 +222,7 @@ class Campaign:
                 state of the sweep.
         """
         recorded = set(rows)
-        planned = {(point.engine, point.id): point for point in self.points(sweep.name, workload)}
+        planned = {(point.engine, point.id): point for point in self.table_points(sweep, workload)}
         for key in (*planned, *recorded):
             if key in planned and key in recorded:
                 continue
@@ -237,7 +254,7 @@ class Campaign:
             return [paths.table(paths.under(sweep.name), paths.OPERATIONS, "parquet")]
         records = [
             paths.run_record(point.engine, workload, point.id)
-            for point in self.points(sweep.name, workload)
+            for point in self.table_points(sweep, workload)
             if not is_batch(point.engine)
         ]
         if any(is_batch(engine) for engine in sweep.engines):
@@ -268,9 +285,9 @@ class Campaign:
         """Programs and checkouts of the user's own. Another program there makes other points."""
         site = self._site
         files = list(load_workload(workload, self.root).supplied)
-        files += [site.gem5.binary] if site.gem5.binary is not None else []
+        files += [gem5.binary for gem5 in site.gem5_builds if gem5.binary is not None]
         files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
-        checkouts = (site.gem5.source, site.dnnmark.source)
+        checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
         files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
         return [file for file in files if (self.root / file).is_file()]
 
@@ -297,6 +314,12 @@ class Campaign:
         tables = (self.figure_tables({"under": under, "figure": name}) for name in names)
         return list(dict.fromkeys(itertools.chain.from_iterable(tables)))
 
+    def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
+        """The tables of a sweep's sample; none where all of it runs."""
+        under = wildcards["under"]
+        sampling = self.sweep(under).sampling
+        return [] if sampling is None else [paths.sampled(under), paths.sampled_totals(under)]
+
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files behind all tables of a sweep."""
         sweep = self.sweep(wildcards["under"])
@@ -313,34 +336,8 @@ class Campaign:
         Raises:
             ConfigError: it asks for one that they do not allow.
         """
-        from analysis.figures import planned
-
         sweep = self.sweep(under)
-        axes = {
-            "release" if "release" in dict(dimension[0]) else dimension[0][0][0]
-            for workload in self.shown(sweep)
-            for dimension in plan(sweep, workload, self.root).dimensions
-            if len(dimension) > 1
-        }
-        workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
-        asked = sweep.figures.show
-        names = planned(
-            axes,
-            sweep.engines,
-            workloads=bool(workloads),
-            of_suites=bool(self.suites(sweep)),
-            asked=(*asked, *_SEARCHED[: len(sweep.figures.objectives)]),
-        )
-        for place, name in enumerate(asked, 1):
-            if name not in names:
-                raise ConfigError(
-                    "the sweep's axes and engines do not allow this figure",
-                    file=paths.sweep_file(sweep.name),
-                    key=f"figures.show.{place}",
-                    value=name,
-                    remedy=f"one of {', '.join(names)}",
-                )
-        return list(asked or names)
+        return figure_names(sweep, self.shown(sweep), self.suites(sweep), self.root)
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text."""

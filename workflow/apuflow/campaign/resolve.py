@@ -27,7 +27,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.configure.work import Work
 from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
-from apuflow.core.engines import EngineName
+from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
@@ -84,6 +84,7 @@ class Resolver:
         self._works = Works(workload, plan.layer, self._note_work)
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
+        self._release_of: dict[str, str] = {}
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
@@ -113,7 +114,12 @@ class Resolver:
             return None
         changed = dict(machine.changed)
         memory = self._memory(machine, work, changed)
-        if memory is None or not self._places(machine, work) or not self._computes(engine, machine, work):
+        if (
+            memory is None
+            or not self._hosts(machine)
+            or not self._places(machine, work)
+            or not self._computes(engine, machine, work)
+        ):
             return None
         label = labels.join(*machine.label, *work.label, memory)
         content = self._content(engine, machine.base, work, changed)
@@ -203,6 +209,19 @@ class Resolver:
             return None
         return "" if machine.memory == derived else labels.value_part("mem-size", machine.memory)
 
+    def _hosts(self, machine: _Machine) -> bool:
+        """Whether each thread of the workload's program has a CPU core."""
+        given, needed = Options(machine.base.defaults, machine.changed)["num-cpus"], self._workload.cpu_cores
+        if int(given) < needed:
+            self._note(
+                f"{self._workload.name} needs {needed} CPU cores, one for each of its threads: with fewer it "
+                "would wait for ever",
+                "num-cpus",
+                given,
+                f"options: {{num-cpus: {needed}}}, under per_workload for it alone",
+            )
+        return int(given) >= needed
+
     def _accepted(self, engine: EngineName, machine: _Machine) -> bool:
         """Whether the engine can run on this machine."""
         key = (engine, id(machine))
@@ -210,8 +229,26 @@ class Resolver:
             problem = get_engine(engine).objection(Options(machine.base.defaults, machine.changed))
             if problem is not None:
                 self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
-            self._accepts[key] = problem is None
+            own = engine not in SIMULATING or self._own_gem5(machine.base.release)
+            self._accepts[key] = problem is None and own
         return self._accepts[key]
+
+    def _own_gem5(self, release: str) -> bool:
+        """Whether the gem5 that the site supplies for this release is not another release's as well."""
+        gem5 = self._site.of(release).gem5
+        place = gem5.binary or gem5.source
+        first = release if place is None else self._release_of.setdefault(place, release)
+        if first != release:
+            self._keep(
+                ConfigError(
+                    f"the site gives one gem5 for two releases, {first} and {release}",
+                    file="configs/site.yaml",
+                    key="gem5",
+                    value=place,
+                    remedy=f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}",
+                )
+            )
+        return first == release
 
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether the engine can run these layers."""
@@ -243,7 +280,7 @@ class Resolver:
         key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
         if key not in self._contents:
             self._contents[key] = get_engine(engine).content(
-                base.release_file, key[2], self._workload, self._site, self._root
+                base.release_file, key[2], self._workload, self._site.of(base.release), self._root
             )
         content = dict(self._contents[key])
         if PRODUCTS_KEY in content and not _launches_products(work):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from apuflow.campaign import schedule
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.kernel_orders import KernelOrders
 from apuflow.campaign.orders import OWN_MEMORY_MB, BatchOrder, Orders, PointOrder, asked_minutes, divide
 from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
@@ -17,12 +18,8 @@ from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.engines import estimate, get_engine, simulating_engine
-from apuflow.kernels.sources import is_own
-from apuflow.miopen.database import key
-from apuflow.miopen.prepare import DatabasePlan
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.tools import ObjectOrder, Toolset
-from apuflow.rocblas.objects import assembly_path, is_library_kernel
+from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
 
@@ -35,6 +32,7 @@ class RuleInputs:
     """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs.
 
     Attributes:
+        kernels: what kernels are made from.
         memory_mb: memory that runs may take together; None in the process of a single job.
 
     Args:
@@ -58,9 +56,7 @@ class RuleInputs:
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self._lengths = cache(self._expected_lengths)
         self.memory_mb: int | None = None
-        self._objects: dict[str, ObjectOrder] = {}
-        self._assemblies: dict[str, ObjectOrder] = {}
-        self._databases: dict[str, DatabasePlan] = {}
+        self.kernels = KernelOrders(self.tools, self._walk)
         self._pending: set[tuple[str, Use]] = set()
 
     # toolchain -------------------------------------------------------------------------------------------
@@ -113,19 +109,35 @@ class RuleInputs:
         return self.campaign.records(sweep, workload)
 
     def table_inputs(self, wildcards: Wildcards, checkpoints: Any) -> dict[str, list[str]]:
-        """Records behind a table. Where jobs run elsewhere, points of seconds come in batches."""
-        records = self.table_records(wildcards, checkpoints)
+        """Records behind a table."""
         sweep = self.campaign.sweep(wildcards["under"])
-        if not self._elsewhere() or wildcards["workload"] in self.campaign.suites(sweep):
+        if sweep.sampling is not None:
+            return {"records": self._sample_records(sweep), "batches": []}
+        records = self.table_records(wildcards, checkpoints)
+        if wildcards["workload"] in self.campaign.suites(sweep):
             return {"records": records, "batches": []}
-        self._plan_batches(sweep, wildcards["workload"])
+        return self.in_batches(sweep, wildcards["workload"], records)
+
+    def in_batches(self, sweep: Sweep, workload: str, records: Sequence[str]) -> dict[str, list[str]]:
+        """Run records as inputs of a rule. Where jobs run elsewhere, points of seconds come in batches."""
+        if not self._elsewhere():
+            return {"records": list(records), "batches": []}
+        self._plan_batches(sweep, workload, frozenset(records))
         batches = dict.fromkeys(
             paths.batch(self._batch_of[file]) for file in records if file in self._batch_of
         )
         return {"records": [file for file in records if file not in self._batch_of], "batches": list(batches)}
 
-    def _plan_batches(self, sweep: Sweep, workload: str) -> None:
-        """Divide the points that are to run, once: a batch keeps its points while the workflow runs."""
+    @staticmethod
+    def _sample_records(sweep: Sweep) -> list[str]:
+        """What the operations of a sample are known from: its table names those that ran."""
+        records = [paths.sampled(paths.under(sweep.name))]
+        if any(map(is_batch, sweep.engines)):
+            records.append(paths.preview_record(sweep.name, paths.OPERATIONS))
+        return records
+
+    def _plan_batches(self, sweep: Sweep, workload: str, records: Collection[str]) -> None:
+        """Divide those points that are to run, once: a batch keeps its points while the workflow runs."""
         tools = self.tools(sweep.release)
         for engine in sweep.engines:
             if is_batch(engine):
@@ -135,7 +147,9 @@ class RuleInputs:
             new = [
                 (point, expected)
                 for point, expected in zip(points, seconds, strict=True)
-                if self._record(point) not in self._planned and not self._begun(point)
+                if self._record(point) in records
+                and self._record(point) not in self._planned
+                and not self._begun(point)
             ]
             self._planned.update(self._record(point) for point, _ in new)
             orders = [
@@ -202,13 +216,7 @@ class RuleInputs:
         tools = self.tools(point.release)
         self._pending.add((point.release, engine.use(tools.workload(point.workload))))
         needs = engine.needs(tools, point)
-        for item in needs.objects:
-            order = ObjectOrder.of(item, point.release, for_launcher=engine.for_launcher)
-            self._objects[paths.kernel_object(item.gfx, item.name)] = order
-            if is_library_kernel(order.program):
-                self._assemblies[assembly_path(order.program)] = order
-        if needs.database is not None:
-            self._databases[needs.database.path] = needs.database
+        self.kernels.remember(needs, point.release, for_launcher=engine.for_launcher)
         return needs.rule_inputs()
 
     def _order(self, point: Point, sweep: str, seconds: float | None) -> PointOrder:
@@ -291,68 +299,6 @@ class RuleInputs:
     def _point(self, wildcards: Wildcards) -> Point:
         return self.campaign.point(wildcards["engine"], wildcards["workload"], wildcards["point"])
 
-    # kernels ---------------------------------------------------------------------------------------------
-    def object_order(self, wildcards: Wildcards) -> dict[str, Any]:
-        """What to compile, as plain values for the job."""
-        return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"])))
-
-    def object_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkout of MIOpen, where it is not the site's own; none for a source of the user's own."""
-        order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["object"]))
-        if is_own(order.program):
-            return []
-        return self.tools(order.release).kernel_sources()
-
-    def gemm_order(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Which of rocBLAS' kernels to assemble, as plain values for the job."""
-        return asdict(self._object(paths.kernel_object(wildcards["gfx"], wildcards["gemm"])))
-
-    def gemm_assembly(self, wildcards: Wildcards) -> list[str]:
-        """The kernel as Tensile writes it."""
-        order = self._object(paths.kernel_object(wildcards["gfx"], wildcards["gemm"]))
-        return [assembly_path(order.program)]
-
-    def assembly_order(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Which of rocBLAS' kernels to write, as plain values for the job."""
-        return asdict(self._assembly(wildcards))
-
-    def assembly_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkouts of Tensile and rocBLAS."""
-        return self.tools(self._assembly(wildcards).release).gemm_sources()
-
-    def database_objects(self, wildcards: Wildcards) -> list[str]:
-        """The compiled kernels of a database, in its order."""
-        plan = self._database(wildcards)
-        return [paths.kernel_object(item.gfx, item.name) for item in plan.objects]
-
-    def database_order(self, wildcards: Wildcards) -> list[tuple[str, str]]:
-        """MIOpen's keys, in the order of the objects."""
-        plan = self._database(wildcards)
-        return [key(item.row, plan.gfx) for item in plan.objects]
-
-    def _object(self, path: str) -> ObjectOrder:
-        if path not in self._objects:
-            self._walk()
-        if path not in self._objects:
-            raise _not_planned(path)
-        return self._objects[path]
-
-    def _assembly(self, wildcards: Wildcards) -> ObjectOrder:
-        path = paths.kernel_assembly(wildcards["assembly"])
-        if path not in self._assemblies:
-            self._walk()
-        if path not in self._assemblies:
-            raise _not_planned(path)
-        return self._assemblies[path]
-
-    def _database(self, wildcards: Wildcards) -> DatabasePlan:
-        path = paths.kernel_database(wildcards["release"], wildcards["rows"], wildcards["database"])
-        if path not in self._databases:
-            self._walk()
-        if path not in self._databases:
-            raise _not_planned(path)
-        return self._databases[path]
-
     def _walk(self) -> None:
         """Go through every sweep: a job on another machine starts from a file, not from a table."""
         for point in self.campaign.simulated_points():
@@ -370,11 +316,3 @@ class RuleInputs:
         for release, use in sorted(self._pending):
             tools = self.tools(release)
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
-
-
-def _not_planned(path: str) -> ConfigError:
-    return ConfigError(
-        "no sweep needs this file",
-        value=path,
-        remedy="name a file of results/ as the target: what it needs is made on the way",
-    )

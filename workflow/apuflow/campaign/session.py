@@ -20,6 +20,7 @@ from typing import Any
 from apuflow.campaign import followers, repairs, schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
+from apuflow.campaign.sampled import check_target
 from apuflow.campaign.stage_lines import say_results
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
@@ -158,8 +159,8 @@ def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[FigureSet]
     for under in sorted(name for name, count in asked.items() if count > 1):
         sweep = under.rstrip("/") or paths.DEFAULT_SWEEP
         with contextlib.suppress(ConfigError):
-            names = tuple(campaign.figure_names(under))
-            sets.append(FigureSet(f"{_SET_RULE}{sweep}", under, names))
+            if names := tuple(campaign.figure_names(under)):
+                sets.append(FigureSet(f"{_SET_RULE}{sweep}", under, names))
     return sets
 
 
@@ -179,6 +180,7 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
         if named is None:
             continue
         sweep = campaign.sweep(named["under"])
+        check_target(sweep, named)
         if "figure" in named:
             campaign.check_figure(named["figure"])
         elif "workload" not in named:
@@ -194,7 +196,8 @@ def result_lines(targets: Iterable[str]) -> list[str]:
         named = paths.target(path)
         if named is None:
             continue
-        kind = "table" if "workload" in named else "figure" if "figure" in named else "report"
+        is_table = "workload" in named or "sampled" in named
+        kind = "table" if is_table else "figure" if "figure" in named else "report"
         if kind == "report":
             lines.append((1, f"tables: {paths.table(named['under'] or '', '*')}"))
         lines.append((2 if kind == "report" else 0, f"{kind}: {path}"))

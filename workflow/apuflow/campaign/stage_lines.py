@@ -25,6 +25,7 @@ STAGES: Mapping[str, str] = {
     "kernel_object": "kernels",
     "gemm_assembly": "kernels",
     "gemm_object": "kernels",
+    "product_table": "kernels",
     "kernel_database": "kernels",
     "mmap": "inputs",
     "launcher": "inputs",
@@ -33,6 +34,8 @@ STAGES: Mapping[str, str] = {
     "batch": "runs on gem5",
     "table": "tables",
     "suite_items": "suites",
+    "sample_round": "rounds of the sample",
+    "sampled": "sample",
     "figure": "figures",
     "report": "report",
 }

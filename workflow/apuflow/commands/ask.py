@@ -70,14 +70,16 @@ def ask(
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
     from rich.table import Table
 
-    from apuflow.study.terminal import number, terminal_console
+    from apuflow.study.terminal import interval, number, terminal_console
 
+    ranged = "gpu_cycles" in columns and {"gpu_cycles_low", "gpu_cycles_high"} <= {*frame.columns}
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in (*axes, *columns):
+    for heading in (*axes, *columns, *(["interval of cycles"] if ranged else [])):
         text = heading in ("workload", "bound")
         table.add_column(heading.removeprefix("layer."), justify="left" if text else "right", no_wrap=text)
     for row in frame.head(MAX_ROWS).to_dict("records"):
-        table.add_row(*(str(row[name]) for name in axes), *(number(row[name]) for name in columns))
+        cells = [*(str(row[name]) for name in axes), *(number(row[name]) for name in columns)]
+        table.add_row(*cells, *([interval(row)] if ranged else []))
     console = terminal_console()
     console.print(table)
     if len(frame) > MAX_ROWS:

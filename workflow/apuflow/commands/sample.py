@@ -10,6 +10,7 @@ import typer
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    from apuflow.configure.sampling import Sampling
     from apuflow.study.sampled_suites import Sampled
 
 
@@ -19,50 +20,57 @@ def register(app: typer.Typer) -> None:
 
 
 def sample(
-    sweep: str = typer.Argument(help="name of a sweep with suites"),
-    bound: float = typer.Option(
-        0.03, help="half width of the interval that is asked for, as a share of the total"
-    ),
-    confidence: float = typer.Option(0.95, help="probability that the interval holds the total"),
-    budget: float = typer.Option(
-        0.1, help="largest share of the cycles of all distinct operations to simulate"
-    ),
-    audit: int = typer.Option(3, help="operations to simulate that take no part in the estimate"),
-    following: bool = typer.Option(
-        False, "--next", help="print the run records to make next, or, if none, those that are there"
-    ),
+    sweep: Annotated[str, typer.Argument(help="name of a sweep with suites")],
+    bound: Annotated[
+        float | None,
+        typer.Option(help="half width of the total's interval over the total: 0.03 is 3 %"),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="probability that the interval holds the total")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="largest share of the cycles of all distinct operations to simulate")
+    ] = None,
+    audit: Annotated[
+        int | None, typer.Option(help="operations to simulate that take no part in the estimate")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="another number draws another audit")] = None,
+    following: Annotated[
+        bool,
+        typer.Option("--next", help="print the run records to make next, or, if none, those that are there"),
+    ] = False,
     csv: Annotated[
         Path | None, typer.Option(help="write every operation, measured or estimated, to this file")
     ] = None,
 ) -> None:
     """Estimate the cycles of whole networks from the runs that are there, and say which runs to make next.
 
-    The preview tells how long every operation takes beside the others; gem5's runs of some correct it. Run
-    `snakemake --cores 8 $(apuflow sample SWEEP --next)` until nothing follows.
+    The preview tells how long every operation takes beside the others; gem5's runs of some correct it. What
+    is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
+    first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
-    from apuflow.core.errors import ConfigError
-    from apuflow.study.sampled_suites import sample_suites, write_members
-    from apuflow.study.sampling import Aim
+    from apuflow.campaign.campaign import Campaign
+    from apuflow.configure.sampling import Sampling
+    from apuflow.core.files import write_text
+    from apuflow.study.sampled_suites import member_table, sample_suites
 
-    for name, value in (("bound", bound), ("confidence", confidence), ("budget", budget)):
-        if not 0 < value <= 1 or (name == "confidence" and value == 1):
-            raise ConfigError(
-                "a share lies between 0 and 1", key=f"--{name}", value=value, remedy="as in 0.03 for 3 %"
-            )
-    if audit < 0:
-        raise ConfigError("a number of operations is not below 0", key="--audit", value=audit)
-    found = sample_suites(sweep, Aim(bound, confidence, budget, audit))
+    campaign = Campaign()
+    loaded = campaign.load(sweep)
+    aim = (loaded.sampling or Sampling()).with_options(
+        bound=bound, confidence=confidence, budget=budget, audit=audit, seed=seed
+    )
+    found = sample_suites(campaign, loaded, aim)
     if csv is not None:
-        write_members(found, csv)
+        write_text(csv, member_table(found).to_csv(index=False, lineterminator="\n"))
     if following:
         records = [record for one in found for record in one.following]
         made = [record for one in found for record in one.made]
         typer.echo("\n".join(dict.fromkeys(records or made)))
         return
-    _show(found, bound)
+    _show(found, aim)
 
 
-def _show(found: list[Sampled], bound: float) -> None:
+def _show(found: list[Sampled], aim: Sampling) -> None:
     from rich.table import Table
 
     from apuflow.study.terminal import terminal_console
@@ -80,7 +88,7 @@ def _show(found: list[Sampled], bound: float) -> None:
             f"{one.estimate.total:.4g}",
             f"{one.estimate.relative:.1%}",
             f"{measured.sum()}/{len(measured)}",
-            _audit(one),
+            f"{one.audit['inside'].sum()}/{len(one.audit)}" if len(one.audit) else "-",
             str(len(one.following)) if one.following else "met" if one.is_met else "budget",
         )
     console = terminal_console()
@@ -88,15 +96,8 @@ def _show(found: list[Sampled], bound: float) -> None:
     console.print(
         "cycles: of one iteration, estimated but for the operations measured. +-: half width of the "
         "interval. audit: operations held apart whose cycles lie in their own interval. next: runs to make; "
-        f"met: the interval is within {bound:.1%}; budget: it is not, and no more may be run."
+        f"met: the interval is within {aim.bound:.1%}; budget: it is not, and no more may be run."
     )
     left_out = sum(one.left_out for one in found)
     if left_out:
         console.print(f"not in the totals, because no engine runs it: {many(left_out, 'item')}.")
-
-
-def _audit(one: Sampled) -> str:
-    if one.audit.empty:
-        return "-"
-    inside = one.audit["cycles"].between(one.audit["low"], one.audit["high"])
-    return f"{inside.sum()}/{len(inside)}"

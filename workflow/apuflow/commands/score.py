@@ -42,8 +42,10 @@ def score(
     import json as js
     import sys
 
+    from apuflow.core.figures import stem_of
     from apuflow.study import score as scoring
 
+    stem = None if figure is None else stem_of(figure)
     frame = scoring.read_tables(runs or scoring.recorded())
     if held_out:
         frame = scoring.held_out_of(frame)
@@ -51,10 +53,10 @@ def score(
     errors = scoring.report(scored)
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)
-    if figure is not None:
+    if stem is not None:
         from analysis.figures.scatter import write_scatter
 
-        write_scatter(scored.frame, figure)
+        write_scatter(scored.frame, stem)
     if json:
         print(js.dumps(errors, indent=1))
         return

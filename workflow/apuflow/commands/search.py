@@ -50,10 +50,12 @@ def search(
     """
     from analysis.tables.objectives import Objective
     from apuflow.configure import load_sweep
+    from apuflow.core.figures import stem_of
     from apuflow.core.files import write_text
     from apuflow.study import judge as judging
     from apuflow.study import search as searching
 
+    stem = None if figure is None else stem_of(figure)
     loaded = load_sweep(sweep)
     objectives = [Objective(text) for text in minimise or []]
     objectives += [Objective(text, larger=True) for text in maximise or []]
@@ -70,11 +72,11 @@ def search(
         print(verdict.text)
     if csv is not None:
         write_text(csv, found.rows.to_csv(index=False, lineterminator="\n"))
-    if figure is not None:
+    if stem is not None:
         from analysis.figures.pareto import write_pareto
 
         names = [objective.expression for objective in objectives]
-        write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], figure)
+        write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], stem)
     if judged and verdict is None:
         print(f"sweep {judge} judges, and has no tables yet\n{_next(judge)}")
     elif judge and (verdict is None or verdict.undecided):
@@ -93,7 +95,7 @@ def _next(judge: str) -> str:
 def _print(found: Found, expressions: list[str], show: int) -> None:
     from rich.table import Table
 
-    from apuflow.study.terminal import number, terminal_console
+    from apuflow.study.terminal import interval, number, terminal_console
 
     out = terminal_console()
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -101,10 +103,8 @@ def _print(found: Found, expressions: list[str], show: int) -> None:
     for heading in ("best", *columns, "interval of cycles"):
         table.add_column(heading.removeprefix("layer."), justify="right")
     for row in found.rows.head(show).to_dict("records"):
-        interval = f"{row['gpu_cycles_low']:.3g} to {row['gpu_cycles_high']:.3g}"
         mark = ("*" if row["best"] else "") + (" gem5" if row.get("judged") else "")
-        guess = " (guess)" if "unmeasured: " in str(row["flags"]) else ""
-        table.add_row(mark, *(number(row[name]) for name in columns), interval + guess)
+        table.add_row(mark, *(number(row[name]) for name in columns), interval(row))
     out.print(table)
     part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
     out.print(

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    file: Annotated[Path, typer.Argument(help="stats.txt, also packed (.gz, .zst, .xz).")],
+    file: Annotated[Path, typer.Argument(help="A run directory or stats.txt, also packed (.gz, .zst, .xz).")],
     select: Annotated[
         list[str] | None,
         typer.Option("--select", "-s", help="Rows, else counters or metrics: a name or pattern with *."),
@@ -51,6 +51,7 @@ def stats(
     from analysis.counters.counters import BY_NAME, counters
     from analysis.stats.reader import read_stats
 
+    file = _statistics(file) if file.is_dir() else file
     counted: Counters | None = None
     if select:
         dumps = read_stats(file, select=select)
@@ -168,6 +169,21 @@ def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
         [(name, float(row[name]), described[name].unit, described[name].meaning) for name in names],
         columns=["name", "value", "unit", "meaning"],
     )
+
+
+def _statistics(run: Path) -> Path:
+    """The statistics file of a run directory."""
+    from apuflow.core.record import RunRecord, read
+
+    record = read(run / "run.json")
+    files = record.statistics_files(run) if isinstance(record, RunRecord) else ()
+    if len(files) != 1:
+        raise ApuflowError(
+            "this run has no statistics file of its own",
+            file=run / "run.json",
+            remedy="a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/",
+        )
+    return files[0]
 
 
 def _facts_beside(file: Path) -> ReleaseFacts | None:

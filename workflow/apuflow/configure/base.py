@@ -264,6 +264,9 @@ def _remedy(kind: str, context: dict[str, Any]) -> str:
         return f"one of {context['expected']}"
     if kind in ("greater_than_equal", "too_short"):
         return f"at least {context.get('ge', context.get('min_length'))}"
+    if kind in _LIMITS:
+        word, limit = _LIMITS[kind]
+        return f"{word} {context[limit]:g}"
     if kind.endswith("_type") or kind.endswith("_parsing"):
         return f"write {_WANTED.get(kind, 'what the message says')}"
     return "see docs/configuration.md"
@@ -286,6 +289,12 @@ _MESSAGES = {
     "int_type": "a whole number is expected",
     "bool_type": "true or false is expected",
     "string_type": "text is expected",
+}
+
+_LIMITS = {
+    "greater_than": ("above", "gt"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
 }
 
 _WANTED = {

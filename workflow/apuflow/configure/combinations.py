@@ -125,6 +125,11 @@ def releases(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...
     return _places(sweep, "release", sweep.release, workload, root)
 
 
+def machines(sweep: Sweep, workload: str, root: Path = Path()) -> tuple[str, ...]:
+    """Names of the machines that a sweep's workload runs on."""
+    return _places(sweep, "machine", sweep.machine, workload, root)
+
+
 def _places(sweep: Sweep, place: str, default: str, workload: str, root: Path) -> tuple[str, ...]:
     """Names of the releases or machines of a sweep's workload."""
     chosen: list[str] = []
@@ -230,8 +235,7 @@ def configuration_files(sweep: Sweep, workload: str, root: Path = Path()) -> lis
         else:
             files += [paths.workload_file(name)]
             files += [file.relative_to(root).as_posix() for file in load_workload(name, root).files]
-    machines = _places(sweep, "machine", sweep.machine, workload, root)
-    files += [paths.machine_file(name) for name in machines]
+    files += [paths.machine_file(name) for name in machines(sweep, workload, root)]
     files += [paths.release_file(name) for name in releases(sweep, workload, root)]
     if (root / SITE).exists():
         files.append(SITE)

@@ -20,6 +20,7 @@ from apuflow.configure.kernel_file import (
 )
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
+from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
 from apuflow.configure.suite_reference import HEADINGS, suite_rows
@@ -36,6 +37,7 @@ MODELS: dict[str, type[Model]] = {
     "sweep": Sweep,
     "limits": Limits,
     "figures": FigureChoice,
+    "sampling": Sampling,
     "machine": Machine,
     "dnnmark": DnnmarkFile,
     "command": CommandFile,

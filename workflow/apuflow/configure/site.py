@@ -15,8 +15,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import ListOf, Model, Size, Text, ValueProblem, read
+from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, did_you_mean, read
 from apuflow.configure.gem5_build import Build
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
 from apuflow.core.units import DURATION, duration_seconds
 from apuflow.rocblas.tables import Products
 
@@ -107,6 +109,12 @@ class Image(Model):
     arguments: dict[str, Text] = Field(
         default_factory=dict, description="mode sources: more build arguments of the recipe (its ARG)"
     )
+    rocblas_kernels: Literal["own", "changed"] = Field(
+        "own",
+        description="engine gem5: kernels that the image's rocBLAS runs: own: as built in; changed: those of "
+        "rocm-4.0.0 for gfx803 with changes that let gem5 execute them, for gfx801 as well; part of the "
+        "identity of results",
+    )
 
     @model_validator(mode="after")
     def _with_recipe(self) -> Self:
@@ -161,6 +169,10 @@ class Site(Model):
     socket: Text | None = Field(None, description="address of the Docker or Podman socket")
     image: Image = Image()
     gem5: Gem5Build = Gem5Build()
+    gem5_by_release: dict[Name, Gem5Build] = Field(
+        default_factory=dict,
+        description="for these releases another gem5 than the one above: {v23.0: {binary: ..., source: ...}}",
+    )
     dnnmark: Dnnmark = Dnnmark()
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
@@ -183,6 +195,15 @@ class Site(Model):
     )
 
     @property
+    def gem5_builds(self) -> tuple[Gem5Build, ...]:
+        """Every gem5 that it names."""
+        return (self.gem5, *self.gem5_by_release.values())
+
+    def of(self, release: str) -> Self:
+        """What it says for one release: ``gem5`` is the one that this release runs on."""
+        return self.model_copy(update={"gem5": self.gem5_by_release.get(release, self.gem5)})
+
+    @property
     def batch_seconds(self) -> float:
         """``batch`` in seconds."""
         return duration_seconds(self.batch)
@@ -192,6 +213,9 @@ def load_site(root: Path) -> Site:
     """``configs/site.yaml``, or the defaults when there is none.
 
     The key ``container`` was once ``engine``: that is read as well, with a hint on standard error.
+
+    Raises:
+        ConfigError: a mistake in it, or a gem5 for a release that ``configs/gem5`` does not have.
     """
     path = root / "configs/site.yaml"
     if not path.exists():
@@ -200,7 +224,18 @@ def load_site(root: Path) -> Site:
     if "engine" in document.data and "container" not in document.data:
         _hint(document.where(("engine",)))
         document = document.renamed("engine", "container")
-    return read(document, Site)
+    site = read(document, Site)
+    known = sorted(file.stem for file in (root / paths.release_file("any")).parent.glob("*.yaml"))
+    for name in site.gem5_by_release:
+        if name not in known:
+            raise ConfigError(
+                "unknown gem5 release",
+                file=document.where(("gem5_by_release", name)),
+                key="gem5_by_release",
+                value=name,
+                remedy=f"{did_you_mean(name, known)}known: {', '.join(known)}",
+            )
+    return site
 
 
 @cache

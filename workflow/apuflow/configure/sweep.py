@@ -4,105 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
+from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
+from apuflow.configure.axes import AxisMap, Condition, ZipMap, listed
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.machine import SingleValue
+from apuflow.configure.sampling import Sampling
 from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
-from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName
+from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, is_batch
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
 DEFAULT_RELEASE = "v22.1"
 DEFAULT_MACHINE = "apu-gfx801"
 MAX_WALL_SECONDS = 365 * 86400
-
-
-def _values(value: object) -> object:
-    """An axis: a list of different values."""
-    values = _list(value)
-    seen: set[tuple[type, str]] = set()
-    for item in values:
-        known = (type(item), repr(item))
-        if known in seen:
-            raise ValueProblem("the value stands twice in the axis", value=item, remedy="keep one of them")
-        seen.add(known)
-    return values
-
-
-def _list(value: object) -> tuple[object, ...]:
-    """A list of values of one kind, which may repeat."""
-    if not isinstance(value, list):
-        raise ValueProblem(
-            "an axis is a list of values",
-            value=value if isinstance(value, (str, int, float, bool)) or value is None else str(value)[:80],
-            remedy="write [4, 8, 16]; a single fixed value belongs under options (or layer)",
-        )
-    if not value:
-        raise ValueProblem(
-            "an axis of length 0 leaves no points",
-            value=value,
-            remedy="give it at least one value, or remove it",
-        )
-    kinds = {kind for item in value if (kind := _kind(item)) is not None}
-    if len(kinds) > 1:
-        raise ValueProblem(
-            f"the list mixes {' and '.join(sorted(kinds))}",
-            value=", ".join(map(str, value))[:80],
-            remedy="write all values alike; a size has its unit: 256kB",
-        )
-    return tuple(value)
-
-
-def _kind(value: object) -> str | None:
-    """What a value is, as far as two kinds cannot stand in one column of a table."""
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, (int, float)):
-        return "numbers"
-    return "text" if isinstance(value, str) else None
-
-
-def _alternatives(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else (value,)
-
-
-Axis: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_values)]
-Listed: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_list)]
-Alternatives: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_alternatives)]
-
-
-def _flat_axes(value: object) -> object:
-    """``{a: [..], layer: {n: [..]}}`` with the layer's axes as ``layer.n``."""
-    if not isinstance(value, dict):
-        return value
-    flat: dict[str, object] = {}
-    for key, entry in value.items():
-        if key != "layer":
-            if key.startswith("layer."):
-                raise ValueProblem(
-                    "keys of layers stand below the key layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}"
-                )
-            flat[key] = entry
-            continue
-        if not isinstance(entry, dict) or not entry:
-            raise ValueProblem(
-                "layer is a mapping of layer keys to lists",
-                key="layer",
-                value=str(entry)[:80],
-                remedy="layer: {n: [1, 10, 100]}",
-            )
-        flat.update({f"layer.{name}": values for name, values in entry.items()})
-    return flat
-
-
-AxisMap: TypeAlias = Annotated[dict[str, Axis], BeforeValidator(_flat_axes)]
-"""Values by option name, or by ``layer.<key>`` (written nested: ``layer: {n: [..]}``)."""
-ZipMap: TypeAlias = Annotated[dict[str, Listed], BeforeValidator(_flat_axes)]
-Condition: TypeAlias = Annotated[dict[str, Alternatives], BeforeValidator(_flat_axes)]
 
 
 class Limits(Model):
@@ -172,7 +90,7 @@ class Variation(Model):
                 )
             seen[key] = number
         for name in lines[0] if lines else ():
-            _list([line[name] for line in lines])
+            listed([line[name] for line in lines])
         return lines
 
     _beside = field_validator("axes", mode="before")(refuse_places_as_axes)
@@ -253,6 +171,9 @@ class Sweep(Variation):
     )
 
     figures: FigureChoice = FigureChoice()
+    sampling: Sampling | None = Field(
+        None, description="simulate some operations of the suites, estimate the others; without it all run"
+    )
 
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
@@ -330,9 +251,31 @@ class Sweep(Variation):
             lines = [{f"layer.{name}": (value,) for name, value in line.items()} for line in part.layers]
             groups: list[Mapping[str, Sequence[Scalar]]] = [part.axes, *part.zip, *lines]
             for group in groups:
-                for name, listed in group.items():
-                    values.setdefault(name, []).extend(listed)
-        self.figures.check({name: tuple(dict.fromkeys(listed)) for name, listed in values.items()})
+                for name, given in group.items():
+                    values.setdefault(name, []).extend(given)
+        self.figures.check({name: tuple(dict.fromkeys(given)) for name, given in values.items()})
+        return self
+
+    @model_validator(mode="after")
+    def _of_suites_alone(self) -> Self:
+        if self.sampling is None:
+            return self
+        if self.workloads or not self.suites:
+            raise ValueProblem(
+                "a sample is taken of suites alone",
+                key="sampling",
+                remedy="name suites, as in suites: [resnet50], and give workloads a sweep of their own",
+            )
+        if all(is_batch(engine) for engine in self.engines):
+            raise ValueProblem(
+                "the sweep has no engine that simulates, so there is nothing to estimate",
+                key="sampling",
+                remedy="engines: [gem5-kernels, preview]",
+            )
+        if self.figures != FigureChoice():
+            raise ValueProblem(
+                "a sample has no figures", key="figures", remedy="leave figures out, or sampling"
+            )
         return self
 
     @model_validator(mode="after")

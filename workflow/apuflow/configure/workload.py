@@ -59,6 +59,9 @@ class CommandFile(Model):
         (), description="files that it reads: it finds each by its name in its working directory"
     )
     memory: Size = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
+    cpu_cores: int = Field(
+        3, ge=3, le=64, description="CPU cores that it needs at least (num-cpus): one for each of its threads"
+    )
     end_marker: Text | None = Field(None, description="text that it prints only when it ended well")
     error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
     runs_on: dict[EngineName, Runs] = Field(

@@ -55,6 +55,11 @@ class Workload(ABC):
         """Programs of the user's own that it runs: paths as configured."""
         return ()
 
+    @property
+    def cpu_cores(self) -> int:
+        """CPU cores that its machine must have."""
+        return 0
+
     @abstractmethod
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         """What runs with these layer values; None when something is wrong with it (noted)."""

@@ -159,6 +159,11 @@ class CommandWorkload(Workload):
     def supplied(self) -> tuple[str, ...]:
         return (self.command.binary, *self.command.inputs)
 
+    @property
+    @override
+    def cpu_cores(self) -> int:
+        return self.command.cpu_cores
+
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         for name, value in layer.items():

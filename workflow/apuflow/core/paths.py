@@ -140,6 +140,16 @@ def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg
     return f"{RESULTS}/{under}figures/{name}.{extension}"
 
 
+def sampled(under: str = "{under}") -> str:
+    """Operations of a sweep's suites, a row each: measured, or estimated from those that were."""
+    return f"{RESULTS}/{under}sampled.csv"
+
+
+def sampled_totals(under: str = "{under}") -> str:
+    """Iterations of a sweep's suites, estimated from some of their operations."""
+    return f"{RESULTS}/{under}sampled.totals.csv"
+
+
 def report(under: str = "{under}") -> str:
     """The page of a sweep."""
     return f"{RESULTS}/{under}report.html"
@@ -147,6 +157,7 @@ def report(under: str = "{under}") -> str:
 
 _UNDER = "((?!figures/|items/)[^/]+/)?"
 _TARGETS = (
+    matcher(f"{RESULTS}/{{under}}{{sampled}}.csv", under=_UNDER, sampled=r"sampled(?:\.totals)?"),
     matcher(suite_times(suite="{workload}"), under=_UNDER),
     matcher(suite_summary(suite="{workload}"), under=_UNDER),
     matcher(suite_items(suite="{workload}"), under=_UNDER),
@@ -158,7 +169,10 @@ _TARGETS = (
 
 
 def target(path: str) -> dict[str, str] | None:
-    """Wildcards of a results file, ``under`` and ``workload`` or ``figure`` among them; None: it is none."""
+    """Wildcards of a results file, ``under`` and ``workload``, ``figure`` or ``sampled`` among them.
+
+    None: it is no results file.
+    """
     match = next((match for pattern in _TARGETS if (match := pattern.fullmatch(path))), None)
     return None if match is None else match.groupdict()
 
@@ -223,6 +237,11 @@ def kernel_assembly(name: str = "{assembly}") -> str:
     return f"{CACHE}/assembly/{name}.s"
 
 
+def product_table(name: str = "{table}") -> str:
+    """The table in which rocBLAS looks up the kernels of some products; named by the hash of their sizes."""
+    return f"{CACHE}/rocblas/{name}.dat"
+
+
 def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str = "{database}") -> str:
     """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
     return f"{CACHE}/{release}/{rows}/{file}"
@@ -231,6 +250,11 @@ def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str 
 def point_order(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
     """What the job of a point on another machine has to know."""
     return f"build/orders/{engine}/{workload}/{point}.json"
+
+
+def sample_round(sweep: str = "{sweep}", name: str = "{round}") -> str:
+    """A mark that all runs of a round of a sweep's sample are there."""
+    return f"build/samples/{sweep}/{name}"
 
 
 def batch(name: str = "{batch}") -> str:

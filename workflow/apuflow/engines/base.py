@@ -24,6 +24,7 @@ from apuflow.miopen.prepare import DatabasePlan
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
+from apuflow.rocblas.library_table import ProductLibrary
 from apuflow.run.process import Process
 
 
@@ -85,6 +86,7 @@ class Needs:
         database: MIOpen's kernel database made of them; None where the runtime has no part.
         data: the file of floats that tensors are filled from.
         launcher: the program that dispatches kernels without a runtime.
+        library: what the image's rocBLAS is given instead of its own kernels; None: those run.
     """
 
     tools: tuple[str, ...]
@@ -92,15 +94,22 @@ class Needs:
     database: DatabasePlan | None = None
     data: str | None = None
     launcher: str | None = None
+    library: ProductLibrary | None = None
+
+    @property
+    def every_object(self) -> tuple[KernelObject, ...]:
+        """All kernel objects."""
+        return (*self.objects, *(self.library.objects if self.library else ()))
 
     def rule_inputs(self) -> dict[str, list[str]]:
         """As named inputs of a rule. A database stands for the objects in it."""
-        objects = [] if self.database else [paths.kernel_object(o.gfx, o.name) for o in self.objects]
+        objects = [item for item in self.every_object if not self.database or item not in self.objects]
         return {
             "tools": list(self.tools),
-            "objects": objects,
+            "objects": [paths.kernel_object(o.gfx, o.name) for o in objects],
             "database": [self.database.path] if self.database else [],
             "data": [self.data] if self.data else [],
+            "table": [self.library.table] if self.library else [],
             "launcher": [self.launcher] if self.launcher else [],
         }
 
@@ -191,7 +200,7 @@ class Program(ABC):
     use: ClassVar[Use]
 
     @abstractmethod
-    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
         """The program's part of a point's identity."""
 
     @abstractmethod

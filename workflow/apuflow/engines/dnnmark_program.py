@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.work import NetworkWork
 from apuflow.configure.workloads import DnnmarkWorkload
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
@@ -21,10 +24,14 @@ from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen import Row, network_rows
 from apuflow.miopen.database import DatabaseLocation
+from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.row_file import project_rows
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
+from apuflow.rocblas import products_content
+from apuflow.rocblas.call import PRODUCTS_KEY, changed
+from apuflow.rocblas.library_table import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
@@ -35,6 +42,7 @@ END_MARKER = "DNNMark suites: Tear down..."
 CONFIG = "workload.dnnmark"
 DATA = "mmap.bin"
 HOME = "home"
+ROCBLAS = "rocblas"
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,15 @@ class DnnmarkProgram(Program):
     use: ClassVar[Use] = Use.DNNMARK
 
     @override
-    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
-        return {
+    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
+        content: dict[str, Any] = {
             "benchmark": self.workload.benchmark,
             "miopen": release.miopen.source.commit,
             "dnnmark": requests.dnnmark_content(release, site, root),
         }
+        if site.image.rocblas_kernels == "changed":
+            content |= products_content("rocblas", gfx)
+        return content
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -63,6 +74,7 @@ class DnnmarkProgram(Program):
             database.objects if database else (),
             database,
             data_file(work.data_bytes),
+            library=_library(tools, point),
         )
 
     @override
@@ -79,14 +91,24 @@ class DnnmarkProgram(Program):
         process = dnnmark_process(
             point, benchmark, tools.release, built, run_dir=run_dir, database=database, data=data
         )
-        if rows := _rows(tools, point):
-            objects = tools.database(point.gfx, runtime_units(point), rows).objects
-            defects = tools.release.instruction_defects(point.gfx)
-            judge = ProgramJudge(tuple(made.path(root) for made in objects), point.gfx, defects)
-            process = replace(process, judge=judge)
         made_from = provenance(
             point, gem5, tools.image, build=built, benchmark=benchmark, database=database, data=data
         )
+        objects: tuple[KernelObject, ...] = ()
+        if rows := _rows(tools, point):
+            objects = tools.database(point.gfx, runtime_units(point), rows).objects
+        if (library := _library(tools, point)) is not None:
+            objects += library.objects
+            given = library.files(root)
+            process = _with_kernels(process, given)
+            told = ", ".join(f"{name} ({sha256_file(file)[:16]})" for name, file in given.items())
+            made_from = made_from.model_copy(
+                update={"notes": (*made_from.notes, f"rocBLAS was given {told}")}
+            )
+        if objects:
+            defects = tools.release.instruction_defects(point.gfx)
+            judge = ProgramJudge(tuple(made.path(root) for made in objects), point.gfx, defects)
+            process = replace(process, judge=judge)
         reads = (Path(built.build), data, *([database] if database else []))
         return Prepared(process, kernel_launches(point), reads, made_from)
 
@@ -97,6 +119,20 @@ def _rows(tools: Toolset, point: Point) -> tuple[Row, ...]:
     return network_rows(
         point.work.network, point.work.direction, runtime_units(point), tools.release.miopen.formulas
     )
+
+
+def _library(tools: Toolset, point: Point) -> ProductLibrary | None:
+    """What the image's rocBLAS is given; None: it runs its own kernels, or the point has no product."""
+    if PRODUCTS_KEY not in point.content:
+        return None
+    return tools.product_library(point.launches(runtime_units(point)), point.gfx)
+
+
+def _with_kernels(process: Process, given: Mapping[str, Path]) -> Process:
+    """The same process, whose rocBLAS loads these files instead of its own kernels."""
+    copies = {f"{ROCBLAS}/{name}": file for name, file in given.items()}
+    guest = replace(process.guest, environment={"ROCBLAS_TENSILE_LIBPATH": ROCBLAS})
+    return replace(process, copies={**process.copies, **copies}, guest=guest)
 
 
 def dnnmark_process(
@@ -164,6 +200,12 @@ def runtime_units(point: Point) -> int:
 def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
     """The GPU kernels that a point launches, in order; none where they cannot be derived."""
     try:
-        return launch_records(point.launches(runtime_units(point)), "rocBLAS of the image")
+        launches = point.launches(runtime_units(point))
     except ApuflowError:
         return ()
+    return tuple(
+        record.model_copy(update={"changed": changed(launch, point.gfx) or None})
+        for record, launch in zip(
+            launch_records(launches, "rocBLAS of the image"), miopen.expand(launches), strict=True
+        )
+    )

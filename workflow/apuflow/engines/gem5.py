@@ -73,7 +73,7 @@ class Gem5(SimulatingEngine):
             "direction": workload.direction,
             "gem5": requests.gem5_content(release, gfx, site, root),
             "image": requests.image_content(release, site, root),
-            **_program(workload).content(release, site, root),
+            **_program(workload).content(release, gfx, site, root),
         }
 
     @override
@@ -111,7 +111,8 @@ class CommandProgram(Program):
     use: ClassVar[Use] = Use.PROGRAM
 
     @override
-    def content(self, release: Release, site: Site, root: Path) -> dict[str, Any]:
+    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
+        del release, gfx, site
         command = self.workload.command
         content: dict[str, Any] = {
             "binary": requests.supplied_hash(root, command.binary),

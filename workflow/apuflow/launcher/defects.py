@@ -1,7 +1,8 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
-Each was found with a real run of a MIOpen kernel on gem5 v23.0.1.0 and read in gem5's sources of v21.2 to
-v24.0; docs/gem5-kernels.md has the table. Which of them a gem5 has stands in its release's file.
+Each was found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega) and read in
+gem5's sources of v21.2 to v24.1; docs/gem5-kernels.md has the table. Which of them a gem5 has
+stands in its release's file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal, TypeAlias
 from apuflow.core.errors import EngineError
 
 DefectName: TypeAlias = Literal[
-    "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register"
+    "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register", "scalar_sdwa"
 ]
 """Names by which a release's file says which of them it has."""
 
@@ -52,6 +53,13 @@ DEFECTS = (
         r"v_\w+(?=.* (?:row_(?:shl|shr|ror|bcast)|wave_|quad_perm|row_(?:half_)?mirror))",
         "lanes are moved to the wrong places",
         "insts/inst_util.hh, dppInstImpl and processDPP",
+    ),
+    Defect(
+        "scalar_sdwa",
+        r"v_(?!cmp)\w+_sdwa(?= [^,]+,.*\bs\d+\b)",
+        "a scalar operand is taken for the vector register of the same number: its value is read, or gem5 "
+        "ends with VGPR index out of range",
+        "insts/op_encodings.cc, Inst_VOP2::initOperandInfo, and op_encodings.hh, sdwaSrcHelper",
     ),
     Defect("byte_permutation", r"v_perm_b32", "bytes are put 1 bit apart, not 8", "V_PERM_B32::execute"),
     Defect(

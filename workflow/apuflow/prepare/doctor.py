@@ -77,6 +77,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     Args:
         network: also ask the source repositories whether they answer.
     """
+    site = site.of(release.name)
     checks = [
         _try("Python packages", tuple(Use), lambda: "installed"),
         _try("place of runs", _SIMULATING, lambda: _place(project)),
@@ -201,11 +202,19 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
 
 def _library(site: Site, network: bool) -> Iterator[Check]:
     """What rocBLAS' own kernels are written from, where the site runs them."""
-    if site.products == "rocblas":
+    uses = tuple(
+        use
+        for use, wanted in (
+            (Use.KERNELS, site.products == "rocblas"),
+            (Use.DNNMARK, site.image.rocblas_kernels == "changed"),
+        )
+        if wanted
+    )
+    if uses:
         rocblas = site.mirrors.rocblas or ROCBLAS_URL
         tensile = site.mirrors.tensile or TENSILE_URL
-        yield from _source("rocBLAS sources", (Use.KERNELS,), site.rocblas_source, rocblas, network)
-        yield from _source("Tensile sources", (Use.KERNELS,), site.tensile_source, tensile, network)
+        yield from _source("rocBLAS sources", uses, site.rocblas_source, rocblas, network)
+        yield from _source("Tensile sources", uses, site.tensile_source, tensile, network)
 
 
 def _source(

@@ -176,12 +176,12 @@ def supplied(
 ) -> dict[str, str]:
     """What the user has supplied: place as configured to hash or commit, for machines that lack it."""
     files = [file for workload in workloads for file in workload.supplied]
-    files += [place for release in releases for place in gem5_patches(release, site)]
+    files += [place for release in releases for place in gem5_patches(release, site.of(release.name))]
     if site.dnnmark.build is not None:
         files.append(f"{site.dnnmark.build}/libdnnmark.so")
-    if site.gem5.binary is not None:
-        files.append(site.gem5.binary)
-    checkouts = [place for place in (site.gem5.source, site.dnnmark.source) if place is not None]
+    files += [gem5.binary for gem5 in site.gem5_builds if gem5.binary is not None]
+    sources = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
+    checkouts = [place for place in sources if place is not None]
     supplied_by_place = {place: supplied_hash(root, place) for place in files}
     if site.image.recipe is not None:
         supplied_by_place[site.image.recipe] = supplied_directory(root, site.image.recipe)

@@ -21,6 +21,7 @@ from apuflow.prepare.requests import gem5_build
 from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
 from apuflow.prepare.tools import ObjectOrder, Toolset
 from apuflow.rocblas import objects as gemm_objects
+from apuflow.rocblas.library_table import Size, write_table
 from apuflow.rocblas.tables import ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
 
 
@@ -165,17 +166,26 @@ def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
 
 def write_gemm(order: ObjectOrder, out: Path, log: Path, root: Path = Path()) -> None:
     """Stage ``gemm_assembly``: a kernel of rocBLAS', by Tensile."""
-    tools = Toolset(order.release, root)
-    tensile, rocblas = (
-        Path(read_record(root / tools.record(f"source-{name}"), SourceRecord).path)
-        for name in ("tensile", "rocblas")
-    )
-    gemm_objects.write(order.program, tensile, rocblas, out, log)
+    gemm_objects.write(order.program, *_gemm_sources(order.release, root), out, log)
+
+
+def write_product_table(
+    sizes: Sequence[Size], release: str, out: Path, log: Path, root: Path = Path()
+) -> None:
+    """Stage ``product_table``: rocBLAS' table of some sizes' kernels, by Tensile."""
+    write_table(sizes, *_gemm_sources(release, root), out, log)
+
+
+def _gemm_sources(release: str, root: Path) -> tuple[Path, Path]:
+    """Checkouts of Tensile and rocBLAS."""
+    records = Toolset(release, root).gemm_sources()
+    tensile, rocblas = (Path(read_record(root / record, SourceRecord).path) for record in records)
+    return tensile, rocblas
 
 
 def assemble_gemm(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
     """Stage ``gemm_object``: a kernel of rocBLAS', assembled on this machine with gem5's changes."""
-    assembler = gemm_objects.assembler(Toolset(order.release, root).compiler(for_launcher=True))
+    assembler = Toolset(order.release, root).assembler(for_launcher=order.for_launcher)
     assembly = root / gemm_objects.assembly_path(order.program)
     gemm_objects.assemble(order.row, order.gfx, assembler, assembly, out)
 

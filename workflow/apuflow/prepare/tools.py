@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,7 +13,8 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
-from apuflow.miopen.objects import KernelObject
+from apuflow.miopen.launch import Launch
+from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
@@ -21,6 +22,9 @@ from apuflow.prepare.image_stages import SourcesBuild
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
+from apuflow.rocblas.call import SCALE_SOURCE
+from apuflow.rocblas.library_table import ProductLibrary, table_sizes
+from apuflow.rocblas.objects import assembler, is_library_kernel, library_object
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Toolset:
     def __init__(self, release: str, root: Path = Path()) -> None:
         self.root = root
         self.release: Release = load_release(release, root)
-        self.site: Site = load_site(root)
+        self.site: Site = load_site(root).of(release)
         self.workload = cache(lambda name: load_workload(name, root))
         self.request = cache(lambda tool: requests.request(tool, self.release, self.site, root))
 
@@ -169,6 +173,10 @@ class Toolset:
             return _host_compiler(3)
         return image_compiler(image.digest)
 
+    def assembler(self, *, for_launcher: bool) -> Compiler:
+        """What assembles rocBLAS' kernels: clang on this machine."""
+        return assembler(_host_compiler(4 if for_launcher else 3))
+
     # inputs ----------------------------------------------------------------------------------------------
     def database(self, gfx: str, compute_units: int, rows: Sequence[Row]) -> DatabasePlan:
         """The kernel database for a program that asks MIOpen for these rows.
@@ -185,6 +193,27 @@ class Toolset:
             compiler=self.compiler(for_launcher=False).identity,
             sources=directory_identity(self.kernels) if self.site.miopen_source else commit,
         )
+
+    def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:
+        """What the rocBLAS of the image is given, so that it runs these launches.
+
+        Args:
+            launches: of ``rocblas.call.library_launches``.
+
+        Raises:
+            ConfigError: a product that rocBLAS has no such kernel for.
+        """
+        launches, objects = tuple(launches), dict[str, KernelObject]()
+        for launch in launches:
+            row = Row(launch.program or "", "", launch.layer)
+            if row.program == SCALE_SOURCE.name:
+                sources = sources_identity(SCALE_SOURCE.parent, row.program)
+                identity = self.compiler(for_launcher=False).identity
+                objects.setdefault(row.program, kernel_object(row, gfx, identity, sources))
+            elif is_library_kernel(row.program):
+                identity = self.assembler(for_launcher=False).identity
+                objects.setdefault(row.program, library_object(row, gfx, identity))
+        return ProductLibrary(table_sizes(launches, gfx), gfx, tuple(objects.values()))
 
 
 def data_file(needed: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from apuflow.core import paths
@@ -17,7 +18,7 @@ from apuflow.core.files import atomic_write
 from apuflow.miopen.compiler import CodeObject, Compiler, Runner, digest, run_on_host
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import KernelObject, compile_source
-from apuflow.rocblas import changes, write_assembly
+from apuflow.rocblas import changes, tensile_program
 from apuflow.rocblas.call import ASSEMBLY
 from apuflow.rocblas.tables import LOGIC, ROCBLAS_COMMIT, TENSILE_COMMIT, Solution, solution_of
 
@@ -57,13 +58,13 @@ def library_object(row: Row, gfx: str, assembler: str) -> KernelObject:
 def assembly_name(program: str) -> str:
     """File name, without extension, of a kernel's assembly."""
     solution = library_kernel(program)
-    return f"{solution.kernel}-{digest(SOURCES, _form(solution))}"
+    return f"{solution.kernel}-{digest(SOURCES, form(solution))}"
 
 
 def assembler(clang: Compiler) -> Compiler:
-    """The compiler of the launcher's kernels, as an assembler."""
+    """A compiler of this machine as an assembler, for the same version of code objects."""
     command = (clang.command[0], "-x", "assembler", "--target=amdgcn-amd-amdhsa")
-    flags = ("-mcode-object-version=4",)
+    flags = tuple(flag for flag in clang.flags if flag.startswith("-mcode-object-version="))
     version = clang.identity.partition("\n")[0]
     return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
 
@@ -79,37 +80,66 @@ def write(program: str, tensile: Path, rocblas: Path, out: Path, log: Path) -> N
         EngineError: a checkout lacks a file, or Tensile fails.
     """
     solution = library_kernel(program)
-    logic = rocblas / LOGIC_DIRECTORY / f"r9nano_{LOGIC[solution.transposes]}.yaml"
-    for file, key in (
-        (logic, "rocblas_source"),
-        (tensile / "Tensile/KernelWriterAssembly.py", "tensile_source"),
-    ):
-        if not file.is_file():
-            raise EngineError(
-                "the checkout lacks a file",
-                file=file,
-                key=key,
-                remedy="name a checkout at rocm-4.0.0, or leave the key out of configs/site.yaml",
-            )
+    logic = logic_file(rocblas, solution.transposes)
     out.parent.mkdir(parents=True, exist_ok=True)
-    log.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".work-") as work:
         text = Path(work).resolve() / "kernel.s"
-        command = [sys.executable, "-P", str(Path(write_assembly.__file__).resolve()), str(tensile.resolve())]
-        command += [str(logic.resolve()), str(solution.number), solution.kernel, _form(solution), str(text)]
-        with log.open("ab") as messages:
-            status = subprocess.run(
-                command, cwd=work, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
-            ).returncode
-        if status != 0 or not text.is_file():
-            last = (log.read_text(errors="replace").strip().splitlines() or ["it says nothing"])[-1]
-            raise EngineError(
-                f"Tensile does not write {solution.kernel}: exit status {status}\n  {last}",
-                file=log,
-                remedy="read the log; Tensile and rocBLAS must be at rocm-4.0.0, unchanged",
-            )
+        order = ["assembly", str(logic), str(solution.number), solution.kernel, form(solution), str(text)]
+        run_tensile(tensile, order, text, log, what=solution.kernel)
         with atomic_write(out) as part:
             part.write_bytes(text.read_bytes())
+
+
+def logic_file(rocblas: Path, transposes: str) -> Path:
+    """rocBLAS' own table of a problem, in a checkout.
+
+    Raises:
+        EngineError: it is not there.
+    """
+    return _checked(rocblas / LOGIC_DIRECTORY / f"r9nano_{LOGIC[transposes]}.yaml", "rocblas_source")
+
+
+def run_tensile(tensile: Path, order: Sequence[str], out: Path, log: Path, *, what: str) -> None:
+    """Have Tensile write ``out``, in whose directory it works.
+
+    Args:
+        tensile: a checkout at the pinned commit.
+        order: see ``tensile_program``.
+        log: gets what Tensile says.
+        what: is written, for messages.
+
+    Raises:
+        EngineError: the checkout lacks a file, or Tensile fails.
+    """
+    _checked(tensile / "Tensile/KernelWriterAssembly.py", "tensile_source")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    program = str(Path(tensile_program.__file__).resolve())
+    with log.open("ab") as messages:
+        status = subprocess.run(
+            [sys.executable, "-P", program, str(tensile.resolve()), *order],
+            cwd=out.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=messages,
+            stderr=messages,
+        ).returncode
+    if status != 0 or not out.is_file():
+        last = (log.read_text(errors="replace").strip().splitlines() or ["it says nothing"])[-1]
+        raise EngineError(
+            f"Tensile does not write {what}: exit status {status}\n  {last}",
+            file=log,
+            remedy="read the log; Tensile and rocBLAS must be at rocm-4.0.0, unchanged",
+        )
+
+
+def _checked(file: Path, key: str) -> Path:
+    if file.is_file():
+        return file.resolve()
+    raise EngineError(
+        "the checkout lacks a file",
+        file=file,
+        key=key,
+        remedy="name a checkout at rocm-4.0.0, or leave the key out of configs/site.yaml",
+    )
 
 
 def assemble(
@@ -134,5 +164,6 @@ def assembly_path(program: str) -> str:
     return paths.kernel_assembly(assembly_name(program))
 
 
-def _form(solution: Solution) -> str:
+def form(solution: Solution) -> str:
+    """How a kernel writes C: by buffer stores, or flat where several workgroups add to it (see changes)."""
     return "flat" if solution.splits else "buffer"

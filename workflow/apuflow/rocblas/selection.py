@@ -43,17 +43,20 @@ def select(gemm: Gemm, gfx: str) -> Choice:
         return Choice(None, f"rocBLAS' gfx803 kernels do not run on {gfx}")
     if not measured(problem):
         return Choice(None, f"rocBLAS has no tuned gfx803 kernel for {problem}, it runs a generic HIP kernel")
-    best = _nearest(gemm, measured(problem))
+    best = nearest(gemm)
     if best is None:
         return Choice(None, "no tuned gfx803 kernel of rocBLAS reaches across matrices as large as these")
     return Choice(solutions()[problem, best.solution])
 
 
-def _nearest(gemm: Gemm, table: tuple[Measured, ...]) -> Measured | None:
-    """Tensile's search: from the size's place in the table to the right, then to the left.
+@lru_cache(maxsize=65536)
+def nearest(gemm: Gemm) -> Measured | None:
+    """The measured size whose kernel a product takes; None where no kernel can compute it.
 
-    Each way ends where m alone is as far away as the best so far; of equal distances the faster one wins.
+    Tensile's search: from the size's place in the table to the right, then to the left. Each way ends where m
+    alone is as far away as the best so far; of equal distances the faster one wins.
     """
+    table = measured(transposes(gemm))
     key = gemm.m, gemm.n, gemm.k
     start = bisect_left(table, key, key=lambda row: row.key)
     best: Measured | None = None

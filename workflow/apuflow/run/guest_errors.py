@@ -80,6 +80,16 @@ def remedy_of_fatal(message: str) -> str | None:
     )
 
 
+def remedy_of_panic(message: str) -> str | None:
+    """What to do about gem5's ``panic:``, where something is known: rocBLAS' kernels have ``s_setprio``.
+
+    Source: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5 v24.0 knows the instruction.
+    """
+    if "s_setprio is of unknown type" not in message:
+        return None
+    return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"
+
+
 def first_error(text: str, more: tuple[str, ...] = ()) -> str | None:
     """The first line that means failure, or None."""
     matches = [match for pattern in (_ERRORS, _GLOG_FATAL) if (match := pattern.search(text))]

@@ -146,7 +146,7 @@ def _after_normal_cause(
         return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
     error = guest_errors.first_error(text, expectation.error_texts)
     if exit_facts.code >= 128 and (fault := _fault(simerr)) is not None:
-        return Outcome(fault[0], fault[1], None, ticks)
+        return Outcome(*fault, guest_errors.remedy_of_panic(fault[1]), ticks)
     if exit_facts.code != 0:
         line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
         return Outcome(
@@ -208,7 +208,7 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
     if _GUEST_MEMORY in text:
         return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
     if (fault := _fault(text)) is not None:
-        return *fault, None
+        return *fault, guest_errors.remedy_of_panic(fault[1])
     if (line := _line(_ARGUMENTS, text)) is not None:
         return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
     message = _message("fatal", text)

@@ -77,7 +77,7 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
         for workload in workloads
         for extension in ("csv", "parquet", "columns.json")
     ]
-    wanted.append(report)
+    wanted += [*campaign.sweep_sampled({"under": under}), report]
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]
     missing = [path for path in (*records, *wanted) if not (root / path).is_file()]
     if missing:

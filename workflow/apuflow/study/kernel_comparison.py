@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
+from apuflow.core.figures import stem_of
 
 if TYPE_CHECKING:
     from analysis.tables.dispatches import DispatchComparison
@@ -20,7 +21,7 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
         a: a run directory; or, without ``b``, a result table, whose runs lie below the working directory.
         engines: of a table: the two engines, A's and B's, with a comma.
         csv: a row per kernel, of all pairs of runs.
-        figure: path of figures without their extension; for one pair of runs.
+        figure: path of figures; for one pair of runs.
 
     Raises:
         ApuflowError: a figure of several pairs, or what is compared is not there.
@@ -30,6 +31,7 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
 
     from analysis.tables.dispatches import compare_dispatches
 
+    stem = None if figure is None else stem_of(figure)
     places = [(a, b)] if b is not None else _of_table(a, engines)
     if figure is not None and len(places) != 1:
         raise ApuflowError(
@@ -43,8 +45,8 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
         show(compared)
         points = {"run_a": str(left), "run_b": str(right)}
         frames.append(compared.table.assign(**points))
-        if figure is not None:
-            draw(compared, figure.with_suffix("") if figure.suffix in (".svg", ".png", ".csv") else figure)
+        if stem is not None:
+            draw(compared, stem)
     if csv is not None:
         from apuflow.core.files import write_text
 

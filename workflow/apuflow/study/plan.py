@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import Sweep, load_site, load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
-from apuflow.configure.combinations import releases
+from apuflow.configure.combinations import machines, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
@@ -86,6 +86,7 @@ class SweepPlan:
     Attributes:
         preparations: long work before the first point.
         obstacle: why no point can run in this directory, with the fix; empty: they can.
+        sampling: how many of the points will run where the sweep takes a sample; empty: all.
     """
 
     sweep: str
@@ -95,6 +96,7 @@ class SweepPlan:
     workloads: tuple[PlannedWorkload, ...]
     preparations: tuple[str, ...] = ()
     obstacle: str = ""
+    sampling: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -127,12 +129,30 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
     return SweepPlan(
         name,
         sweep.description,
-        sweep.machine,
-        sweep.release,
+        _listed(machines, sweep, names, root),
+        _listed(releases, sweep, names, root),
         tuple(planned),
         _preparations(sweep, names, root),
         _obstacle(sweep, root),
+        _sampling(sweep),
     )
+
+
+def _sampling(sweep: Sweep) -> str:
+    asked = sweep.sampling
+    if asked is None:
+        return ""
+    return (
+        f"runs go on until a suite's total is known within {asked.bound * 100:g} %, or operations with "
+        f"{asked.budget * 100:g} % of the cycles of all of them have run; the table counts all"
+    )
+
+
+def _listed(
+    places: Callable[[Sweep, str, Path], tuple[str, ...]], sweep: Sweep, workloads: Sequence[str], root: Path
+) -> str:
+    """The machines (or the releases) of all workloads, once each."""
+    return ", ".join(dict.fromkeys(name for workload in workloads for name in places(sweep, workload, root)))
 
 
 def _obstacle(sweep: Sweep, root: Path) -> str:

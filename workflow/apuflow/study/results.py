@@ -42,7 +42,7 @@ def write_table(
         store.write(suite_table(campaign, sweep, workload, records[0]), *files)
         return
     axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
-        (point.engine, point.id): point.axes for point in campaign.points(sweep.name, workload)
+        (point.engine, point.id): point.axes for point in campaign.table_points(sweep, workload)
     }
     if late:
         wait_for_files(campaign.root / record for record in records)
@@ -90,7 +90,12 @@ def write_figures(
 
 
 def write_report(
-    campaign: Campaign, under: str, table_files: Sequence[str], figure_files: Sequence[str], page: Path
+    campaign: Campaign,
+    under: str,
+    table_files: Sequence[str],
+    figure_files: Sequence[str],
+    page: Path,
+    sampled: Sequence[str] = (),
 ) -> None:
     """Write a sweep's report; how far the preview's numbers may be off stands in it if the sweep has some.
 
@@ -100,6 +105,7 @@ def write_report(
         table_files: a table per workload, Parquet, in the sweep's order.
         figure_files: its figures, SVG.
         page: the HTML file.
+        sampled: tables of its sample: operations, totals.
     """
     from analysis import report
     from analysis.figures.choice import Choice
@@ -123,4 +129,4 @@ def write_report(
     ]
     wanted = sweep.figures
     choice = Choice.of(wanted.x, wanted.lines, wanted.baseline)
-    report.render(described, frames, records, figure_files, page, choice)
+    report.render(described, frames, records, figure_files, page, choice, sampled)

@@ -67,6 +67,8 @@ def _results_of(project: Path, run: Run) -> Iterator[Path]:
         table = project / paths.table(under, run.workload)
         if table.exists() and run.point in table.read_text(encoding="utf-8"):
             yield project / paths.report(under)
+            yield project / paths.sampled(under)
+            yield project / paths.sampled_totals(under)
             yield from (project / paths.figure(under, "all")).parent.glob("*.*")
             yield project / paths.table(under, run.workload, "parquet")
             yield project / paths.table_columns(under, run.workload)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from analysis.tables.columns import axis_column
 from analysis.tables.records import COMPLETED, Row, read_record
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.members import Member
+from apuflow.campaign.members import AXIS, Member
 from apuflow.configure import Sweep, labels, option_rules
 from apuflow.configure.point import Point
+from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import atomic_write
-from apuflow.study.sampling import Aim, Estimate, Sample
+from apuflow.core.scalar import Scalar
+from apuflow.study.sampling import Estimate, Sample
+
+MEASURED, ESTIMATED, AUDIT = "measured", "estimated", "audit"
 
 
 @dataclass(frozen=True)
@@ -27,47 +32,70 @@ class Sampled:
 
     Attributes:
         suite, engine, label: what it is.
+        axes: the combination, by column name.
+        aim: what was asked.
         estimate: the iteration's cycles.
-        following: run records to make next, relative to the project; empty when the aim is met or the budget
-            is spent.
+        members: a row per distinct operation, by its point: ``operation``, ``kernels``, ``stratum``,
+            ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
+            estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
+            total), their ``low`` and ``high``; of the audit ``error`` (estimate over measurement, less 1) and
+            ``inside`` (whether the measurement lies in the estimate's interval).
+        following: run records to make next, relative to the project, if nothing were learnt on the way; empty
+            when the aim is met or the budget is spent.
+        round: those of them to make before the estimate is looked at again.
         made: run records that are there.
-        is_met: whether the interval is as narrow as was asked.
-        audit: the members held apart that gem5 has run: ``cycles`` measured, ``estimated``, ``low``,
-            ``high``, ``error``.
+        failed: operations whose runs failed.
         left_out: items that no engine runs; they are no part of the total.
     """
 
     suite: str
     engine: str
     label: str
+    axes: Mapping[str, Scalar]
+    aim: Sampling
     estimate: Estimate
+    members: pd.DataFrame
     following: tuple[str, ...]
+    round: tuple[str, ...]
     made: tuple[str, ...]
-    is_met: bool
-    audit: pd.DataFrame
+    failed: int
     left_out: int
 
+    @property
+    def is_met(self) -> bool:
+        """Whether the interval is as narrow as was asked."""
+        return self.estimate.relative <= self.aim.bound
 
-def sample_suites(name: str, aim: Aim, root: Path = Path()) -> list[Sampled]:
+    @property
+    def audit(self) -> pd.DataFrame:
+        """The members held apart that gem5 has run."""
+        return self.members[self.members["origin"] == AUDIT]
+
+    @property
+    def spent(self) -> float:
+        """Cycles of the members that were simulated, as a share of those of all members, each once."""
+        predicted = self.members["predicted"]
+        return float(predicted[self.members["measured"].notna()].sum() / predicted.sum())
+
+
+def sample_suites(
+    campaign: Campaign, sweep: Sweep, aim: Sampling, known: dict[str, float] | None = None
+) -> list[Sampled]:
     """Every suite of a sweep on every engine that simulates, from the runs that the project has.
 
     Args:
-        name: the sweep. aim: what is asked of each iteration. root: the project's directory.
+        aim: what is asked of each iteration.
+        known: cycles of runs by point; what is read is added.
 
     Raises:
         ConfigError: the sweep has no suites, or no engine that simulates.
         NotModelled: the preview, whose cycles are the profile, lacks an option or a kernel of the sweep.
         AnalysisError: a run's record or statistics are damaged.
     """
-    campaign = Campaign(root)
-    sweep = campaign.load(name)
     _check(campaign, sweep)
-    known: dict[str, float | None] = {}
-    return [
-        _sampled(member, aim, known, root)
-        for member in campaign.members(sweep)
-        if not is_batch(member.engine)
-    ]
+    ran = {} if known is None else known
+    simulated = [member for member in campaign.members(sweep) if not is_batch(member.engine)]
+    return [_sampled(member, aim, ran, campaign.root) for member in simulated]
 
 
 def _check(campaign: Campaign, sweep: Sweep) -> None:
@@ -87,36 +115,43 @@ def _check(campaign: Campaign, sweep: Sweep) -> None:
         )
 
 
-def _sampled(member: Member, aim: Aim, known: dict[str, float | None], root: Path) -> Sampled:
+def _sampled(member: Member, aim: Sampling, known: dict[str, float], root: Path) -> Sampled:
     points, repeats, left_out = _distinct(member)
     members = _members(points, repeats)
     if members.empty:
         raise ConfigError(
             f"no engine runs any item of suite {member.suite.name}", key="suites", value=member.suite.name
         )
-    for point in points.values():
-        if point.id not in known:
-            known[point.id] = _measured(point, root)
-    measured = {name: value for name in points if (value := known[name]) is not None}
-    aside = Sample(members, {}).audit(aim, member.suite.name)
-    sample = Sample(members, measured, aside)
+    for name in members.index:
+        if name not in known and (cycles := _measured(points[name], root)) is not None:
+            known[name] = cycles
+    ran = {name: known[name] for name in members.index if name in known}
+    measured = {name: cycles for name, cycles in ran.items() if not math.isnan(cycles)}
+    failed = [name for name in ran if name not in measured]
+    suite = member.suite.name
+    aside = Sample(members, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
+    sample = Sample(members, measured, [*aside, *failed])
     estimate = sample.estimate(aim)
-    following = [*sample.next(aim), *(name for name in aside if name not in measured)]
+    following = sample.next(aim)
+    audit = [name for name in aside if name not in ran]
 
     def records(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(paths.run_record(points[name].engine, points[name].workload, name) for name in names)
 
     return Sampled(
-        suite=member.suite.name,
+        suite=suite,
         engine=member.engine,
         label=labels.join(
             *(labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment)
         ),
+        axes={axis_column(name): value for name, value in member.assignment},
+        aim=aim,
         estimate=estimate,
-        following=records(following),
-        made=records(measured),
-        is_met=estimate.relative <= aim.bound,
-        audit=_audit(estimate, measured, aside),
+        members=_rows(estimate, points, measured, aside),
+        following=records([*following, *audit]),
+        round=records([*sample.first(following, aim), *audit]),
+        made=records(ran),
+        failed=len(failed),
         left_out=left_out,
     )
 
@@ -153,41 +188,96 @@ def _members(points: Mapping[str, Point], repeats: Mapping[str, int]) -> pd.Data
 
 def _kernels(point: Point) -> str:
     """What a point launches: programs and kernels, each once."""
-    return "+".join(dict.fromkeys(f"{launch.program}:{launch.kernel}" for launch in point.launches()))
+    named = (
+        f"{launch.program}:{launch.kernel}" if launch.program else launch.kernel
+        for launch in point.launches()
+    )
+    return "+".join(dict.fromkeys(named))
 
 
 def _measured(point: Point, root: Path) -> float | None:
-    """gem5's cycles of a point; None where no proven run is there."""
+    """gem5's cycles of a point; NaN where its run failed; None where it has no record."""
     file = root / paths.run_record(point.engine, point.workload, point.id)
     if not file.exists():
         return None
     row = read_record(file)
     if not isinstance(row, Row) or row.values["status"] != COMPLETED:
-        return None
+        return math.nan
     return float(row.counters["gpu_cycles"])
 
 
-def _audit(estimate: Estimate, measured: Mapping[str, float], aside: Sequence[str]) -> pd.DataFrame:
-    names = [name for name in aside if name in measured]
-    frame = estimate.members.loc[names, ["cycles", "low", "high"]].rename(columns={"cycles": "estimated"})
-    frame.insert(0, "cycles", [measured[name] for name in names])
-    frame["error"] = frame["estimated"] / frame["cycles"] - 1
+def _rows(
+    estimate: Estimate, points: Mapping[str, Point], measured: Mapping[str, float], aside: Sequence[str]
+) -> pd.DataFrame:
+    """``Sampled.members``."""
+    members = estimate.members
+    audit = members.index.isin([name for name in aside if name in measured])
+    frame = pd.DataFrame(
+        {
+            "operation": [str(points[name].axes[AXIS]) for name in members.index],
+            "kernels": members["kernels"],
+            "stratum": members["stratum"],
+            "repeats": members["weight"].astype(int),
+            "predicted": members["predicted"],
+            "origin": members["is_measured"].map({True: MEASURED, False: ESTIMATED}).where(~audit, AUDIT),
+            "measured": pd.Series(measured, dtype=float).reindex(members.index),
+            "cycles": members["cycles"],
+            "low": members["low"],
+            "high": members["high"],
+        }
+    )
+    apart = frame[audit]
+    frame["error"] = apart["cycles"] / apart["measured"] - 1
+    frame["inside"] = apart["measured"].between(apart["low"], apart["high"])
     return frame
 
 
-def write_members(sampled: Sequence[Sampled], file: Path) -> None:
-    """Write every member of every iteration as CSV, with its interval and whether it was measured."""
+def member_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
+    """Every distinct operation of every iteration: ``Sampled.members`` with suite, engine, combination."""
     frames = []
     for one in sampled:
-        members = one.estimate.members.rename_axis("point").reset_index()
-        members.insert(0, "suite", one.suite)
-        members.insert(1, "engine", one.engine)
-        members.insert(2, "at", one.label)
-        origin = members.pop("is_measured").map({True: "measured", False: "estimated"})
-        members.insert(list(members.columns).index("cycles"), "origin", origin)
-        members["audited"] = members["point"].isin(one.audit.index)
-        frames.append(members)
-    text = pd.concat(frames, ignore_index=True).to_csv(index=False, lineterminator="\n")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(file) as part:
-        part.write_text(text, encoding="utf-8")
+        frame = one.members.rename_axis("point").reset_index()
+        for name, value in (("at", one.label), ("engine", one.engine), ("suite", one.suite)):
+            frame.insert(0, name, value)
+        frames.append(frame)
+    return _rounded(pd.concat(frames, ignore_index=True))
+
+
+def total_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
+    """A row per iteration: its cycles, their interval, and what they rest on."""
+    return _rounded(pd.DataFrame([_total(one) for one in sampled]))
+
+
+def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cycles with one digit behind the point, shares with six: what an estimate has no more of."""
+    cycles = ("predicted", "measured", "cycles", "low", "high")
+    shares = ("error", "half_width", "spent", "simulated", "covered")
+    return frame.round({**dict.fromkeys(cycles, 1), **dict.fromkeys(shares, 6)})
+
+
+def _total(one: Sampled) -> dict[str, Scalar]:
+    total, half = one.estimate.total, one.estimate.half_width
+    origin, audit = one.members["origin"], one.audit
+    return {
+        "suite": one.suite,
+        "engine": one.engine,
+        "at": one.label,
+        **one.axes,
+        "cycles": total,
+        "low": total - half,
+        "high": total + half,
+        "half_width": one.estimate.relative,
+        "bound": one.aim.bound,
+        "confidence": one.aim.confidence,
+        "ended": "met" if one.is_met else "budget",
+        "operations": len(origin),
+        "measured": int((origin == MEASURED).sum()),
+        "audited": len(audit),
+        "audit_inside": int(audit["inside"].astype(bool).sum()),
+        "failed": one.failed,
+        "left_out": one.left_out,
+        "budget": one.aim.budget,
+        "spent": one.spent,
+        "simulated": one.estimate.cost,
+        "covered": one.estimate.simulated,
+    }

@@ -13,13 +13,15 @@ kernels as in Sieve (ISPASS 2023) and Photon (MICRO 2023), with a timing model i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+
+from apuflow.configure.sampling import Sampling
 
 WITHIN = 0.15
 """Standard deviation of log(measured / predicted) among members of a stratum, before any is measured."""
@@ -30,24 +32,9 @@ PRIOR_WEIGHT = 2.0
 """How many observations the two values above count for, against those measured."""
 SIZES_PER_DECADE = 1
 """Size classes of a stratum: members whose predicted cycles lie within one factor of ten."""
+ROUNDS = 4
+"""Parts of the budget; after each, what was measured decides anew whether and where more is needed."""
 COLUMNS = ("kernels", "weight", "predicted")
-
-
-@dataclass(frozen=True)
-class Aim:
-    """What is asked of a sample.
-
-    Attributes:
-        bound: half width of the total's interval, as a share of the total (0.03 is 3 %).
-        confidence: probability that the interval holds the total, 0 to 1.
-        budget: largest share of the distinct members' predicted cycles that may be simulated, 0 to 1.
-        audit: number of members that are simulated and take no part in the estimate.
-    """
-
-    bound: float = 0.03
-    confidence: float = 0.95
-    budget: float = 0.1
-    audit: int = 3
 
 
 @dataclass(frozen=True)
@@ -194,7 +181,7 @@ class Sample:
     def _quantile(self, confidence: float) -> float:
         return float(stats.t.ppf(0.5 + confidence / 2, self._variances[2]))
 
-    def next(self, aim: Aim) -> list[str]:
+    def next(self, aim: Sampling) -> list[str]:
         """Members to simulate next; none when the bound is expected to hold or the budget is spent.
 
         Each is the one that narrows the interval most per predicted cycle that it costs.
@@ -234,14 +221,22 @@ class Sample:
             left -= own[best]
         return chosen
 
-    def audit(self, aim: Aim, seed: str) -> list[str]:
-        """Random members, for the audit: equally likely, by their names and the seed alone."""
+    def first(self, following: Sequence[str], aim: Sampling) -> list[str]:
+        """The first of ``next``: as many as a part of the budget allows (``ROUNDS``), and one at least."""
+        cost = self.members["predicted"][list(following)].cumsum()
+        allowed = aim.budget * float(self.members["predicted"].sum()) / ROUNDS
+        return list(following[: max(1, int((cost <= allowed).sum()))])
+
+    def audit(self, aim: Sampling, seed: str) -> list[str]:
+        """Random members, for the audit: by their names and the seed alone; half of the budget at most."""
         free = [name for name in self.members.index if name not in self._used]
         order = sorted(free, key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).digest())
         limit = aim.budget * float(self.members["predicted"].sum())
-        return [name for name in order if self.members["predicted"][name] <= limit / 10][: aim.audit]
+        small = self.members["predicted"][order]
+        small = small[small <= limit / 10][: aim.audit]
+        return [str(name) for name in small.index[small.cumsum() <= limit / 2]]
 
-    def estimate(self, aim: Aim) -> Estimate:
+    def estimate(self, aim: Sampling) -> Estimate:
         """The total, its interval, and every member's cycles."""
         members = self.members.copy()
         factors = self._factors

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -70,3 +70,11 @@ def number(value: object) -> str:
     if real.is_integer() or abs(real) >= 10_000:
         return f"{real:,.0f}" if abs(real) < 1e15 else f"{real:.4g}"
     return f"{real:.4g}"
+
+
+def interval(row: Mapping[Any, Any]) -> str:
+    """The interval of a preview's cycles; ``guess`` where the row lies outside of what was measured."""
+    low, high = row["gpu_cycles_low"], row["gpu_cycles_high"]
+    if low != low or high != high:
+        return "-"
+    return f"{low:.3g} to {high:.3g}" + (" (guess)" if "unmeasured: " in str(row["flags"]) else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from result_frames import grid
 
@@ -41,6 +42,19 @@ def test_lists_that_all_repeat_values_are_one_axis() -> None:
     assert data["line"].nunique() == 1 and "heatmap" not in figures.applicable(chosen)
     named = figures.choose(frame, figures.Choice.of("num-compute-units", None, {}, together))
     assert set(figures.make("cycles", named).data["num_compute_units"]) == {4, 16}
+
+
+@pytest.mark.filterwarnings("error::pandas.errors.PerformanceWarning")
+def test_a_table_that_grew_column_by_column_gets_its_axis_without_a_warning() -> None:
+    frame = grid({"num_compute_units": [4, 8, 16]}, workloads=["pool_fwd"])
+    frame["num_compute_units"] = [16, 4, 16]
+    frame["tcc_size"] = ["256kB", "256kB", "1MB"]
+    pieces = [frame, *(pd.Series(0.0, frame.index, name=f"metric_{number}") for number in range(200))]
+    frame = pd.concat(pieces, axis="columns")
+    frame.attrs["axes"] = ("num_compute_units", "tcc_size")
+    chosen = figures.choose(frame, figures.Choice.of(None, None, {}, [("num-compute-units", "tcc-size")]))
+    assert chosen.attrs["axes"] == ("num_compute_units+tcc_size",)
+    assert "num_compute_units+tcc_size" not in frame
 
 
 def test_sizes_stand_in_order_of_size() -> None:

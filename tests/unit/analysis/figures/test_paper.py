@@ -41,7 +41,21 @@ def test_the_papers_statements_hold_or_not() -> None:
     }
     assert data.loc["ReLU is memory bound", "numbers"] == "stalled on memory 99 / 98 %; VALU busy 1 / 1 %"
     conv = data.loc["conv: high in IPC and in use of the ALUs", "why"]
-    assert conv == "forward limited by LDS: bank conflicts and its bus; backward limited by vector ALUs"
+    assert conv == (
+        "forward limited by LDS: bank conflicts and its bus; backward limited by vector ALUs (busy 70 %)"
+    )
+
+
+def test_a_reason_names_what_decides_with_its_number() -> None:
+    frame = one_machine()
+    frame["dram_utilization"], frame["walk_utilization"] = 0.25, 0.55
+    frame.loc[frame["workload"] == "activation_fwd", "dram_utilization"] = 0.875
+    frame.loc[frame["workload"] == "activation_bwd", "bound"] = "latency"
+    data = figures.make("paper_statements", frame).data.set_index("statement")
+    assert data.loc["ReLU is memory bound", "why"] == (
+        "forward limited by DRAM: its bus and the rows that it opens (busy 88 %); "
+        "backward limited by latency: no unit is busy for 60 % of the time (busiest: TLB walks, 55 %)"
+    )
 
 
 def test_statements_are_about_one_machine() -> None:

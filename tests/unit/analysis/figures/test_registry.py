@@ -489,3 +489,14 @@ def test_what_changed_between_releases() -> None:
         figures.make("releases", frame[frame["release"] == "v23.0"])
     assert "releases" in figures.planned(["release"], ["gem5-kernels"])
     assert "releases" not in figures.planned(["num-compute-units"], ["gem5-kernels"])
+
+
+def test_releases_that_need_machines_of_their_own() -> None:
+    frame = grid({"release": ["v23.0", "v24.0"], "num_compute_units": [4, 8]}, instructions=100.0)
+    machines = np.where(frame["release"] == "v23.0", "apu-gfx801", "apu-gfx902")
+    axes = (*frame.attrs["axes"], "machine")
+    frame = frame.copy().assign(machine=machines)
+    frame.attrs["axes"] = axes
+    plot = figures.make("releases", frame)
+    assert list(plot.data["points"]) == [2, 2]
+    assert any("apu-gfx801 on v23.0, apu-gfx902 on v24.0" in note for note in plot.notes)

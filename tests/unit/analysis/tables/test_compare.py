@@ -85,6 +85,23 @@ def test_two_releases_of_one_table() -> None:
         compare_releases(frame, "v23.0", "v24.0")
 
 
+def test_releases_on_machines_of_their_own() -> None:
+    """GCN3 on one release, Vega on the other: points agree in everything but what goes with the release."""
+    frame = grid({"release": ["v23.0", "v24.0"], "num_compute_units": [4, 8]})
+    newer = frame["release"] == "v24.0"
+    axes = (*frame.attrs["axes"], "machine")
+    frame = frame.copy().assign(machine=newer.map({False: "apu-gfx801", True: "apu-gfx902"}))
+    frame.attrs["axes"] = axes
+    frame.loc[newer, "gpu_cycles"] *= 2
+    for found in (
+        compare_releases(frame, "v23.0", "v24.0", ["gpu_cycles"]),
+        compare_values(frame, "machine", "apu-gfx801", "apu-gfx902", ["gpu_cycles"]),
+    ):
+        assert found.summary["points"].tolist() == [4]
+        assert found.summary["geometric_mean_ratio"].tolist() == [pytest.approx(2)]
+        assert ("machine", "apu-gfx801", "apu-gfx902") in found.differ
+
+
 def test_forward_with_backward_names_what_differs() -> None:
     forward = engine_table("preview", {1: 100, 2: 60}).assign(workload="conv_fwd", direction="fwd")
     backward = engine_table("preview", {1: 250, 2: 60}).assign(workload="conv_bwd", direction="bwd")

@@ -121,6 +121,22 @@ def test_a_release_that_nobody_has_read_is_told_in_every_row(tmp_path: Path) -> 
     assert ["v25.0 is not known: read as if it were v24.1" in text for text in told] == [True, False]
 
 
+def test_kernels_that_no_layer_has_are_told(tmp_path: Path) -> None:
+    """On a discrete GPU ROCm's copy is a kernel: softmax of gfx803 ran two. These statistics have one."""
+    one = {"kernel": "SoftmaxForward", "grid": [6400], "workgroup": [256]}
+    product = {"kernel": "sgemm", "grid": [256], "workgroup": [256], "library": "rocBLAS of the image"}
+    changed = product | {"changed": "no priorities"}
+    cases = [("gem5", [one]), ("gem5", [one, one]), ("gem5", []), ("gem5", [one, product])]
+    cases += [("gem5", [one, changed]), ("gem5-kernels", [one, one])]
+    directories = [
+        record(tmp_path / str(number), 4, engine=engine, point=f"u4-0000000{number}", launches=launches)
+        for number, (engine, launches) in enumerate(cases)
+    ]
+    told = list(tables.build(directories)["flags"])
+    few = ["1 kernel ran, the layers have 2" in text for text in told]
+    assert few == [False, True, False, False, True, False]
+
+
 def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
     wrong = {"outputs": 2, "agree": False, "max_relative_error": 0.5, "note": "top differs from NumPy by 0.5"}
     right = {"outputs": 2, "agree": True, "max_relative_error": 2e-7}
