@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import needs
 import pandas as pd
 import pytest
 import yaml
@@ -58,6 +59,8 @@ with RUNS.open("a") as log:
 @pytest.fixture
 def project(new_project: Callable[[Path], Path]) -> Iterator[Path]:
     """A project whose site has a gem5 of its own, which no rule starts; outside /tmp, as gem5 asks."""
+    needs.CLANG.required_program()
+    needs.C_COMPILER.required_program()
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
         root = new_project(Path(directory))
         shutil.copytree(ROOT / "data", root / "data")

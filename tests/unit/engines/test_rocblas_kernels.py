@@ -63,7 +63,7 @@ def test_a_product_with_changed_kernels_is_another_point(root: Path, workload: s
 
 
 @pytest.mark.parametrize("workload", ["softmax_fwd", "lrn_bwd"])
-def test_a_layer_without_products_stays_the_same_point(root: Path, workload: str) -> None:
+def test_a_layer_without_products_stays_the_same_point(root: Path, clang: Compiler, workload: str) -> None:
     assert point(root, workload, "own").id == point(root, workload, "changed").id
     assert ENGINE.needs(toolset(root), point(root, workload, "changed")).library is None
 

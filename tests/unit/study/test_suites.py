@@ -20,6 +20,8 @@ SWEEP = "description: a test\nengines: [gem5-kernels]\nsuites: [{}]\nlayer: {{di
 
 
 def test_runs_of_a_suite_are_those_of_all_sweeps_that_name_it(project: Path) -> None:
+    for shipped in (project / "configs/sweeps").glob("*.yaml"):
+        shipped.unlink()
     for name, suites in (("a", "squeezenet1_1, deepbench_gemm"), ("b", "squeezenet1_1")):
         (project / f"configs/sweeps/{name}.yaml").write_text(SWEEP.format(suites))
     (project / "configs/sweeps/wrong.yaml").write_text("suites: [squeezenet1_1]\n")
