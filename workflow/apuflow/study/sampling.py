@@ -249,8 +249,9 @@ class Sample:
         members["low"] = members["predicted"] * np.exp(mean - quantile * np.sqrt(single))
         members["high"] = members["predicted"] * np.exp(mean + quantile * np.sqrt(single))
         members["is_measured"] = members.index.isin(list(self._used))
-        for name, value in self._used.items():
-            members.loc[name, ["cycles", "low", "high"]] = value
+        used = pd.Series(self._used, dtype=float)
+        for column in ("cycles", "low", "high"):
+            members.loc[used.index, column] = used
         variance = self._variance(members["weight"] * members["cycles"])
         weighted = members["weight"] * members["predicted"]
         simulated = members.index.isin(list(self._measured))
