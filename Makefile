@@ -40,7 +40,7 @@ quickstart: env  ## every table and figure of the preview engine, no container n
 	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html
 
 test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 
 docs: $(VENV)/.dev  ## the documentation site, build/site/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site

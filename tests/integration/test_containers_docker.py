@@ -63,8 +63,10 @@ def job(command: tuple[str, ...], directory: Path, image: str, **changes: Any) -
     )
 
 
-def ours(engine: DockerEngine, project: Path) -> list[str]:
-    found = engine.client.api.containers(all=True, filters={"label": f"{PROJECT}={project.resolve()}"})
+def ours(engine: DockerEngine, project: Path, *, running: bool = False) -> list[str]:
+    """Docker lists a container before it finds it by its name; one that runs is found."""
+    label = f"{PROJECT}={project.resolve()}"
+    found = engine.client.api.containers(all=not running, filters={"label": label})
     return [entry["Id"] for entry in found]
 
 
@@ -185,7 +187,7 @@ def test_containers_carry_labels_and_a_dead_owners_are_removed(
     here = [str(place) for place in Path(__file__).parents[:2]]
     victim = subprocess.Popen([sys.executable, "-c", script, docker_url, directory, docker_image, *here])
     deadline = time.monotonic() + 30
-    while not ours(engine, project) and time.monotonic() < deadline:
+    while not ours(engine, project, running=True) and time.monotonic() < deadline:
         time.sleep(0.05)
     [identifier] = ours(engine, project)
     labels = engine.client.api.inspect_container(identifier)["Config"]["Labels"]
