@@ -116,7 +116,7 @@ ANYWHERE = (
     *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
     *(f"unit/campaign/test_{name}.py" for name in ("members", "rule_inputs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
-    *(f"unit/study/test_{name}.py" for name in ("kernel_rows", "score", "score_runs")),
+    *(f"unit/study/test_{name}.py" for name in ("kernel_rows", "score", "score_runs", "statsnet")),
     *(f"unit/study/test_{name}.py" for name in ("calibrate", "results", "sampled_suites", "sampling")),
     *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
     # Their tools are Python packages.
@@ -124,6 +124,7 @@ ANYWHERE = (
     "integration/test_docs_site.py",
     # They disturb the project whose quiet path is integration/test_workflow_gem5.py, with no other program.
     "faults",
+    "integration/test_archive_workflow.py",
     "integration/test_disk_full.py",
     "integration/test_reruns.py",
 )
