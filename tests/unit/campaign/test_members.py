@@ -92,6 +92,8 @@ def test_values_of_a_suite_are_axes_like_options_of_the_machine(project: Path) -
         ({"suites": ["resnet50"], "layer": {"direction": "up"}}, "fwd, bwd, both"),
         ({"suites": ["resnet50"], "layer": {"op": "convolution"}}, "one of conv"),
         ({"suites": ["resnet50"], "layer": {"algorithm": "direkt"}}, "one of gemm, direct"),
+        ({"suites": ["resnet50"], "layer": {"bias": 1}}, "true or false"),
+        ({"suites": ["deepbench_gemm"], "layer": {"bias": True}}, "leave bias out"),
         ({"suites": ["resnet50"], "layer": {"devices": 8, "bandwidth": 0}}, "more than 0"),
         ({"suites": ["resnet50"], "layer": {"devices": 8, "latency": -1}}, "0 or more"),
         ({"suites": ["resnet50"], "engines": ["gem5"]}, "gem5-kernels or preview"),

@@ -20,7 +20,7 @@ def test_a_job_loads_nothing_that_its_run_has_no_use_for() -> None:
 
 
 def test_reading_the_rules_loads_nothing_that_they_have_no_use_for() -> None:
-    """Every call of Snakemake reads them, and every job on a cluster: SciPy's statistics alone took a second."""
+    """Every call of Snakemake reads them, and so does every job on a cluster."""
     rules = (ROOT / "workflow/Snakefile").read_text().splitlines()
     imports = [line for line in rules if line.startswith("from apuflow")]
     assert imports

@@ -106,6 +106,20 @@ def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:
     assert all(("algorithm", "direct") in spec.keys for spec in found[1:] if isinstance(spec, Spec))
 
 
+def test_layers_add_their_bias_where_it_is_asked_for() -> None:
+    """AlexNet's five convolutions and three fully connected layers have one; DNNMark's have none."""
+    suite = load_suite("alexnet_owt", ROOT)
+    asked = suite.steps(Choice(n=2, bias=True))
+    texts = [spec.text for step in asked if step.op == "bias" and isinstance(spec := spec_of(step), Spec)]
+    assert texts[0] == "bias fwd n=2 c=64 h=55 w=55" and texts[-1] == "bias bwd n=2 c=64 h=55 w=55"
+    assert [text.split()[1] for text in texts] == ["fwd"] * 8 + ["bwd"] * 8
+    around = [(step.op, step.phase) for step in asked]
+    assert around[:2] == [("conv", "forward"), ("bias", "forward")]
+    last = max(place for place, (_, phase) in enumerate(around) if phase == "backward")
+    assert around[last - 1 : last + 1] == [("bias", "backward"), ("conv", "backward")]
+    assert [step for step in asked if step.op != "bias"] == list(suite.steps(Choice(n=2)))
+
+
 def test_the_activations_of_mobilenet_and_deepspeech_run_as_relu() -> None:
     """torchvision's MobileNetV2 has 35 ReLU6; TensorFlow's DeepSpeech2 two behind batch normalisations."""
     steps = load_suite("mobilenet_v2", ROOT).steps(Choice(n=1, direction="fwd"))

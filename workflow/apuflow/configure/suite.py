@@ -20,7 +20,18 @@ from apuflow.suites.step import ALGORITHMS, PASSES, Algorithm, Choice, Passes
 from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
 
 _Word = TypeVar("_Word", bound=str)
-CHOICES: Final = ("n", "direction", "set", "subset", "op", "algorithm", "devices", "bandwidth", "latency")
+CHOICES: Final = (
+    "n",
+    "direction",
+    "set",
+    "subset",
+    "op",
+    "algorithm",
+    "bias",
+    "devices",
+    "bandwidth",
+    "latency",
+)
 """What a sweep's ``layer`` (fixed, or as an axis) may choose of a suite."""
 
 
@@ -130,6 +141,7 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
         whole.get("subset"),
         words.get("op"),
         algorithm,
+        _yes_or_no("bias", values),
         whole.get("devices", 1),
         **ring,
     )
@@ -143,6 +155,15 @@ def _one_of(name: str, values: Mapping[str, Scalar], known: tuple[_Word, ...], d
     raise ConfigError(
         f"no such {name}", key=f"layer.{name}", value=given, remedy=f"one of {', '.join(known)}"
     )
+
+
+def _yes_or_no(name: str, values: Mapping[str, Scalar]) -> bool:
+    given = values.get(name, False)
+    if not isinstance(given, bool):
+        raise ConfigError(
+            "true or false is expected", key=f"layer.{name}", value=given, remedy="true, or leave it out"
+        )
+    return given
 
 
 _RING = {

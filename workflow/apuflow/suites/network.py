@@ -138,17 +138,21 @@ class Network:
         return {layer.name: layer.out_c for layer in self.layers}
 
     def steps(self, choice: Choice, n: int) -> Iterator[Step]:
-        """An iteration of ``n`` images: forward in order, backward in reverse, then the update."""
+        """An iteration of ``n`` images: forward in order, backward in reverse, then the update.
+
+        A bias is a step of its own, after its layer forward and before it backward.
+        """
         for phase in PHASES_OF[choice.direction]:
             for layer in reversed(self.layers) if phase == "backward" else self.layers:
                 if phase == "update":
                     yield from _update(layer)
-                elif layer.op == "concat":
+                    continue
+                step = _step(layer, phase, n)
+                if layer.op == "concat":
                     channels = ",".join(str(self._channels.get(name, 0)) for name in layer.inputs)
-                    step = _step(layer, phase, n)
-                    yield replace(step, shape={**step.shape, "channels": channels})
-                else:
-                    yield _step(layer, phase, n)
+                    step = replace(step, shape={**step.shape, "channels": channels})
+                both = (step, _bias(layer, phase, n)) if choice.bias and layer.bias else (step,)
+                yield from reversed(both) if phase == "backward" else both
 
     def memory(self, choice: Choice, n: int) -> Memory:
         """Bytes of an iteration of ``n`` images, in fp32."""
@@ -235,6 +239,13 @@ def _step(layer: Layer, phase: Phase, n: int) -> Step:
     elif layer.op in ("add", "concat", "upsample_nearest"):
         shape |= {"inputs": len(layer.inputs), "k": layer.out_c, "out_h": layer.out_h, "out_w": layer.out_w}
     return Step(layer.number, layer.name, layer.op, phase, shape, flop=2 * macs * gradients)
+
+
+def _bias(layer: Layer, phase: Phase, n: int) -> Step:
+    """Of the layer's output. Suites count the multiply-adds of the layer alone, so it has no flop."""
+    shape: dict[str, int | str] = {"n": n * layer.images, "c": layer.out_c}
+    shape |= {"h": layer.out_h, "w": layer.out_w}
+    return Step(layer.number, layer.name, "bias", phase, shape)
 
 
 def _window(layer: Layer) -> dict[str, int | str]:

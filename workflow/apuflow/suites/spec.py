@@ -283,8 +283,8 @@ def _add(step: Step) -> tuple[str, Shape] | Refused:
     return "elementwise", {**_data(step), "operator": "add"}
 
 
-def _scale_shift(step: Step) -> tuple[str, Shape] | Refused:
-    return "scale_shift", _data(step)
+def _by_channel(step: Step) -> tuple[str, Shape] | Refused:
+    return step.op, _data(step)
 
 
 def _moved(step: Step) -> tuple[str, Shape] | Refused:
@@ -356,7 +356,8 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "lrn": _lrn,
     "gemm": _gemm,
     "add": _add,
-    "scale_shift": _scale_shift,
+    "scale_shift": _by_channel,
+    "bias": _by_channel,
     "copy": _moved,
     "fill": _moved,
     "transpose": _moved,

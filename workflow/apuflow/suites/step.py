@@ -63,6 +63,7 @@ class Choice:
         subset: how many items, those with the least work; None: all.
         op: the kind of layer or item that is run alone; None: all.
         algorithm: of convolutions forward: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
+        bias: whether layers of a network that have a bias run it, as frameworks do and DNNMark does not.
         devices: that share the gradients of all weights by a ring all-reduce; 1: nothing is shared.
         bandwidth: GB/s of a link of that ring, in one direction.
         latency: microseconds of a step of it, beside its bytes.
@@ -74,6 +75,7 @@ class Choice:
     subset: int | None = None
     op: str | None = None
     algorithm: Algorithm = "gemm"
+    bias: bool = False
     devices: int = 1
     bandwidth: float = 16.0
     latency: float = 1.0

@@ -132,6 +132,13 @@ class Suite:
                 value=choice.algorithm,
                 remedy="leave algorithm out for it (per_workload gives it to others alone)",
             )
+        if choice.bias and self.kind != NETWORK:
+            raise ConfigError(
+                f"suite {self.name} is no network of layers: nothing in it has a bias of its own",
+                key="layer.bias",
+                value=choice.bias,
+                remedy="leave bias out for it (per_workload gives it to others alone)",
+            )
         if choice.group is not None and choice.group not in self.groups:
             raise ConfigError(
                 f"suite {self.name} has no such set",
