@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -70,6 +70,7 @@ def counters(
     facts: ReleaseFacts | None = None,
     *,
     kernels_only: bool = False,
+    wholly: Sequence[Callable[[Counters], Counters] | None] = (),
 ) -> Counters:
     """The counters of a run.
 
@@ -80,6 +81,7 @@ def counters(
             counted once. None: they are not known, and neither is what depends on them (NaN): the cache
             accesses of a file with several dumps, and those of ``PAIRS`` where gem5 printed zeros.
         kernels_only: leave out dumps of a file in which no kernel was launched, but for the host's time.
+        wholly: with ``kernels_only``: what makes the counters of each launch from its dump; None: they are.
 
     Raises:
         AnalysisError: no complete dump, no GPU in the statistics, or a file that cannot be read.
@@ -100,6 +102,9 @@ def counters(
     if not kernels_only:
         return counted(combine(parts, cut), facts)
     launching = [part for part in parts if part["kernels_launched"] > 0] or parts
+    if wholly:
+        pairs = zip(launching, wholly, strict=True)
+        launching = [part if whole is None else whole(part) for part, whole in pairs]
     found_all, run = combine(parts), counted(combine(launching, cut), facts)
     return replace(run, numbers={**run.numbers, "host_seconds": found_all["host_seconds"]})
 

@@ -23,7 +23,7 @@ from analysis.tables.tables import columns
 from apuflow.core.engines import is_batch
 
 SHOWN = (
-    *("gpu_cycles", "bound", "flags", "stand_in", "gpu_time", "ipc", "occupancy"),
+    *("gpu_cycles", "bound", "flags", "stand_in", "extrapolated", "gpu_time", "ipc", "occupancy"),
     *("valu_utilization", "lds_utilization", "memory_link_utilization", "gpu_dram_utilization"),
     "max_relative_error",
 )
@@ -47,6 +47,10 @@ _UNMEASURED = (
 )
 _WRONG = ("wrong values", "the kernels' outputs are not what NumPy says")
 _CHECK = ("check", "a metric outside its range or a broken identity")
+_EXTRAPOLATED = (
+    "extrapolated",
+    "gem5 ran the first workgroups of a launch: cycles and counts are scaled to all of them",
+)
 _STAND_IN = ("stand-in", "the cycles include a kernel of this project in the place of a library's")
 
 
@@ -190,13 +194,23 @@ def _stand_in_tags(value: Any) -> Iterator[Tag]:
         yield _STAND_IN
 
 
+def _extrapolated_tags(value: Any) -> Iterator[Tag]:
+    if isinstance(value, str) and value:
+        yield _EXTRAPOLATED
+
+
 def _bound_tags(value: Any) -> Iterator[Tag]:
     if isinstance(value, str) and value:
         known = BOUNDS.get(value)
         yield (known.label, f"limited by {known.meaning}") if known else (value, value)
 
 
-_TAGS = {"flags": _flag_tags, "stand_in": _stand_in_tags, "bound": _bound_tags}
+_TAGS = {
+    "flags": _flag_tags,
+    "stand_in": _stand_in_tags,
+    "extrapolated": _extrapolated_tags,
+    "bound": _bound_tags,
+}
 
 
 def _legend(frame: pd.DataFrame) -> list[Tag]:

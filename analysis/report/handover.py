@@ -33,6 +33,9 @@ def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     if compared.any():
         wrong = int(flags.str.contains(WRONG, regex=False).sum())
         said.append(f"{compared.sum()} compared with NumPy, {f'{wrong} wrong' if wrong else 'all right'}")
+    extrapolated = int(rows.get("extrapolated", pd.Series(dtype=object)).notna().sum())
+    if extrapolated:
+        said.append(f"{extrapolated} extrapolated from the first workgroups of their launches")
     unmeasured = int(flags.str.contains(f"{UNMEASURED}: ", regex=False).sum())
     if unmeasured:
         said.append(f"{unmeasured} of {len(rows)} points lie outside of what was measured")

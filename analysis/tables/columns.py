@@ -69,8 +69,19 @@ RUN: tuple[Column, ...] = (
         "",
         "metrics outside their range, broken identities, what the preview was not measured on; with numbers",
     ),
-    Column("gpu_cycles_low", "run", "cycle", "lower end of the interval of a preview's gpu_cycles"),
-    Column("gpu_cycles_high", "run", "cycle", "upper end of the interval of a preview's gpu_cycles"),
+    Column(
+        "gpu_cycles_low", "run", "cycle", "lower end of the interval of gpu_cycles, where the row has one"
+    ),
+    Column(
+        "gpu_cycles_high", "run", "cycle", "upper end of the interval of gpu_cycles, where the row has one"
+    ),
+    Column(
+        "extrapolated",
+        "check",
+        "",
+        "workgroups that gem5 ran, where it did not run all of a launch, and how far gpu_cycles may be off",
+        caveat="counters of work are scaled to all workgroups, those of stalls, caches and DRAM are empty",
+    ),
     Column("evidence", "check", "", "what shows how the run ended"),
     Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
     Column("library", "check", "", "whose kernels the matrix products are, where they are not stand-ins"),

@@ -93,6 +93,13 @@ def dispatched(directory: str | Path) -> Dispatched:
         )
     if any(one.launched is None or one.completed is None for one in record.dispatches):
         raise AnalysisError("the trace has a kernel that did not end", file=file, key="dispatches")
+    if any(launch.ran is not None for launch in record.launches):
+        raise AnalysisError(
+            "the run did not launch all workgroups of its kernels: its trace is not that of whole ones",
+            file=file,
+            key="launches",
+            remedy="compare a run of a sweep without the key workgroups",
+        )
     clock = clock_hertz(str(record.options.get("gpu-clock", "1GHz")))
     if clock is None:
         raise AnalysisError("not a clock", file=file, key="options.gpu-clock")

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.counters.counters import Counters, combine, counted, counters, file_counters, since_reset
+from analysis.counters.extrapolate import extrapolations, told
 from analysis.counters.table import BY_NAME
 from analysis.metrics import compute
 from analysis.tables.records import COMPLETED, run_values
@@ -23,7 +24,7 @@ from apuflow.core.record import LaunchRecord, RunRecord, read_run
 
 LAUNCH_COLUMNS = (
     *("dispatch", "layer", "layer_kind", "direction", "kernel", "grid", "workgroup"),
-    *("stand_in", "library", "changed"),
+    *("stand_in", "library", "changed", "extrapolated"),
 )
 UNNAMED = "(not a kernel of the layers)"
 
@@ -64,10 +65,13 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
         ]
         pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
     machine = run_values(record)
-    rows = [
-        {"dispatch": number, **_cells(launch, record), **machine, **counts}
-        for number, (launch, counts) in enumerate(pairs)
-    ]
+    missing = iter(extrapolations(record) or [None] * len(named))
+    rows = []
+    for number, (launch, counts) in enumerate(pairs):
+        part = next(missing) if launch is not None else None
+        whole = part.of(counts) if part is not None else counts
+        cells = {**_cells(launch, record), "extrapolated": told([part], whole) or ""}
+        rows.append({"dispatch": number, **cells, **machine, **whole})
     return compute.compute(pd.DataFrame(rows))
 
 
@@ -128,12 +132,12 @@ def _match(
     pairs: list[tuple[LaunchRecord | None, Counters]] = []
     waiting = list(named)
     for dump in dumps:
-        fits = waiting and waiting[0].workgroups == dump["workgroups"]
+        fits = waiting and waiting[0].launched_workgroups == dump["workgroups"]
         pairs.append((waiting.pop(0) if fits else None, dump))
     if waiting:
         raise AnalysisError(
             f"{len(waiting)} of {len(named)} launches are not in the statistics ({len(dumps)} kernel dumps); "
-            f"the first is {waiting[0].kernel} with {waiting[0].workgroups} workgroups",
+            f"the first is {waiting[0].kernel} with {waiting[0].launched_workgroups} workgroups",
             file=file,
             key="launches",
             remedy="per-kernel statistics need gem5 v24.0, or the engine gem5-kernels",

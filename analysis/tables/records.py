@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.counters.counters import CACHES, counters
+from analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, told
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.stats.files import TORN, open_packed
-from analysis.tables.columns import IDENTITY, MACHINE, RUN, axis_column
+from analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
@@ -98,17 +99,36 @@ def _row(record: RunRecord, file: Path) -> Row:
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
     own = record.own_kernels_only
     facts = record.release_facts
-    numbers = counters(files, facts, kernels_only=own)
+    parts = extrapolations(record)
+    numbers = counters(
+        files, facts, kernels_only=own, wholly=[part.of if part is not None else None for part in parts]
+    )
+    values["extrapolated"] = _distinct([told(parts, numbers), *_kept_whole(record)]) if parts else None
+    values |= _interval(parts, numbers)
     findings = [str(broken) for broken in numbers.broken] + ([f"cut: {numbers.cut}"] if numbers.cut else [])
-    told = [
+    said = [
         judgement(record),
         _other_gem5(record, facts),
         _assumed(record, facts),
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
     ]
-    findings = [*filter(None, told), *findings]
+    findings = [*filter(None, said), *findings]
     return Row(values, axes, dict(numbers), tuple(findings))
+
+
+def _kept_whole(record: RunRecord) -> Iterator[str]:
+    """The large launches of which all workgroups ran, and why."""
+    for launch in record.launches:
+        if launch.kept_whole:
+            yield f"{launch.kernel} ran whole: {launch.kept_whole}"
+
+
+def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:
+    """The ends of the interval of the cycles, where launches were extrapolated."""
+    if not parts or not math.isfinite(wide := half_width(parts) / numbers["gpu_clock_ticks"]):
+        return {}
+    return dict(zip(INTERVAL, (numbers["gpu_cycles"] - wide, numbers["gpu_cycles"] + wide), strict=True))
 
 
 def judgement(record: RunRecord) -> str:

@@ -27,11 +27,13 @@ from rocblas_checkouts import checkouts
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import Row, read_record
 from apuflow import operations
+from apuflow.configure import option_rules
 from apuflow.containers import container_engine
 from apuflow.core.gpus import GPUS
 from apuflow.core.record import RunRecord
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
+from apuflow.engines.fewer_workgroups import Fewer
 from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
@@ -152,6 +154,7 @@ def run(
     gfx: str = APU,
     units: int = 4,
     on_failure: Literal["strict", "record"] = "strict",
+    fills: int | None = None,
 ) -> RunRecord:
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run."""
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
@@ -160,7 +163,7 @@ def run(
     paths = compiled(found, gfx, kernels, project)
     launcher, data = project / "launcher", project / "mmap.bin"
     build_launcher("gcc", launcher)
-    write_mmap(data, 1 << 20)
+    write_mmap(data, 1 << 21)
     options: dict[str, Scalar | None] = {
         "num-cpus": 3,
         "num-compute-units": units,
@@ -178,6 +181,7 @@ def run(
         data=data,
         defects=RELEASE.instruction_defects(gfx),
         statistics=statistics_of(RELEASE),
+        fewer=Fewer(fills, _whole_machine(units), RELEASE.facts.barrier_slots) if fills else None,
     )
     return simulate(
         Simulation(
@@ -244,6 +248,41 @@ def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path)
         assert accesses[0] == pytest.approx(accesses[1], rel=0.05)
         for cache in ("sqc_misses", "scalar_misses"):  # code and arguments may lie on a line more or less
             assert one[cache] == pytest.approx(alone[cache], abs=2), cache
+
+
+def _whole_machine(units: int) -> dict[str, Scalar]:
+    return option_rules.defaults(RELEASE.options_of) | {"num-compute-units": units}
+
+
+LARGE = {
+    "relu": layer("Activation", (8, 32, 32, 64), activation_mode="relu"),
+    "pool_max": layer("Pooling", (4, 64, 32, 32), pool_mode="max", kernel_size=3, pad=0, stride=2),
+    "lrn_cross": layer("LRN", (32, 16, 16, 16), lrn_mode="cross_channel_dim1", **LRN),
+    "bn": layer("BatchNorm", (8, 1000, 1, 1), batchnorm_mode="per_activation", **NORM),
+    "fc": layer("FullyConnected", (128, 128, 1, 1), num_output=512),
+}
+"""Layers whose kernels have many more workgroups than four compute units hold."""
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", LARGE)
+def test_the_first_workgroups_tell_the_whole(
+    name: str, direction: Direction, gem5: Gem5, visible: Path
+) -> None:
+    """The interval of the extrapolated cycles holds those of the whole run; counts of work are exact."""
+    found = launches(parse(LARGE[name]), direction, 4)
+    run(found, gem5, visible)
+    whole = kernel_table(visible / "run")
+    shutil.rmtree(visible / "run")
+    record = run(found, gem5, visible, fills=8)
+    assert record.results is not None and record.results.agree is not False, record.results
+    row, cut = read_record(visible / "run"), kernel_table(visible / "run")
+    assert isinstance(row, Row) and row.values["extrapolated"]
+    assert any(launch.ran for launch in record.launches)
+    assert row.values["gpu_cycles_low"] <= whole["gpu_cycles"].sum() <= row.values["gpu_cycles_high"]
+    for counter in ("workgroups", "wavefronts", "instructions", "valu_thread_cycles"):
+        assert row.counters[counter] == pytest.approx(whole[counter].sum(), rel=0.02), counter
+    assert list(cut["extrapolated"] != "") == [launch.ran is not None for launch in record.launches]
 
 
 def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from host_tools import GEM5, RUN, toolset
 from sweep_texts import expand
 
 from apuflow.core import paths
@@ -14,27 +15,9 @@ from apuflow.engines.base import Inputs
 from apuflow.kernels.reference import OwnJudge
 from apuflow.kernels.sources import compile_own
 from apuflow.miopen.compiler import Compiler
-from apuflow.prepare.gem5 import Gem5Record
-from apuflow.prepare.images import ImageRecord
-from apuflow.prepare.sources import SourceRecord
-from apuflow.prepare.tools import Toolset
 
 SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"
 ENGINE = simulating_engine("gem5-kernels")
-RUN = Path("/srv/project/runs/point")
-GEM5 = Gem5Record(
-    binary="/opt/gem5.opt",
-    sha256="0" * 64,
-    script="/opt/apu_se.py",
-    source=SourceRecord(path="/opt", commit="1" * 40),
-    target="GCN3_X86",
-)
-
-
-def toolset(root: Path) -> Toolset:
-    tools = Toolset("v23.0", root)
-    tools.__dict__["image"] = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
-    return tools
 
 
 def test_a_point_needs_neither_miopen_nor_a_data_file(root: Path, clang: Compiler) -> None:

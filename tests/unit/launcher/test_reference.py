@@ -13,7 +13,7 @@ from launcher_tools import source_rows
 from apuflow.core.errors import NotModelled
 from apuflow.dnnmark import parse
 from apuflow.launcher.plan import guest_run
-from apuflow.launcher.reference import TOLERANCE, difference, expected_outputs
+from apuflow.launcher.reference import TOLERANCE, compare, difference, expected_outputs, partly_written
 from apuflow.launcher.reference_kernels import execute
 from apuflow.miopen import Launch, launches
 
@@ -46,3 +46,40 @@ def test_difference_is_relative_to_the_largest_element() -> None:
     assert not off.agrees and TOLERANCE < 0.0025
     assert not difference("y", np.array([0, 1, np.nan], np.float32), want).agrees
     assert not difference("y", want[:2], want).agrees
+
+
+def test_outputs_of_which_a_part_was_written(tmp_path: Path) -> None:
+    """Half of a copy's workgroups: what they wrote is compared, what they should have written is missed."""
+    found = launches(parse(LAYERS["bypass"]), "fwd", 4)
+    run = guest_run(found, device="gfx801", objects=dict.fromkeys(source_rows(found), tmp_path / "o"))
+    [output] = run.outputs
+    want = expected_outputs(run)[output.buffer].copy()
+    (tmp_path / output.path).parent.mkdir()
+
+    def error(*written: float) -> float:
+        np.array(written, np.float32).tofile(tmp_path / output.path)
+        [found] = compare(run, directory=tmp_path, shares=(0.5,))
+        return found.error
+
+    half = [*want[:15], *np.zeros(15)]
+    assert error(*half) == 0
+    assert error(half[0] + 1, *half[1:]) == pytest.approx(1 / want.max(), rel=1e-4)
+    assert error(*want[:5], *np.zeros(25)) == np.inf
+    [whole] = compare(run, directory=tmp_path)
+    assert not whole.agrees
+
+
+def test_what_is_made_of_parts_is_not_compared(tmp_path: Path) -> None:
+    """The product of a convolution reads the columns that im2col's other workgroups would have written."""
+    found = launches(parse(LAYERS["conv"]), "fwd", 4)
+    run = guest_run(found, device="gfx801", objects=dict.fromkeys(source_rows(found), tmp_path / "o"))
+    kernels = [launch.kernel for launch in run.launches]
+    assert kernels == ["Im2d2Col", "sgemm"] * 2
+    columns, product = (run.launches[number].args for number in (0, 1))
+    written = {str(arg.value) for arg in columns if arg.role == "out"}
+    made = {str(arg.value) for arg in product if arg.role in ("out", "inout")}
+    shares = partly_written(run, (0.25, 1.0, 0.25, 1.0))
+    assert {name: shares[name] for name in written} == dict.fromkeys(written, 0.25)
+    assert {name: shares[name] for name in made} == dict.fromkeys(made, 0.0)
+    assert partly_written(run, (1.0, 0.5, 1.0, 0.5)) == dict.fromkeys(made, 0.5)
+    assert partly_written(run, ()) == {}

@@ -47,6 +47,12 @@ def test_a_gem5_that_cannot_trace_is_not_asked_to() -> None:
     assert not [word for word in words if word.startswith("--debug")]
 
 
+def test_workgroups_are_traced_where_that_is_asked_for() -> None:
+    gem5 = Gem5(Path("/g/gem5.opt"), Path("/g/configs/example/apu_se.py"))
+    words = gem5_command(gem5, {}, GUEST, Path("/m5out"), Path("/guest.env"), trace_workgroups=True)
+    assert "--debug-flags=GPUKernelInfo,GPUCommandProc,GPUWgLatency" in words
+
+
 def test_flags_are_given_or_left_out() -> None:
     words = command(dgpu=True, noL1=False, **{"mem-ranks": None, "bw-scalor": 0})
     assert "--dgpu" in words

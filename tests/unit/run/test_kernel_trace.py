@@ -70,3 +70,30 @@ def test_a_cut_trace_yields_what_it_holds_and_no_trace_nothing(tmp_path: Path) -
     assert [(one.launched, one.completed) for one in begun] == [(5000, None), (7000, None)]
     file.write_bytes(b"\xff\0 nonsense\n 5: x: Completed kernel 7\n 5: x: Launched kernel 7\n")
     assert read_trace(file) == ()
+
+
+def test_when_the_workgroups_began() -> None:
+    """Two units with room for two; lines of shader.cc (``dispatchWorkgroups``) and dispatcher.cc."""
+    shader, dispatcher = "system.cpu3", f"{PROCESSOR}.dispatcher"
+    begins = [
+        (3000, 0),
+        (3000, 1),
+        (3000, 2),
+        (3000, 3),
+        (6000, 4),
+        (7000, 5),
+        (7000, 6),
+        (8000, 7),
+        (9000, 8),
+    ]
+    lines = TRACE.splitlines()[:5]
+    for number, (tick, workgroup) in enumerate(begins):
+        if number >= 4:
+            lines.append(f"{tick}: {dispatcher}: WG Complete cycle:{tick} wg:{number - 4} kernel:0 cu:1")
+        lines.append(f"{tick}: {dispatcher}: Attempt Kernel Launch cycle:{tick} kernel:0")
+        lines.append(f"{tick}: {shader}: WG Begin cycle:{tick} wg:{workgroup} cu:{workgroup % 2}")
+        lines.append(f"{tick}: {shader}: Shader Dispatched 1 Wgs")
+    [found] = parse_trace(lines)
+    assert (found.held, found.fillings) == (4, (3000.0, 7000.0))
+    [untraced] = parse_trace(TRACE.splitlines()[:5])
+    assert (untraced.held, untraced.fillings) == (None, ())

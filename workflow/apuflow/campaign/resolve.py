@@ -18,19 +18,21 @@ from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
+from apuflow.configure.fewer_workgroups import label_part
 from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.work import Work
+from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workloads import Workload, Works
 from apuflow.core import paths, units
 from apuflow.core.engines import SIMULATING, EngineName
-from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
+from apuflow.engines.fewer_workgroups import asked_content
 from apuflow.rocblas.call import PRODUCTS_KEY, products_content
 
 MAX_PROBLEMS = 20
@@ -121,8 +123,8 @@ class Resolver:
             or not self._computes(engine, machine, work)
         ):
             return None
-        label = labels.join(*machine.label, *work.label, memory)
-        content = self._content(engine, machine.base, work, changed)
+        content = self._content(engine, machine, work, changed)
+        label = labels.join(*machine.label, *work.label, memory, label_part(content))
         return Resolved(machine.base, work, changed, label, content)
 
     # options -------------------------------------------------------------------------------------------
@@ -275,18 +277,20 @@ class Resolver:
         return not problems
 
     def _content(
-        self, engine: EngineName, base: Base, work: Work, changed: Mapping[str, Scalar]
+        self, engine: EngineName, machine: _Machine, work: Work, changed: Mapping[str, Scalar]
     ) -> Mapping[str, Any]:
+        base, asked = machine.base, self._sweep.workgroups
         key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
         if key not in self._contents:
             self._contents[key] = get_engine(engine).content(
                 base.release_file, key[2], self._workload, self._site.of(base.release), self._root
             )
         content = dict(self._contents[key])
-        if PRODUCTS_KEY in content and not _launches_products(work):
+        if PRODUCTS_KEY in content and not launches_products(work):
             del content[PRODUCTS_KEY]
         return {
             **content,
+            **asked_content(asked, engine, content, work, machine.compute_units),
             "options_of": base.release_file.options_of,
             "defaults": base.defaults_hash,
             "options": get_engine(engine).options_read(changed),
@@ -333,15 +337,6 @@ def resolved_point(
         content=resolved.content,
         calibration=resolved.machine.release_file.calibration,
     )
-
-
-@functools.cache
-def _launches_products(work: Work) -> bool:
-    """Whether it launches a matrix product, on any number of compute units."""
-    try:
-        return any(launch.gemm is not None for launch in work.launches(4))
-    except ApuflowError:
-        return False
 
 
 @functools.cache

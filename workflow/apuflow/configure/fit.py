@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.work import Work
+from apuflow.core.occupancy import resident_workgroups
 from apuflow.core.scalar import Scalar
 from apuflow.rocblas.call import library_launches
 
@@ -69,6 +70,29 @@ def capacity(options: Mapping[str, Scalar]) -> Capacity:
         register_block=int(options["vreg-min-alloc"]),
         lds_bytes=int(options["lds-size"]),
     )
+
+
+def held_at_once(demand: Demand, options: Mapping[str, Scalar], barrier_slots: int) -> int:
+    """Workgroups of a kernel that the whole machine holds at once.
+
+    Args:
+        options: all of ``apu_se.py``'s.
+        barrier_slots: of a compute unit (see ReleaseFacts).
+    """
+    unit = capacity(options)
+    of_unit = resident_workgroups(
+        demand.waves,
+        demand.lds_bytes,
+        demand.vector_registers,
+        simds=unit.simds,
+        slots=unit.simds * unit.slots_per_simd,
+        barrier_slots=barrier_slots,
+        unit_lds_bytes=unit.lds_bytes,
+        simd_registers=unit.registers_per_simd,
+        register_block=unit.register_block,
+    )
+    alone = options.get("reg-alloc-policy") == "simple"  # it keeps one workgroup per compute unit
+    return int(options["num-compute-units"]) * (1 if alone else of_unit)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import RELEASES, Option, catalogue
+from apuflow.configure.fewer_workgroups import FewerWorkgroups
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.kernel_file import (
@@ -38,6 +39,7 @@ MODELS: dict[str, type[Model]] = {
     "limits": Limits,
     "figures": FigureChoice,
     "sampling": Sampling,
+    "workgroups": FewerWorkgroups,
     "machine": Machine,
     "dnnmark": DnnmarkFile,
     "command": CommandFile,

@@ -10,11 +10,12 @@ from pydantic import Field, PrivateAttr, StringConstraints, field_validator, mod
 
 from apuflow.configure.axes import AxisMap, Condition, ZipMap, listed
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
+from apuflow.configure.fewer_workgroups import FewerWorkgroups
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.machine import SingleValue
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
-from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, is_batch
+from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, engine_facts, is_batch
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -174,6 +175,11 @@ class Sweep(Variation):
     sampling: Sampling | None = Field(
         None, description="simulate some operations of the suites, estimate the others; without it all run"
     )
+    workgroups: FewerWorkgroups | None = Field(
+        None,
+        description="gem5-kernels launches the first workgroups of large grids and extrapolates the rest; "
+        "without it all are launched",
+    )
 
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
@@ -275,6 +281,25 @@ class Sweep(Variation):
         if self.figures != FigureChoice():
             raise ValueProblem(
                 "a sample has no figures", key="figures", remedy="leave figures out, or sampling"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _launched_by_us(self) -> Self:
+        if self.workgroups is None:
+            return self
+        if not any(engine_facts(engine).own_kernels_only for engine in self.engines):
+            raise ValueProblem(
+                "no engine of the sweep can launch fewer workgroups: engine gem5 runs the program as it is, "
+                "the preview computes whole launches at once",
+                key="workgroups",
+                remedy="engines: [gem5-kernels], or leave workgroups out",
+            )
+        if self.sampling is not None:
+            raise ValueProblem(
+                "the interval of a sample knows nothing of the error of an extrapolated launch",
+                key="workgroups",
+                remedy="leave out sampling or workgroups",
             )
         return self
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
-from apuflow.core.errors import NotModelled
+from apuflow.core.errors import ApuflowError, NotModelled
 from apuflow.operations import Operation
 
 RUNTIME_BYTES = 512 * 1024**2
@@ -208,3 +208,12 @@ def _device_bytes(work: NetworkWork) -> int:
 @lru_cache(maxsize=4096)
 def _data_bytes(work: NetworkWork) -> int:
     return dnnmark.mmap_bytes(work.network, work.direction)
+
+
+@lru_cache(maxsize=65536)
+def launches_products(work: Work) -> bool:
+    """Whether it launches a matrix product, on any number of compute units."""
+    try:
+        return any(launch.gemm is not None for launch in work.launches(4))
+    except ApuflowError:
+        return False

@@ -105,6 +105,12 @@ class LaunchRecord(Part):
     )
     library: str | None = Field(None, description="whose matrix product the kernel is, such as rocBLAS'")
     changed: str | None = Field(None, description="what in that kernel is not as its library has it")
+    ran: int | None = Field(
+        None, gt=0, description="workgroups that were launched, the first ones of the grid; None: all of them"
+    )
+    kept_whole: str | None = Field(
+        None, description="why all workgroups were launched where the sweep asked for fewer"
+    )
 
     @model_validator(mode="after")
     def _same_dimensions(self) -> LaunchRecord:
@@ -116,6 +122,18 @@ class LaunchRecord(Part):
     def workgroups(self) -> int:
         """Workgroups of the launch."""
         return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+
+    @property
+    def layer_workgroups(self) -> int:
+        """Those of its first layer: which have the same place along the last axis that has several."""
+        groups = [-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True)]
+        last = max((axis for axis, count in enumerate(groups) if count > 1), default=0)
+        return math.prod(groups[:last])
+
+    @property
+    def launched_workgroups(self) -> int:
+        """Those of them that gem5 was given."""
+        return self.ran or self.workgroups
 
 
 class DispatchRecord(Part):
@@ -131,6 +149,12 @@ class DispatchRecord(Part):
     submitted: int = Field(description="tick at which gem5 took the packet from its queue")
     launched: int | None = Field(None, description="tick of its first workgroup; None: it has none yet")
     completed: int | None = Field(None, description="tick of its last workgroup's end; None: it did not end")
+    held: int | None = Field(
+        None, gt=0, description="workgroups that had begun when the first one ended; None: not traced"
+    )
+    fillings: tuple[float, ...] = Field(
+        (), description="mean tick at which the first ``held`` workgroups began, the next ones, and so on"
+    )
 
 
 class Results(Part):

@@ -23,6 +23,7 @@ from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
 from apuflow.engines import estimate
 from apuflow.engines.base import Inputs, Needs, Prepared, SimulatingEngine
+from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.own_kernels import own_needs, own_prepared
 from apuflow.engines.simulated import launch_records, provenance
@@ -100,6 +101,7 @@ def kernel_run(
     data: Path | None = None,
     defects: tuple[DefectName, ...] = (),
     statistics: Statistics = "dispatch",
+    fewer: Fewer | None = None,
 ) -> KernelRun:
     """The gem5 process of a point: all its launches in order, one block of statistics for each.
 
@@ -112,6 +114,7 @@ def kernel_run(
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
         statistics: what the guest does with them (:func:`statistics_of`).
+        fewer: launch the first workgroups of large grids alone; None: all.
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -129,18 +132,20 @@ def kernel_run(
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()
     links = {names[row]: path for row, path in objects.items()}
-    judge = KernelJudge(run, dict(links), data, defects)
+    contents, cuts = shortened(run.contents, links, fewer)
+    judge = KernelJudge(run, dict(links), data, defects, shares(contents, run.contents))
     if data is not None:
         links[DATA] = data
     process = launched(
-        run.contents,
+        contents,
         options=options,
         launcher=launcher,
         list_file=run.list_file,
         links=links,
         judge=judge,
+        trace_workgroups=any(cut.ran for cut in cuts),
     )
-    records = launch_records(launches)
+    records = noted(launch_records(launches), cuts)
     named = tuple(
         record.model_copy(
             update={
@@ -235,6 +240,7 @@ class Gem5Kernels(SimulatingEngine):
             data=data,
             defects=tools.release.instruction_defects(point.gfx),
             statistics=statistics_of(tools.release),
+            fewer=Fewer.of(point, gem5),
         )
         made_from = provenance(point, gem5, tools.image, data=data)
         return Prepared(run.process, run.launches, run.inputs, made_from)

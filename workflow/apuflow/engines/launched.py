@@ -30,6 +30,7 @@ def launched(
     links: Mapping[str, Path],
     judge: Judge,
     data: Mapping[str, bytes] | None = None,
+    trace_workgroups: bool = False,
 ) -> Process:
     """The process of a dispatch list.
 
@@ -37,6 +38,7 @@ def launched(
         list_file: where the list stands in the process's directory.
         links: code objects and data, by the names that the list gives them.
         data: more files to write beside the list.
+        trace_workgroups: have gem5 trace every workgroup.
     """
     count = len(contents.dispatches)
     return Process(
@@ -59,4 +61,5 @@ def launched(
         data=data or {},
         links=links,
         judge=judge,
+        trace_workgroups=trace_workgroups,
     )

@@ -11,6 +11,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import LaunchRecord
 from apuflow.engines.base import Inputs, Needs, Prepared
+from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
 from apuflow.kernels.geometry import WAVE, geometry_problems
@@ -71,17 +72,21 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
     outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
     guest = own_guest(program, kernels, gfx=point.gfx, statistics=statistics_of(release), outputs=outputs)
+    objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
+    contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
+    cut = any(each.ran for each in cuts)
     files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
     process = launched(
-        guest.contents,
+        contents,
         options=dict(point.options),
         launcher=root / (inputs.launcher or ""),
         list_file=LIST,
-        links={str(object_file(number)): path for number, path in enumerate(code.values())},
+        links=objects,
         judge=OwnJudge(
-            program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx)
+            program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx), cut
         ),
         data={DATA: guest.data} if guest.data is not None else {},
+        trace_workgroups=cut,
     )
     records = tuple(
         LaunchRecord(
@@ -94,7 +99,7 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
         for launch in program.launches
     )
     reads = (process.guest.directory / process.guest.program, *code.values())
-    return Prepared(process, records, reads, provenance(point, gem5, tools.image))
+    return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
 
 
 def demand(kernel: Kernel, launch: OwnLaunch) -> Demand:

@@ -36,6 +36,7 @@ class OwnJudge:
         files: where it left each output of the program, below its directory; empty: they are too large.
         objects: its code objects.
         defects: instructions that its gem5 executes wrongly.
+        cut: not all workgroups were launched: what the others would have written nobody knows.
     """
 
     program: OwnProgram
@@ -43,12 +44,15 @@ class OwnJudge:
     files: tuple[Path, ...]
     objects: tuple[Path, ...]
     defects: tuple[DefectName, ...] = ()
+    cut: bool = False
 
     def results(self, directory: Path) -> Results:
         """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
         program = self.program
         if program.reference is None:
             return Results(note="the workload names no reference")
+        if self.cut:
+            return Results(note="not all of its workgroups were launched (key workgroups of the sweep)")
         if not self.files:
             return Results(note=f"its outputs have more elements than are compared ({LARGEST:,})")
         try:

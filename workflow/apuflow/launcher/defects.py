@@ -8,13 +8,12 @@ stands in its release's file.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from apuflow.core.errors import EngineError
+from apuflow.launcher.disassembly import disassembled, instructions
 
 DefectName: TypeAlias = Literal[
     "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register", "scalar_sdwa"
@@ -99,7 +98,7 @@ def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName])
     looked_for = [defect for defect in DEFECTS if defect.name in present]
     if not looked_for:
         return ()
-    lines = [line for path in objects for line in _disassembly(path, gfx)]
+    lines = [line for path in objects for line in instructions(disassembled(path, gfx))]
     named = []
     for defect in looked_for:
         matcher = re.compile(defect.pattern)
@@ -107,16 +106,3 @@ def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName])
         if names:
             named.append(f"{', '.join(names)}: {defect.effect} ({defect.source})")
     return tuple(named)
-
-
-def _disassembly(path: Path, gfx: str) -> list[str]:
-    """The instructions of a code object, one a line, without addresses."""
-    from apuflow.miopen.compiler import host_compiler
-
-    try:
-        tool = Path(host_compiler(code_object=4).command[0]).resolve().with_name("llvm-objdump")
-        command = [str(tool), "-d", f"--mcpu={gfx}", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.SubprocessError, EngineError):
-        return []
-    return [line.partition("//")[0].strip() for line in done.stdout.splitlines() if line.startswith("\t")]

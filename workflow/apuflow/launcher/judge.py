@@ -50,15 +50,20 @@ class KernelJudge:
         objects: its code objects, by the name that the list gives them.
         data: the file that inputs were filled from.
         defects: instructions that its gem5 executes wrongly.
+        shares: of each dispatch the share of its grid that is launched; none: all of it.
     """
 
     run: GuestRun
     objects: Mapping[str, Path]
     data: Path | None
     defects: tuple[DefectName, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def results(self, directory: Path) -> Results:
-        """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
+        """Compare the outputs in a finished process's ``directory``; those that agree are removed.
+
+        Where not all workgroups were launched, what the others would have written is left out.
+        """
         if not self.run.outputs:
             elements = sum(buffer.size // 4 for buffer in self.run.contents.buffers)
             return self._unchecked(f"{elements:,} elements are more than are compared ({LARGEST:,})")
@@ -68,13 +73,16 @@ class KernelJudge:
 
         data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
         try:
-            comparisons = compare(self.run, data, directory)
+            comparisons = compare(self.run, data, directory, self.shares)
         except NotModelled as error:
             return self._unchecked(f"NumPy has no reference for {error.value}")
         except OSError as error:
             return self._unchecked(f"an output is missing: {error}")
-        for output, comparison in zip(self.run.outputs, comparisons, strict=True):
-            if comparison.agrees:
+        if not comparisons:
+            return self._unchecked("every output depends on workgroups that were not launched")
+        compared = {comparison.buffer: comparison.agrees for comparison in comparisons}
+        for output in self.run.outputs:
+            if compared.get(output.buffer, True):
                 (directory / output.path).unlink()
         worst = max(comparisons, key=lambda comparison: comparison.error)
         return Results(

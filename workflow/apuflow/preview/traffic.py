@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, log2
 
+from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Adders, Profile, Stream
 
@@ -82,21 +83,18 @@ def tries(adders: Adders, used: int, running: float, groups: int) -> float:
 
 
 def resident_groups(profile: Profile, machine: GpuModel) -> int:
-    """Workgroups that a compute unit holds at once.
-
-    Limits: wavefront slots per SIMD, barrier slots (workgroups of several wavefronts), LDS, vector
-    registers. Source: ``ComputeUnit::hasDispResources``.
-    """
-    waves = profile.waves_per_group
-    limit = machine.slots // waves
-    if waves > 1:
-        limit = min(limit, machine.barrier_slots)
-    if profile.lds_bytes:
-        limit = min(limit, machine.lds_bytes // profile.lds_bytes)
-    block = machine.register_block
-    registers = -(-profile.vgprs // block) * block
-    limit = min(limit, machine.vgprs // registers * machine.simds // waves)
-    return max(1, limit)
+    """Workgroups that a compute unit holds at once."""
+    return resident_workgroups(
+        profile.waves_per_group,
+        profile.lds_bytes,
+        profile.vgprs,
+        simds=machine.simds,
+        slots=machine.slots,
+        barrier_slots=machine.barrier_slots,
+        unit_lds_bytes=machine.lds_bytes,
+        simd_registers=machine.vgprs,
+        register_block=machine.register_block,
+    )
 
 
 @lru_cache(maxsize=65536)

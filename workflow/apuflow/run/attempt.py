@@ -182,7 +182,14 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
         shutil.copyfile(source, target)
     for name, source in process.links.items():
         _inside(directory, name).symlink_to(source.resolve())
-    command = gem5_command(simulation.gem5, process.options, process.guest, directory / "m5out", environment)
+    command = gem5_command(
+        simulation.gem5,
+        process.options,
+        process.guest,
+        directory / "m5out",
+        environment,
+        trace_workgroups=process.trace_workgroups,
+    )
     point = simulation.point
     note = f"{point.engine} {point.workload} {point.point}; image: {simulation.image or 'none'}"
     script = directory / "command.sh"

@@ -108,7 +108,13 @@ def environment_file(environment: Mapping[str, str]) -> str:
 
 
 def gem5_command(
-    gem5: Gem5, options: Mapping[str, Scalar | None], guest: Guest, outdir: Path, environment: Path
+    gem5: Gem5,
+    options: Mapping[str, Scalar | None],
+    guest: Guest,
+    outdir: Path,
+    environment: Path,
+    *,
+    trace_workgroups: bool = False,
 ) -> tuple[str, ...]:
     """The whole command line of one simulation.
 
@@ -116,6 +122,7 @@ def gem5_command(
         options: apu_se.py's options by name without dashes; True gives a flag, False and None leave it out.
         outdir: gem5's output directory; one per run, since apu_se.py builds its fake /proc and /sys there.
         environment: file with the guest's environment.
+        trace_workgroups: trace the begin and end of every workgroup beside the kernels.
 
     Raises:
         ConfigError: something in it cannot reach the guest as it is.
@@ -129,7 +136,8 @@ def gem5_command(
             )
     words = [str(gem5.binary), "-r", "-e", "-d", str(outdir), f"--stats-file={STATISTICS}", "--dot-config="]
     if gem5.traces:
-        words += [f"--debug-flags={','.join(kernel_trace.FLAGS)}", f"--debug-file={kernel_trace.FILE}"]
+        flags = [*kernel_trace.FLAGS, *([kernel_trace.WORKGROUP_FLAG] if trace_workgroups else [])]
+        words += [f"--debug-flags={','.join(flags)}", f"--debug-file={kernel_trace.FILE}"]
     words.append(str(gem5.script))
     for name, value in options.items():
         if name.startswith("-") or "=" in name or name.split() != [name]:

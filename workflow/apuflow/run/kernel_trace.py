@@ -7,15 +7,19 @@ built without traces). Its lines are the same in v21.1 to v24.0: ``gpu_command_p
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.record import DispatchRecord
 
 FLAGS = ("GPUKernelInfo", "GPUCommandProc")
 """What gem5 has to trace: some ten lines a kernel."""
+
+WORKGROUP_FLAG = "GPUWgLatency"
+"""Has gem5 trace every workgroup, too: some six lines each (``dispatchWorkgroups``, ``notifyWgCompl``)."""
 
 FILE = "kernels.trace"
 
@@ -31,6 +35,8 @@ _CODE = re.compile(
 )
 _LAUNCHED = re.compile(r"Launched kernel (\d+)$")
 _COMPLETED = re.compile(r"Completed kernel (\d+)$")
+_BEGUN = "WG Begin "
+_ENDED = "WG Complete "
 
 
 @dataclass
@@ -47,6 +53,16 @@ class _Dispatch:
     code: int | None = None
     launched: int | None = None
     completed: int | None = None
+    begins: list[int] = field(default_factory=list)
+    held: int | None = None
+
+    def record(self) -> DispatchRecord:
+        """As records have it: of the workgroups' begins the mean of each whole filling of the machine."""
+        values = dict(vars(self))
+        begins, held = values.pop("begins"), self.held
+        starts = range(0, len(begins) - held + 1, held) if held else ()
+        fillings = (math.fsum(begins[start : start + (held or 0)]) / (held or 1) for start in starts)
+        return DispatchRecord(**values, fillings=tuple(fillings))
 
 
 def read_trace(file: Path) -> tuple[DispatchRecord, ...]:
@@ -70,7 +86,11 @@ def parse_trace(lines: Iterable[str]) -> tuple[DispatchRecord, ...]:
         if match is None:
             continue
         tick, text = int(match["tick"]), match["text"]
-        if named := _NAME.match(text):
+        if last is not None and text.startswith(_BEGUN):
+            last.begins.append(tick)
+        elif last is not None and text.startswith(_ENDED):
+            last.held = last.held or len(last.begins) or None
+        elif named := _NAME.match(text):
             name = named[1]
         elif packet := _PACKET.match(text):
             last = _Dispatch(
@@ -87,7 +107,7 @@ def parse_trace(lines: Iterable[str]) -> tuple[DispatchRecord, ...]:
                 begun.launched = tick
         elif (ended := _COMPLETED.match(text)) and int(ended[1]) in dispatches:
             dispatches[int(ended[1])].completed = tick
-    return tuple(DispatchRecord(**vars(dispatches[number])) for number in sorted(dispatches))
+    return tuple(dispatches[number].record() for number in sorted(dispatches))
 
 
 def _extent(text: str) -> tuple[int, ...]:

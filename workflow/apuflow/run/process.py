@@ -60,6 +60,7 @@ class Process:
         judge: looks at what it computed; None: nobody can tell.
         rocm: the guest needs ROCm: it gets apu_se.py's own default environment (HOME as above) under the
             program's. False: the program's environment is all it gets.
+        trace_workgroups: gem5 traces every workgroup of its kernels.
     """
 
     guest: Guest
@@ -73,6 +74,7 @@ class Process:
     home: str = "home"
     judge: Judge | None = None
     rocm: bool = False
+    trace_workgroups: bool = False
 
 
 @dataclass(frozen=True)

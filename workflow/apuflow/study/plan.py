@@ -87,6 +87,7 @@ class SweepPlan:
         preparations: long work before the first point.
         obstacle: why no point can run in this directory, with the fix; empty: they can.
         sampling: how many of the points will run where the sweep takes a sample; empty: all.
+        workgroups: of which launches not all workgroups will run; empty: all run whole.
     """
 
     sweep: str
@@ -97,6 +98,7 @@ class SweepPlan:
     preparations: tuple[str, ...] = ()
     obstacle: str = ""
     sampling: str = ""
+    workgroups: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -135,6 +137,7 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _preparations(sweep, names, root),
         _obstacle(sweep, root),
         _sampling(sweep),
+        _workgroups(sweep),
     )
 
 
@@ -145,6 +148,17 @@ def _sampling(sweep: Sweep) -> str:
     return (
         f"runs go on until a suite's total is known within {asked.bound * 100:g} %, or operations with "
         f"{asked.budget * 100:g} % of the cycles of all of them have run; the table counts all"
+    )
+
+
+def _workgroups(sweep: Sweep) -> str:
+    asked = sweep.workgroups
+    if asked is None:
+        return ""
+    return (
+        f"gem5-kernels launches as many workgroups as fill the GPU {asked.fills} times and extrapolates the "
+        "rest (column extrapolated); smaller launches, and kernels that see their whole grid, run whole. "
+        "Times are those of whole runs: the real ones are shorter"
     )
 
 

@@ -42,6 +42,8 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
         out.print(f"cannot run here: {plan.obstacle}", highlight=False, markup=False, style="bold red")
     if plan.sampling:
         out.print(f"sample: {plan.sampling}", highlight=False, markup=False)
+    if plan.workgroups:
+        out.print(f"workgroups: {plan.workgroups}", highlight=False, markup=False)
     for preparation in plan.preparations:
         out.print(f"first: {preparation}", highlight=False, markup=False)
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)

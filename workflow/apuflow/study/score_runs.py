@@ -249,6 +249,8 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     config, direction = record.identity.get("config"), record.direction
     if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
         return _refused(*who, "neither a network nor an operation")
+    if any(launch.ran for launch in record.launches):
+        return _refused(*who, "its cycles are extrapolated: gem5 did not run all workgroups")
     facts = record.release_facts
     if facts is None:
         return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")

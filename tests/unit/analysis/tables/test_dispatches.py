@@ -56,6 +56,14 @@ def write(directory: Path, engine: str, dispatches: list[dict[str, Any]], **chan
     return directory
 
 
+def test_a_run_of_fewer_workgroups_is_not_compared(tmp_path: Path) -> None:
+    launches = [{**LAUNCHES[0], "grid": [4096, 1, 1], "ran": 1}, *LAUNCHES[1:]]
+    dispatches = [dispatch(of(launch), 10 * n, 10 * n + 5) for n, launch in enumerate(LAUNCHES, 1)]
+    run = write(tmp_path / "a", "gem5-kernels", dispatches, launches=launches)
+    with pytest.raises(AnalysisError, match="did not launch all workgroups"):
+        compare_dispatches(run, run)
+
+
 def widths(axes: Axes) -> list[float]:
     """Lengths of the bars."""
     return [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)]

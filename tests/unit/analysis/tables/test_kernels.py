@@ -17,6 +17,8 @@ from run_records import run_record
 
 from analysis.counters.counters import counters
 from analysis.tables.kernels import UNNAMED, kernel_table, phases
+from analysis.tables.records import Row, read_record
+from analysis.tables.tables import build
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.study.score import recorded
@@ -141,6 +143,45 @@ def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
     everything = counters(file, load_release("v23.0", ROOT).facts)
     assert everything["host_seconds"] == whole["host_seconds"] > table["host_seconds"].sum()
     assert everything["dram_bytes_read"] > whole["dram_bytes_read"]
+
+
+def test_launches_of_which_the_first_workgroups_ran(tmp_path: Path) -> None:
+    """As if the first kernel's 8 workgroups, two at a time, were the first of 80 that follow evenly."""
+    (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    launches: list[dict[str, Any]] = [
+        {"kernel": kernel, "grid": [256 * groups, 1, 1], "workgroup": [256, 1, 1]}
+        for kernel, groups in (("Im2d2Col", 8), ("sgemm", 16)) * 2
+    ]
+    before = kernel_table(_record(tmp_path, launches, "stats.txt", **_of("v23.0")))
+    launches[0] |= {"grid": [256 * 80, 1, 1], "ran": 8}
+    launches[1]["kept_whole"] = "it looks at the size of its grid"
+    traced: dict[str, Any] = {"name": "Some kernel", "grid": [1], "workgroup": [1], "arguments": 0}
+    dispatches: list[dict[str, Any]] = [{**traced, "submitted": 1} for _ in launches]
+    dispatches[0] |= {"held": 2, "fillings": [1000.0, 9000.0, 17000.0, 25000.0]}
+    record = _record(
+        tmp_path, launches, "stats.txt", **_of("v23.0"), engine="gem5-kernels", dispatches=dispatches
+    )
+    table = kernel_table(record)
+    assert list(table["workgroups"]) == [80, 16, 8, 16]
+    assert table["gpu_cycles"][0] == before["gpu_cycles"][0] + 72 * 4  # 4,000 ticks each, 1,000 a cycle
+    assert table["instructions"][0] == 10 * before["instructions"][0]
+    assert math.isnan(table["tcp_misses"][0]) and not table["tcp_misses"][1:].isna().any()
+    assert [text[:12] for text in table["extrapolated"]] == ["extrapolated", "", "", ""]
+    row = read_record(record)
+    assert isinstance(row, Row)
+    assert row.counters["gpu_cycles"] == table["gpu_cycles"].sum()
+    assert row.counters["instructions"] == table["instructions"].sum()
+    assert math.isnan(row.counters["tcp_misses"])
+    wide = 0.05 * 72 * 4
+    ends = (row.values["gpu_cycles_low"], row.values["gpu_cycles_high"])
+    assert ends == pytest.approx((table["gpu_cycles"].sum() - wide, table["gpu_cycles"].sum() + wide))
+    share = wide / table["gpu_cycles"].sum()
+    assert row.values["extrapolated"] == (
+        f"1 of 4 launches: extrapolated from 8 of 80 workgroups, +- {share:.1%}; "
+        "sgemm ran whole: it looks at the size of its grid"
+    )
+    [made] = build([record]).to_dict("records")
+    assert (made["extrapolated"], made["gpu_cycles_low"]) == (row.values["extrapolated"], ends[0])
 
 
 def test_phases_add_up(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""A gem5 of the host, and the tools of a site without containers, as engines are given them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.sources import SourceRecord
+from apuflow.prepare.tools import Toolset
+
+GEM5 = Gem5Record(
+    binary="/opt/gem5.opt",
+    sha256="0" * 64,
+    script="/opt/apu_se.py",
+    source=SourceRecord(path="/opt", commit="1" * 40),
+    target="GCN3_X86",
+)
+RUN = Path("/srv/project/runs/point")
+
+
+def toolset(root: Path) -> Toolset:
+    tools = Toolset("v23.0", root)
+    tools.__dict__["image"] = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
+    return tools

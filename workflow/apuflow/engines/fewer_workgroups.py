@@ -1,0 +1,204 @@
+"""The first workgroups of large launches in place of all of them (a sweep's key ``workgroups``).
+
+A launch of fewer workgroups begins cold and ends with the machine running empty as the whole one does. What
+lies between is the machine full of workgroups, each that ends making room for the next: how fast they follow
+one another is read from gem5's trace, and the workgroups left out are taken to go on at that rate
+(``analysis.counters.extrapolate``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups, fills_of
+from apuflow.configure.fit import Demand, held_at_once
+from apuflow.configure.point import Point
+from apuflow.configure.work import Work
+from apuflow.core.engines import EngineName, engine_facts
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.record import LaunchRecord
+from apuflow.core.scalar import Scalar
+from apuflow.kernels.geometry import WAVE
+from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
+from apuflow.launcher.dispatch_list import Dispatch, DispatchList
+from apuflow.launcher.whole_grid import needs_whole_grid
+from apuflow.miopen import Launch
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.rocblas.call import PRODUCTS_KEY
+
+Extent: TypeAlias = tuple[int, int, int]
+
+LARGEST_SHARE = 0.7
+"""Of the workgroups: a launch of more of them saves too little to be worth an error."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What became of one launch.
+
+    Attributes:
+        ran: workgroups that are launched; None: all.
+        kept_whole: why all are, though they are many.
+    """
+
+    ran: int | None = None
+    kept_whole: str | None = None
+
+
+@dataclass(frozen=True)
+class Fewer:
+    """What a point asks for.
+
+    Attributes:
+        fills: how many times the launched workgroups fill the machine.
+        options: all of the machine's.
+        barrier_slots: of a compute unit.
+    """
+
+    fills: int
+    options: Mapping[str, Scalar]
+    barrier_slots: int
+
+    @classmethod
+    def of(cls, point: Point, gem5: Gem5Record) -> Fewer | None:
+        """What a point asks for; None: whole launches.
+
+        Raises:
+            ConfigError: this gem5 cannot trace workgroups.
+        """
+        fills = fills_of(point.content)
+        if fills is None:
+            return None
+        if gem5.binary.endswith(".fast"):
+            raise ConfigError(
+                "gem5.fast cannot trace when workgroups begin, from which the whole launch is extrapolated",
+                key=KEY,
+                value=gem5.binary,
+                remedy="use gem5.opt, or take the key out of the sweep",
+            )
+        return cls(fills, point.options, point.release_facts.barrier_slots)
+
+
+def shortened(
+    contents: DispatchList, objects: Mapping[str, Path], asked: Fewer | None
+) -> tuple[DispatchList, tuple[Cut, ...]]:
+    """The list with the grids that are launched, and what became of each of its dispatches.
+
+    Args:
+        objects: code objects by the names that the list gives them.
+    """
+    if asked is None:
+        return contents, (Cut(),) * len(contents.dispatches)
+    kernels = {name: read_kernels(path) for name, path in objects.items()}
+    made: dict[Dispatch, tuple[Dispatch, Cut]] = {}
+    for dispatch in contents.dispatches:
+        if dispatch not in made:
+            kernel = find_kernel(kernels[str(dispatch.object)], dispatch.kernel, dispatch.object)
+            made[dispatch] = _shortened(
+                dispatch, kernel, objects[str(dispatch.object)], contents.device, asked
+            )
+    steps = tuple(made[step][0] if isinstance(step, Dispatch) else step for step in contents.steps)
+    return replace(contents, steps=steps), tuple(made[dispatch][1] for dispatch in contents.dispatches)
+
+
+def _shortened(
+    dispatch: Dispatch, kernel: Kernel, path: Path, gfx: str, asked: Fewer
+) -> tuple[Dispatch, Cut]:
+    whole = _groups(dispatch)
+    demand = Demand(
+        kernel.name,
+        -(-prod(dispatch.workgroup) // WAVE),
+        kernel.lds_bytes + dispatch.lds,
+        kernel.vector_registers,
+        kernel.scalar_registers,
+    )
+    held = held_at_once(demand, asked.options, asked.barrier_slots)
+    groups = first_workgroups(whole, held, asked.fills)
+    if groups is None:
+        return dispatch, Cut()
+    axis = last_axis(whole)
+    if why := needs_whole_grid(path, kernel.name, gfx, axis):
+        return dispatch, Cut(kept_whole=why)
+    grid = list(dispatch.grid)
+    grid[axis] = groups[axis] * dispatch.workgroup[axis]
+    return replace(dispatch, grid=(grid[0], grid[1], grid[2])), Cut(ran=prod(groups))
+
+
+def last_axis(groups: Extent) -> int:
+    """The axis to cut, so that the first workgroups are left: gem5 dispatches along x, then y, then z."""
+    return max((axis for axis in range(3) if groups[axis] > 1), default=0)
+
+
+def first_workgroups(groups: Extent, held: int, fills: int) -> Extent | None:
+    """How many workgroups to launch along each axis; None: all of them.
+
+    They fill the machine at least ``fills`` times. Of a grid of several axes the first layer counts as the
+    first filling: it reads what the others find in the caches. Where the grid allows it, as many workgroups
+    are left over of the last filling as of the whole grid's, so that both end alike.
+
+    Args:
+        groups: of the whole grid.
+        held: workgroups that the machine holds at once.
+    """
+    axis = last_axis(groups)
+    layer, whole = prod(groups[:axis]), prod(groups)
+    least = -(-(max(held, layer) + (fills - 1) * held) // layer)
+    layers = min(
+        range(least, least + max(1, held // layer)),
+        key=lambda number: min((number * layer - whole) % held, (whole - number * layer) % held),
+    )
+    if layers * layer > LARGEST_SHARE * whole:
+        return None
+    found = [*groups[:axis], layers, *groups[axis + 1 :]]
+    return found[0], found[1], found[2]
+
+
+def asked_content(
+    asked: FewerWorkgroups | None,
+    engine: EngineName,
+    content: Mapping[str, Any],
+    work: Work,
+    compute_units: int,
+) -> Mapping[str, Any]:
+    """The key's part of a point's identity: none where every launch surely runs whole.
+
+    Args:
+        asked: the sweep's key.
+        content: the rest of the identity.
+    """
+    if asked is None or not engine_facts(engine).own_kernels_only:
+        return {}
+    large = PRODUCTS_KEY in content or _may_be_large(work, compute_units, asked.fills)
+    return {KEY: asked.model_dump()} if large else {}
+
+
+def _may_be_large(work: Work, compute_units: int, fills: int) -> bool:
+    """Whether a launch may be large enough; False is certain, whatever the kernels' registers."""
+    try:
+        launches = work.launches(compute_units)
+    except ApuflowError:  # kernels of the user's own
+        return True
+    return any(fills * compute_units <= LARGEST_SHARE * prod(_groups(launch)) for launch in launches)
+
+
+def _groups(of: Dispatch | Launch) -> Extent:
+    x, y, z = (-(-size // group) for size, group in zip(of.grid, of.workgroup, strict=True))
+    return x, y, z
+
+
+def noted(records: Sequence[LaunchRecord], cuts: Sequence[Cut]) -> tuple[LaunchRecord, ...]:
+    """The records of launches, with what became of each."""
+    return tuple(
+        record.model_copy(update={"ran": cut.ran, "kept_whole": cut.kept_whole})
+        for record, cut in zip(records, cuts, strict=True)
+    )
+
+
+def shares(launched: DispatchList, whole: DispatchList) -> tuple[float, ...]:
+    """The share of its grid that each dispatch of a list launches."""
+    pairs = zip(launched.dispatches, whole.dispatches, strict=True)
+    return tuple(prod(fewer.grid) / prod(every.grid) for fewer, every in pairs)

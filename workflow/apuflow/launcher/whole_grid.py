@@ -1,0 +1,90 @@
+"""Whether a kernel does the same work in each workgroup when fewer of them are launched.
+
+Told from the compiled kernel, so that it holds for every source and compiler. Where it cannot be told, the
+answer is no.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from apuflow.launcher.disassembly import disassembled, instructions
+
+GRID_SIZE = 12
+"""Where the sizes of the grid stand in a dispatch packet, 4 bytes for each axis (HSA System Architecture)."""
+
+_TOGETHER = re.compile(r"\w*_atomic_|ds_gws_|buffer_wbinvl1|.*\bglc\b")
+"""Instructions by which workgroups tell one another something: atomics, caches passed by or invalidated."""
+_CALL = re.compile(r"s_(?:swappc|setpc|call)_b64")
+_LOAD = re.compile(r"s_load_dword(?:x(\d+))? [^,]+, (s\[\d+:\d+\]), (\S+)$")
+_NO_RESULT = re.compile(
+    r"s_cmp|s_bitcmp|s_cbranch|s_store|s_waitcnt|flat_store|global_store|buffer_store|ds_write"
+)
+_TWO_RESULTS = re.compile(
+    r"v_(?:div_scale|add|addc|sub|subb|subrev|subbrev|mad_[iu]64)(?:_\w+)? \w+(?:\[[\d:]+\])?, s\["
+)
+"""Vector instructions whose second operand is a result, too: a bit for each lane."""
+_REGISTERS = re.compile(r"\bs(?:(\d+)|\[(\d+):(\d+)\])")
+
+
+@lru_cache(maxsize=4096)
+def needs_whole_grid(path: Path, kernel: str, gfx: str, axis: int) -> str:
+    """Why fewer workgroups along ``axis`` (0 to 2) would not do the work of the first ones; "" if they would.
+
+    A kernel sees the size of its grid in the dispatch packet alone (hidden arguments are given as for the
+    whole grid). Its address lies in two scalar registers that the kernel's descriptor names.
+    """
+    descriptor = disassembled(path, gfx, "-D", f"--disassemble-symbols={kernel}.kd")
+    code = instructions(disassembled(path, gfx, "-d", f"--disassemble-symbols={kernel}"))
+    if not code or ".amdhsa_user_sgpr_kernarg_segment_ptr" not in descriptor:
+        return "its instructions cannot be read: llvm-objdump is not beside clang"
+    if any(_CALL.match(line) for line in code):
+        return "it calls functions"
+    if any(_TOGETHER.match(line) for line in code):
+        return "its workgroups may depend on one another (atomics, loads past the caches)"
+    if ".amdhsa_user_sgpr_dispatch_ptr 1" not in descriptor:
+        return ""
+    first = 4 if ".amdhsa_user_sgpr_private_segment_buffer 1" in descriptor else 0
+    return "it looks at the size of its grid" if _looks(code, first, axis) else ""
+
+
+def _looks(code: list[str], first: int, axis: int) -> bool:
+    """Whether code reads the grid's size along an axis, or hands on the packet's address in ``first``."""
+    pair, wanted = f"s[{first}:{first + 1}]", range(GRID_SIZE + 4 * axis, GRID_SIZE + 4 * axis + 4)
+    held = True
+    for line in code:
+        load = _LOAD.match(line)
+        if load and load[2] == pair:
+            if not load[3].startswith("0x"):
+                return True
+            start = int(load[3], 16)
+            if start < wanted.stop and wanted.start < start + 4 * int(load[1] or 1):
+                return True
+        elif held and _names(_sources(line), first):
+            return True
+        held = held and not _names(_result(line), first)
+    return False
+
+
+def _results(line: str) -> int:
+    """How many of an instruction's operands, the first ones, it writes."""
+    return 0 if _NO_RESULT.match(line) else 2 if _TWO_RESULTS.match(line) else 1
+
+
+def _result(line: str) -> str:
+    return ",".join(line.partition(" ")[2].split(",")[: _results(line)])
+
+
+def _sources(line: str) -> str:
+    return ",".join(line.partition(" ")[2].split(",")[_results(line) :])
+
+
+def _names(operands: str, first: int) -> bool:
+    """Whether one of the two registers from ``first`` on is among them."""
+    for match in _REGISTERS.finditer(operands):
+        low, high = int(match[1] or match[2]), int(match[1] or match[3])
+        if low <= first + 1 and first <= high:
+            return True
+    return False
