@@ -2,6 +2,7 @@
 """Stand-in for gem5.opt: real texts, real statistics, no simulation. See tests/standins/README.md."""
 
 import lzma
+import math
 import os
 import re
 import signal
@@ -249,7 +250,10 @@ def main():
 
 
 def write_trace(own, outdir, kernels):
-    """Lines of GPUKernelInfo and GPUCommandProc, as v23.0.1.0 prints them; a kernel takes 200,000 cycles."""
+    """Lines of GPUKernelInfo and GPUCommandProc, as v23.0.1.0 prints them; a kernel takes 200,000 cycles.
+
+    With GPUWgLatency those of its workgroups: 16 at a time, one after the other evenly.
+    """
     if "debug-file" not in own:
         return
     lines, now = [], 5_000_000_000
@@ -266,8 +270,15 @@ def write_trace(own, outdir, kernels):
             f"{now}: system.cpu3.gpu_cmd_proc: {code}, kernarg size: 0, LDS size: 0)",
             f"{now + 5000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
             f"{now + 9000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
-            f"{now + 200_005_000}: system.cpu3.gpu_cmd_proc.dispatcher: Completed kernel {number}",
         ]
+        groups = math.prod(-(-int(size) // int(of)) for size, of in zip(grid.split("x"), workgroup.split("x")))
+        for group in range(groups if "GPUWgLatency" in own["debug-flags"] else 0):
+            tick = now + 5000 + max(0, group - 15) * 100_000_000 // groups
+            if group > 15:
+                ended = f"WG Complete cycle:{tick} wg:{group - 16} kernel:{number} cu:{group % 4}"
+                lines.append(f"{tick}: system.cpu3.gpu_cmd_proc.dispatcher: {ended}")
+            lines.append(f"{tick}: system.cpu3: WG Begin cycle:{tick} wg:{group} cu:{group % 4}")
+        lines.append(f"{now + 200_005_000}: system.cpu3.gpu_cmd_proc.dispatcher: Completed kernel {number}")
         now += 300_000_000
     (outdir / own["debug-file"]).write_text("".join(f"{line}\n" for line in lines))
 
