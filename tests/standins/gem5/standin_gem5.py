@@ -271,7 +271,9 @@ def write_trace(own, outdir, kernels):
             f"{now + 5000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
             f"{now + 9000}: system.cpu3.gpu_cmd_proc.dispatcher: Launched kernel {number}",
         ]
-        groups = math.prod(-(-int(size) // int(of)) for size, of in zip(grid.split("x"), workgroup.split("x")))
+        groups = math.prod(
+            -(-int(size) // int(of)) for size, of in zip(grid.split("x"), workgroup.split("x"), strict=True)
+        )
         for group in range(groups if "GPUWgLatency" in own["debug-flags"] else 0):
             tick = now + 5000 + max(0, group - 15) * 100_000_000 // groups
             if group > 15:

@@ -44,6 +44,13 @@ def test_plan_says_once_that_gem5_cannot_run_in_this_place(
     assert not plan.plan_sweep("t", None, root).obstacle
 
 
+def test_plan_says_that_not_all_workgroups_will_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expand(root, HEAD.replace("preview", "gem5-kernels") + "workgroups: {fills: 6}\n")
+    show(plan.plan_sweep("t", None, root), every_point=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "fill the GPU 6 times and extrapolates the rest" in said
+
+
 def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
     """Host seconds of this kernel in runs.csv: 11.95 on 1 unit, 60.63 on 64.
 

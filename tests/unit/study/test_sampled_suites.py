@@ -154,3 +154,12 @@ def test_preview_alone_has_nothing_to_estimate(project: Path) -> None:
     file.write_text(file.read_text().replace("- gem5-kernels\n", ""))
     with pytest.raises(ConfigError, match="no engine that simulates"):
         sampled(project)
+
+
+def test_extrapolated_launches_are_no_sample(project: Path, gem5: dict[str, float]) -> None:
+    """The sample's interval would not know of the error within its runs."""
+    file = project / "configs/sweeps/net.yaml"
+    file.write_text(file.read_text() + "workgroups: {}\n")
+    with pytest.raises(ConfigError, match="extrapolated launches") as refused:
+        sampled(project)
+    assert refused.value.key == "workgroups"

@@ -113,6 +113,13 @@ def _check(campaign: Campaign, sweep: Sweep) -> None:
             key="engines",
             remedy="engines: [gem5-kernels, preview]",
         )
+    if sweep.workgroups is not None:
+        raise ConfigError(
+            "the interval of a sample knows nothing of the error of extrapolated launches",
+            file=paths.sweep_file(sweep.name),
+            key="workgroups",
+            remedy="leave it out of the sweep",
+        )
 
 
 def _sampled(member: Member, aim: Sampling, known: dict[str, float], root: Path) -> Sampled:

@@ -34,13 +34,16 @@ def test_cells_hold_tags_and_the_legend_says_what_they_mean() -> None:
     frame["flags"] = ["", "unmeasured: 4 more; of a kernel", "wrong results: y differs;lds_utilization=1.7>1"]
     frame["bound"] = ["tokens", "dram", None]
     frame["stand_in"] = ["sgemm: for rocBLAS", None, None]
+    frame["extrapolated"] = [None, "extrapolated from 136 of 1,000 workgroups, +- 3.0%", None]
     data = page_data(frame, [])
     columns = {column["name"]: column for column in data["columns"]}
     assert columns["flags"]["tags"] == [[], ["unmeasured"], ["wrong values", "check"]]
     assert columns["bound"]["tags"] == [["tokens"], ["DRAM"], []]
     assert columns["stand_in"]["tags"] == [["stand-in"], [], []]
+    assert columns["extrapolated"]["tags"] == [[], ["extrapolated"], []]
     meanings = dict(data["legend"])
-    assert set(meanings) == {"tokens", "DRAM", "unmeasured", "wrong values", "check", "stand-in"}
+    named = {"unmeasured", "wrong values", "check", "stand-in", "extrapolated"}
+    assert set(meanings) == {"tokens", "DRAM", *named}
     assert meanings["tokens"].startswith("limited by coalescer tokens")
 
 
