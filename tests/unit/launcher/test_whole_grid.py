@@ -42,10 +42,49 @@ def test_what_a_kernel_sees_of_its_grid(name: str, gfx: str, clang: Compiler, tm
     source, target = tmp_path / "k.cl", tmp_path / "k.o"
     source.write_text(text)
     subprocess.run(clang.command_line((), gfx, source, target), check=True)
-    assert needs_whole_grid(target, "k", gfx, 0) == along_x
-    assert needs_whole_grid(target, "k", gfx, 1) == along_y
+    assert needs_whole_grid(target, "k", frozenset(), gfx, 0) == along_x
+    assert needs_whole_grid(target, "k", frozenset(), gfx, 1) == along_y
 
 
 def test_a_file_that_is_no_code_object(tmp_path: Path) -> None:
     (tmp_path / "k.o").write_text("no code")
-    assert "cannot be read" in needs_whole_grid(tmp_path / "k.o", "k", "gfx801", 0)
+    assert "cannot be read" in needs_whole_grid(tmp_path / "k.o", "k", frozenset(), "gfx801", 0)
+
+
+ASSEMBLY = """
+.amdgcn_target "amdgcn-amd-amdhsa--gfx801"
+.text
+first:
+  s_mov_b32 s0, 1
+loop:
+  flat_store_dword v[0:1], v2
+  s_endpgm
+second:
+  s_mov_b32 s0, 1
+another_loop:
+  flat_atomic_add v[0:1], v2
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel first
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 8
+.end_amdhsa_kernel
+.p2align 6
+.amdhsa_kernel second
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 8
+.end_amdhsa_kernel
+"""
+
+
+def test_hand_written_kernels_have_labels(clang: Compiler, tmp_path: Path) -> None:
+    """What follows a label belongs to the kernel, as in rocBLAS' assembly; what follows a kernel does not."""
+    source, target = tmp_path / "k.s", tmp_path / "k.o"
+    source.write_text(ASSEMBLY)
+    command = [clang.command[0], "--target=amdgcn-amd-amdhsa", "-mcpu=gfx801", "-nogpulib", str(source)]
+    subprocess.run([*command, "-o", str(target)], check=True)
+    assert needs_whole_grid(target, "first", frozenset({"second"}), "gfx801", 0) == ""
+    assert needs_whole_grid(target, "second", frozenset({"first"}), "gfx801", 0) == TOGETHER

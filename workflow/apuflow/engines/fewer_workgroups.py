@@ -97,18 +97,16 @@ def shortened(
     made: dict[Dispatch, tuple[Dispatch, Cut]] = {}
     for dispatch in contents.dispatches:
         if dispatch not in made:
-            kernel = find_kernel(kernels[str(dispatch.object)], dispatch.kernel, dispatch.object)
-            made[dispatch] = _shortened(
-                dispatch, kernel, objects[str(dispatch.object)], contents.device, asked
-            )
+            name = str(dispatch.object)
+            made[dispatch] = _shortened(dispatch, kernels[name], objects[name], contents.device, asked)
     steps = tuple(made[step][0] if isinstance(step, Dispatch) else step for step in contents.steps)
     return replace(contents, steps=steps), tuple(made[dispatch][1] for dispatch in contents.dispatches)
 
 
 def _shortened(
-    dispatch: Dispatch, kernel: Kernel, path: Path, gfx: str, asked: Fewer
+    dispatch: Dispatch, kernels: tuple[Kernel, ...], path: Path, gfx: str, asked: Fewer
 ) -> tuple[Dispatch, Cut]:
-    whole = _groups(dispatch)
+    kernel, whole = find_kernel(kernels, dispatch.kernel, path), _groups(dispatch)
     demand = Demand(
         kernel.name,
         -(-prod(dispatch.workgroup) // WAVE),
@@ -121,7 +119,8 @@ def _shortened(
     if groups is None:
         return dispatch, Cut()
     axis = last_axis(whole)
-    if why := needs_whole_grid(path, kernel.name, gfx, axis):
+    others = frozenset(each.name for each in kernels) - {kernel.name}
+    if why := needs_whole_grid(path, kernel.name, others, gfx, axis):
         return dispatch, Cut(kept_whole=why)
     grid = list(dispatch.grid)
     grid[axis] = groups[axis] * dispatch.workgroup[axis]

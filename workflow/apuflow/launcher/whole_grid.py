@@ -17,6 +17,7 @@ GRID_SIZE = 12
 
 _TOGETHER = re.compile(r"\w*_atomic_|ds_gws_|buffer_wbinvl1|.*\bglc\b")
 """Instructions by which workgroups tell one another something: atomics, caches passed by or invalidated."""
+_SYMBOL = re.compile(r"[0-9a-f]+ <(.+)>:$")
 _CALL = re.compile(r"s_(?:swappc|setpc|call)_b64")
 _LOAD = re.compile(r"s_load_dword(?:x(\d+))? [^,]+, (s\[\d+:\d+\]), (\S+)$")
 _NO_RESULT = re.compile(
@@ -30,14 +31,17 @@ _REGISTERS = re.compile(r"\bs(?:(\d+)|\[(\d+):(\d+)\])")
 
 
 @lru_cache(maxsize=4096)
-def needs_whole_grid(path: Path, kernel: str, gfx: str, axis: int) -> str:
+def needs_whole_grid(path: Path, kernel: str, others: frozenset[str], gfx: str, axis: int) -> str:
     """Why fewer workgroups along ``axis`` (0 to 2) would not do the work of the first ones; "" if they would.
+
+    Args:
+        others: the other kernels of the code object: where one begins, this one ends.
 
     A kernel sees the size of its grid in the dispatch packet alone (hidden arguments are given as for the
     whole grid). Its address lies in two scalar registers that the kernel's descriptor names.
     """
     descriptor = disassembled(path, gfx, "-D", f"--disassemble-symbols={kernel}.kd")
-    code = instructions(disassembled(path, gfx, "-d", f"--disassemble-symbols={kernel}"))
+    code = _code(disassembled(path, gfx), kernel, others)
     if not code or ".amdhsa_user_sgpr_kernarg_segment_ptr" not in descriptor:
         return "its instructions cannot be read: llvm-objdump is not beside clang"
     if any(_CALL.match(line) for line in code):
@@ -48,6 +52,18 @@ def needs_whole_grid(path: Path, kernel: str, gfx: str, axis: int) -> str:
         return ""
     first = 4 if ".amdhsa_user_sgpr_private_segment_buffer 1" in descriptor else 0
     return "it looks at the size of its grid" if _looks(code, first, axis) else ""
+
+
+def _code(text: str, kernel: str, others: frozenset[str]) -> list[str]:
+    """The instructions of a kernel; labels within it, as hand-written kernels have them, do not end it."""
+    lines: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if symbol := _SYMBOL.match(line):
+            inside = symbol[1] == kernel or (inside and symbol[1] not in others)
+        elif inside:
+            lines.append(line)
+    return instructions("\n".join(lines))
 
 
 def _looks(code: list[str], first: int, axis: int) -> bool:
