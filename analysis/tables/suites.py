@@ -154,6 +154,7 @@ class Folder:
             "evidence": said(iteration, len(weights), failed),
             "flags": _flags(used["flags"])[:_LONGEST],
             "stand_in": _said_by_any(used["stand_in"], "; ") or None,
+            "extrapolated": _extrapolated(used),
             "max_relative_error": used["max_relative_error"].astype(float).max(),
             "bound": None,
             "wall_seconds": used["wall_seconds"].astype(float).sum(min_count=1),
@@ -172,7 +173,10 @@ class Folder:
             name: float(sums[place]) if COUNTERS[name].aggregate == "sum" else float(values[:, place].max())
             for place, name in enumerate(self._names)
         }
-        ends = self._frame[list(INTERVAL)].iloc[list(weights)].astype(float)
+        rows = self._frame.iloc[list(weights)]
+        ends = rows[list(INTERVAL)].astype(float)
+        if rows["extrapolated"].notna().any():  # what ran whole has no interval beside those that have one
+            ends = ends.apply(lambda end: end.fillna(rows["gpu_cycles"].where(rows["extrapolated"].isna())))
         return counted | {name: float((ends[name] * times[:, 0]).sum(skipna=False)) for name in INTERVAL}
 
     def _bound(self, weights: Mapping[int, int]) -> str | None:
@@ -183,6 +187,16 @@ class Folder:
             if bound and math.isfinite(seconds):
                 spent[str(bound)] += times * seconds
         return spent.most_common(1)[0][0] if spent else None
+
+
+def _extrapolated(used: pd.DataFrame) -> str | None:
+    """How many of the operations are not measured to their end."""
+    count = int(used["extrapolated"].notna().sum())
+    return (
+        f"{count} of {len(used)} distinct operations, from the first workgroups of launches"
+        if count
+        else None
+    )
 
 
 def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from result_frames import table
@@ -100,6 +101,19 @@ def test_the_interval_of_a_previewed_iteration_is_the_sum_of_its_operations() ->
 def test_an_iteration_on_gem5_has_no_interval() -> None:
     [row] = Folder(operations()).table([ITERATION]).to_dict("records")
     assert pd.isna(row["gpu_cycles_low"]) and pd.isna(row["gpu_cycles_high"])
+
+
+def test_an_iteration_with_extrapolated_operations_says_so() -> None:
+    """The interval is theirs alone: the others were measured."""
+    frame = operations()
+    frame["extrapolated"] = [None, None, "extrapolated from 136 of 1,000 workgroups, +- 5.0%"]
+    frame["gpu_cycles_low"], frame["gpu_cycles_high"] = [np.nan, np.nan, 3.8e9], [np.nan, np.nan, 4.2e9]
+    [row] = Folder(frame).table([ITERATION]).to_dict("records")
+    assert row["extrapolated"] == "1 of 3 distinct operations, from the first workgroups of launches"
+    assert row["gpu_cycles"] == 16e9
+    assert (row["gpu_cycles_low"], row["gpu_cycles_high"]) == pytest.approx((16e9 - 6e8, 16e9 + 6e8))
+    [row] = Folder(operations()).table([ITERATION]).to_dict("records")
+    assert row["extrapolated"] is None
 
 
 def test_time_is_told_by_phase_and_kind() -> None:
