@@ -1,10 +1,12 @@
 """Roofline: attained throughput against what the machine's units and links allow.
 
 Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model" (CACM 2009).
-Ceilings, for gem5's GCN3 model: a SIMD starts one wavefront instruction of ``wf_size`` lanes per issue period
-(wavefront.cc:1105), a fused multiply-add counts as two operations; DRAM's peak as gem5 prints it; a router's
-output passes 8 bytes per network cycle, or ``16 * CUs * bw-scalor`` (GPU_VIPER.py:930), and 72 bytes carry a
-line of 64 (Network.cc:62).
+Ceilings, for gem5's GCN3 model: a SIMD starts one wavefront instruction of ``wf_size`` lanes per issue
+period (wavefront.cc:1105), a fused multiply-add counts as two operations; DRAM's peak as gem5 prints it; a
+router's output passes 8 bytes per network cycle, or ``16 * CUs * bw-scalor`` (GPU_VIPER.py:930), in each
+direction. Bytes of a link are those of its messages, 72 with a line and 8 without (Network.cc:62), in the
+busier direction: what DRAM moves is another number, as the L3 keeps lines and a store to a line that is not
+there reads it first.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from analysis.figures.choice import FigureError
 from analysis.figures.selection import DIRECTIONS, Selection, select
 from analysis.figures.style import FULL_WIDTH, GREY, Plot, head, legend, many_look, new_figure, style
 
-LINE = 64
-MESSAGE = 72
+DATA_MESSAGE = 72
+CONTROL_MESSAGE = 8
 
 _ROOFS = {"DRAM": "#8c6d46", "memory link": "#333333", "TCC to TCP links": "#333333"}
 
@@ -43,16 +45,17 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Level:
-    """One panel: which bytes count and what carries them."""
+    """One panel: which bytes count and what carries them; no point can lie above its limit."""
 
     title: str
     intensity: str
-    limits: tuple[str, ...]
+    limit: str
 
 
 _LEVELS = (
-    Level("Per byte of DRAM traffic", "dram", ("DRAM", "memory link")),
-    Level("Per byte between TCPs and TCC", "tcc", ("TCC to TCP links",)),
+    Level("Per byte of DRAM traffic", "dram", "DRAM"),
+    Level("Per byte of the memory link", "link", "memory link"),
+    Level("Per byte from TCC to TCPs", "tcc", "TCC to TCP links"),
 )
 
 
@@ -72,22 +75,23 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         levels = [level for level in _LEVELS if rows[level.intensity].notna().any()]
         if not levels:
             raise FigureError("no row has memory traffic", key="dram_bytes_read, tcc_reads")
-        figure = new_figure(FULL_WIDTH, 3.7)
+        figure = new_figure(FULL_WIDTH, 4.1)
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         numbers, floors, peaks = [], [], [float(rows["rate"].max())]
         notes = list(selection.notes)
         visible: set[str] = set()
+        left_out: dict[str, list[str]] = {}
         for axes, level in zip(panels, levels, strict=True):
             shown = rows[
                 np.isfinite(rows[level.intensity]) & (rows[level.intensity] > 0) & (rows["rate"] > 0)
             ]
             absent = sorted(set(rows["workload"]) - set(shown["workload"]))
             if absent:
-                notes.append(f"{level.title}: no operations or no traffic in {', '.join(absent)}")
+                left_out.setdefault(", ".join(absent), []).append(level.title)
             visible |= set(shown["program"])
             _points(axes, selection, shown, level)
             ceilings = [
-                c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label in level.limits
+                c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label == level.limit
             ]
             floors.append(_draw_ceilings(axes, ceilings, shown, level, unit))
             peaks += [ceiling.compute for ceiling in ceilings]
@@ -97,6 +101,9 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         panels[0].set_ylim(min(floors), max(peaks) * 3)
         panels[0].set_ylabel(f"Throughput ({unit}/s)")
         _legend(figure, selection, visible)
+        for programs, titles in left_out.items():
+            place = "" if len(titles) == len(levels) else f"{' and '.join(titles)}: "
+            notes.append(f"{place}no operations or no traffic in {programs}")
         notes.append(
             "operations: "
             + (
@@ -134,8 +141,17 @@ def _throughput(selection: Selection, counted: str) -> pd.DataFrame:
     operations = rows[counted].astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         dram = operations / _sum(rows, ("dram_bytes_read", "dram_bytes_written"))
-        tcc = operations / (LINE * _sum(rows, ("tcc_reads", "tcc_writes")))
-    return rows.assign(rate=operations / rows["gpu_time"].astype(float), dram=dram, tcc=tcc)
+        link = operations / _link_bytes(rows)
+        tcc = operations / (DATA_MESSAGE * _sum(rows, ("tcc_reads",)))
+    return rows.assign(rate=operations / rows["gpu_time"].astype(float), dram=dram, link=link, tcc=tcc)
+
+
+def _link_bytes(rows: pd.DataFrame) -> pd.Series[float]:
+    """Bytes between the GPU's cluster and the directory, in the busier direction."""
+    lines_in = _sum(rows, ("tcc_read_misses",))
+    lines_out = _sum(rows, ("tcc_writes", "tcc_atomics"))
+    outward = DATA_MESSAGE * lines_out + CONTROL_MESSAGE * lines_in
+    return outward.mask(outward < DATA_MESSAGE * lines_in, DATA_MESSAGE * lines_in)
 
 
 def _sum(rows: pd.DataFrame, names: tuple[str, ...]) -> pd.Series[float]:
@@ -159,9 +175,8 @@ def _ceilings(selection: Selection, rows: pd.DataFrame, per_lane: int) -> list[C
         network = quantity(row["ruby_clock"]) if row.get("ruby_clock") else None
         if network is not None and "bw_scalor" in row and row["bw_scalor"] == row["bw_scalor"]:
             link = 8.0 if row["bw_scalor"] == 0 else 16.0 * units * float(row["bw_scalor"])
-            useful = link * network * LINE / MESSAGE
-            found.append(Ceiling("memory link", machine, compute, useful))
-            found.append(Ceiling("TCC to TCP links", machine, compute, useful * units))
+            found.append(Ceiling("memory link", machine, compute, link * network))
+            found.append(Ceiling("TCC to TCP links", machine, compute, link * network * units))
     return found
 
 
@@ -217,7 +232,6 @@ def _draw_ceilings(
         list(entries),
         loc="upper left",
         bbox_to_anchor=(0, -0.16),
-        ncols=2,
         fontsize=6,
         handlelength=2.6,
     )

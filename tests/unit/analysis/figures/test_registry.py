@@ -113,16 +113,39 @@ def test_utilization_is_laid_out_where_some_units_limit_no_point(tmp_path: Path)
 def test_roofline_ceilings_by_hand() -> None:
     """16 CUs: 16 * 4 SIMDs * 64 lanes / 4 cycles * 1 GHz = 1.024e12 lanes a second, twice that fused.
 
-    Link: 8 bytes at 2 GHz, of which 64 in 72 are payload.
+    Links: 8 bytes at 2 GHz, one for the memory and one for each TCP.
     """
     data = figures.make("roofline", statistics_runs()).data
     roofs = data[(data["kind"] == "ceiling") & (data["machine"] == "16")]
     assert roofs["throughput"].unique() == pytest.approx([2.048e12], rel=1e-3)
     bandwidth = roofs.set_index("ceiling")["bandwidth"]
-    assert bandwidth["memory link"] == pytest.approx(16e9 * 64 / 72)
-    assert bandwidth["TCC to TCP links"] == pytest.approx(16 * 16e9 * 64 / 72)
+    assert bandwidth["memory link"] == pytest.approx(16e9)
+    assert bandwidth["TCC to TCP links"] == pytest.approx(16 * 16e9)
     points = data[(data["kind"] == "point") & (data["num_compute_units"] == 16)]
     assert (points["throughput"] <= 2.048e12).all() and (points["throughput"] > 0).all()
+
+
+def test_a_full_memory_link_puts_a_point_on_its_roof() -> None:
+    """A million lines in and a million out: 72 MB in; 72 MB and 8 MB of requests out. At 16 GB/s: 5 ms.
+
+    DRAM moves 192 MB meanwhile, 38.4 of four channels' 51.2 GB/s: both directions and what stores read.
+    """
+    frame = grid({"num_dirs": [4]}, workloads=["bn_bwd"], cycles=5e6, num_compute_units=64)
+    frame = frame.assign(flops=8e7, tcc_reads=2e6, tcc_read_misses=1e6, tcc_writes=1e6, tcc_atomics=0)
+    frame = frame.assign(dram_bytes_read=128e6, dram_bytes_written=64e6, dram_peak_bandwidth=51.2e9)
+    data = figures.make("roofline", frame).data
+    points = data[data["kind"] == "point"].set_index("panel")
+    moved = points["throughput"] / points["intensity"]
+    assert dict(moved) == pytest.approx(
+        {
+            "Per byte of DRAM traffic": 38.4e9,
+            "Per byte of the memory link": 16e9,
+            "Per byte from TCC to TCPs": 28.8e9,
+        }
+    )
+    roofs = data[data["kind"] == "ceiling"].groupby("panel")["bandwidth"].max()
+    assert roofs["Per byte of the memory link"] == 16e9
+    assert (moved <= roofs[moved.index]).all()
 
 
 def test_heat_map_cells_are_speedups() -> None:
