@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apuflow.study.terminal import Entry, stacked
+from apuflow.study.terminal import Entry, blocks, stacked
 
 
 def test_long_texts_have_lines_of_their_own() -> None:
@@ -19,4 +19,39 @@ def test_long_texts_have_lines_of_their_own() -> None:
         "  deadlock       7",
         "    no [bold] text",
         "    second",
+    ]
+
+
+def test_a_wide_table_goes_on_below_and_no_cell_is_cut() -> None:
+    names = ("compute_units", "gpu_cycles", "interval of cycles", "bound")
+    rows = [
+        ("4", "18,037,786", "4.2e+06 to 7.9e+07", "lds"),
+        ("16", "11,376,748", "2.7e+06 to 4.8e+07", "dram"),
+    ]
+
+    def lines(width: int, keys: int = 1) -> list[str]:
+        return [line.rstrip() for line in blocks(names, rows, keys, width).plain.splitlines()]
+
+    assert lines(80) == [
+        "  compute_units  gpu_cycles  interval of cycles  bound",
+        "              4  18,037,786  4.2e+06 to 7.9e+07    lds",
+        "             16  11,376,748  2.7e+06 to 4.8e+07   dram",
+    ]
+    assert lines(45) == [
+        "  compute",
+        "    units  gpu_cycles  interval of cycles",
+        "        4  18,037,786  4.2e+06 to 7.9e+07",
+        "       16  11,376,748  2.7e+06 to 4.8e+07",
+        "",
+        "  compute",
+        "    units  bound",
+        "        4    lds",
+        "       16   dram",
+    ]
+    assert lines(30, keys=3)[:5] == [
+        "       compute",
+        "  row    units  gpu_cycles",
+        "    1        4  18,037,786",
+        "    2       16  11,376,748",
+        "",
     ]

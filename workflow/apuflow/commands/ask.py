@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,19 +70,26 @@ def ask(
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
-    from rich.table import Table
+    from apuflow.study.terminal import blocks, interval, number, terminal_console
 
-    from apuflow.study.terminal import interval, number, terminal_console
-
-    ranged = "gpu_cycles" in columns and {"gpu_cycles_low", "gpu_cycles_high"} <= {*frame.columns}
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in (*axes, *columns, *(["interval of cycles"] if ranged else [])):
-        text = heading in ("workload", "bound")
-        table.add_column(heading.removeprefix("layer."), justify="left" if text else "right", no_wrap=text)
-    for row in frame.head(MAX_ROWS).to_dict("records"):
-        cells = [*(str(row[name]) for name in axes), *(number(row[name]) for name in columns)]
-        table.add_row(*cells, *([interval(row)] if ranged else []))
+    cells: dict[str, Callable[[Mapping[Any, Any]], str]] = {}
+    for name in axes:
+        cells[name.removeprefix("layer.")] = _Cell(name, str)
+    for name in columns:
+        cells[name] = _Cell(name, number)
+        if name == "gpu_cycles" and {"gpu_cycles_low", "gpu_cycles_high"} <= {*frame.columns}:
+            cells["interval of cycles"] = interval
+    rows = [[cell(row) for cell in cells.values()] for row in frame.head(MAX_ROWS).to_dict("records")]
     console = terminal_console()
-    console.print(table)
+    console.print(blocks([*cells], rows, len(axes), console.width))
     if len(frame) > MAX_ROWS:
         console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all", highlight=False)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    name: str
+    text: Callable[[Any], str]
+
+    def __call__(self, row: Mapping[Any, Any]) -> str:
+        return self.text(row[self.name])

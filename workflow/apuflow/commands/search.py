@@ -93,19 +93,16 @@ def _next(judge: str) -> str:
 
 
 def _print(found: Found, expressions: list[str], show: int) -> None:
-    from rich.table import Table
-
-    from apuflow.study.terminal import interval, number, terminal_console
+    from apuflow.study.terminal import blocks, interval, number, terminal_console
 
     out = terminal_console()
-    table = Table(box=None, header_style="bold", pad_edge=False)
     columns = list(dict.fromkeys([*found.axes, *expressions, "gpu_cycles"]))
-    for heading in ("best", *columns, "interval of cycles"):
-        table.add_column(heading.removeprefix("layer."), justify="right")
+    headings = ["best", *(name.removeprefix("layer.") for name in columns), "interval of cycles"]
+    rows = []
     for row in found.rows.head(show).to_dict("records"):
         mark = ("*" if row["best"] else "") + (" gem5" if row.get("judged") else "")
-        table.add_row(mark, *(number(row[name]) for name in columns), interval(row))
-    out.print(table)
+        rows.append([mark, *(number(row[name]) for name in columns), interval(row)])
+    out.print(blocks(headings, rows, 1 + len(found.axes), out.width))
     part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
     out.print(
         f"{part} {many(found.space, 'point')} computed; {found.refused:,} left out by constraints",

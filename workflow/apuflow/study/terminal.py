@@ -30,17 +30,18 @@ class Entry(NamedTuple):
     style: str = ""
 
 
-def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0) -> Text:
+def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0, *, split: bool = True) -> Text:
     """A table whose long texts have lines of their own, so that the rest fits a terminal of 80 columns.
 
     Args:
-        names: of the cells; a word of each to a line.
+        names: of the cells.
         entries: its rows.
         left: so many of the cells begin at the left; numbers end at the right.
+        split: names have as many lines as they need to be no wider than the cells.
     """
-    heads = [re.split("[_ ]", name) for name in names]
-    columns = [[entry.cells[i] for entry in entries] for i in range(len(names))]
-    widths = [max(map(len, [*head, *cells])) for head, cells in zip(heads, columns, strict=True)]
+    columns = [[name, *(entry.cells[i] for entry in entries)] for i, name in enumerate(names)]
+    widths = [_narrow(column) if split else max(map(len, column)) for column in columns]
+    heads = [_lines(name, width) for name, width in zip(names, widths, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
         sides = ["<"] * left + [">"] * (len(cells) - left)
@@ -58,6 +59,53 @@ def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0) -> Te
         out.append("".join(f"    {text}\n" for text in entry.below.splitlines()))
     out.rstrip()
     return out
+
+
+def blocks(names: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> Text:
+    """A table in as few blocks below each other as a width needs; no cell is cut.
+
+    Args:
+        names: of the columns; where they do not fit beside each other, of several lines.
+        rows: the cells.
+        keys: so many columns say which row it is. Each block begins with them, or, where they take more than
+            half of the width, with the row's number.
+        width: columns of the terminal.
+    """
+    columns = [[name, *cells] for name, *cells in zip(names, *rows, strict=True)]
+    if sum(2 + max(map(len, column)) for column in columns) <= width:
+        return _block(columns, split=False)
+    if _across(columns[:keys]) > width / 2:
+        columns.insert(0, ["row", *(str(row) for row in range(1, len(rows) + 1))])
+        keys = 1
+    parts = [columns[:keys]]
+    for column in columns[keys:]:
+        if len(parts[-1]) > keys and _across([*parts[-1], column]) > width:
+            parts.append(columns[:keys])
+        parts[-1].append(column)
+    return Text("\n\n").join(_block(part, split=True) for part in parts)
+
+
+def _across(columns: Sequence[Sequence[str]]) -> int:
+    return sum(2 + _narrow(column) for column in columns)
+
+
+def _narrow(column: Sequence[str]) -> int:
+    """Width of a column: of its cells, or of the longest word of its name."""
+    return max(map(len, [*re.split("[_ ]", column[0]), *column[1:]]))
+
+
+def _lines(name: str, width: int) -> list[str]:
+    lines = [""]
+    for word in re.split("(?<=[_ ])", name):
+        if len((lines[-1] + word).rstrip("_ ")) > width:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip("_ ") for line in lines]
+
+
+def _block(columns: Sequence[Sequence[str]], *, split: bool) -> Text:
+    names, *rows = zip(*columns, strict=True)
+    return stacked(names, [Entry("", row) for row in rows], split=split)
 
 
 def number(value: object) -> str:
