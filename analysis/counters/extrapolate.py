@@ -24,7 +24,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.record import DispatchRecord, LaunchRecord, RunRecord
 
 CONFIDENCE = 0.95
-FLOOR = 0.05
+FLOOR = 0.1
 """Half width of the interval over the time that is added, at least (docs/sampling.md: what has been seen)."""
 SHARED = 1.5
 """Variance of the mean over what the spread of its observations says: two that follow one another share the
