@@ -99,7 +99,7 @@ def dispatches(
             remedy=f"one of {', '.join(GROUPS)}",
         )
     table, varying = _kernels(run)
-    texts = [*varying, "layer", "direction", "kernel", "stand_in", "library"]
+    texts = [*varying, "layer", "direction", "kernel", "stand_in", "library", "extrapolated"]
     numbers = [name for name in ("dispatch", "dispatches") if name in table.columns]
     if by is not None:
         points = [name for name in ("point",) if name in table.columns]
