@@ -21,6 +21,7 @@ from itertools import pairwise
 from analysis.counters.counters import Counters
 from analysis.counters.terms import NAN
 from apuflow.core.errors import AnalysisError
+from apuflow.core.interval import student_quantile
 from apuflow.core.record import DispatchRecord, LaunchRecord, RunRecord
 
 CONFIDENCE = 0.95
@@ -119,14 +120,12 @@ def extrapolation(launch: LaunchRecord, dispatch: DispatchRecord | None) -> Extr
 
 def _half_width(values: Sequence[float]) -> float:
     """Half of the confidence interval of the mean."""
-    from scipy import stats
-
     count = len(values)
     if count < 2:
         return math.inf
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * math.sqrt(SHARED * variance / count)
+    return student_quantile(CONFIDENCE, count - 1) * math.sqrt(SHARED * variance / count)
 
 
 def extrapolations(record: RunRecord) -> tuple[Extrapolation | None, ...]:

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from apuflow.configure.sampling import Sampling
+from apuflow.core.interval import student_quantile
 
 WITHIN = 0.15
 """Standard deviation of log(measured / predicted) among members of a stratum, before any is measured."""
@@ -178,9 +179,7 @@ class Sample:
         return own + float((shared * factors["common"]).sum()) ** 2
 
     def _quantile(self, confidence: float) -> float:
-        from scipy.special import stdtrit  # a third of a second, which every start of the workflow would pay
-
-        return float(stdtrit(self._variances[2], 0.5 + confidence / 2))
+        return student_quantile(confidence, self._variances[2])
 
     def next(self, aim: Sampling) -> list[str]:
         """Members to simulate next; none when the bound is expected to hold or the budget is spent.
