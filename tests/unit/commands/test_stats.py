@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import shutil
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import pandas as pd
 import pytest
 from places import STATS
 from run_records import run_record
+from sweep_texts import HEAD, expand
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
+from apuflow.core import paths
+from apuflow.engines.preview_batch import write_batch
 
 SOFTMAX = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 
@@ -70,6 +74,18 @@ def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:
     assert "instCyclesVALU equals vALUInsts (154200 against 7)" in said
 
 
+def test_every_row_of_a_file_counts_for_its_identities(tmp_path: Path) -> None:
+    """400 wavefronts' slots say 293,900; no counter needs the rows of the slots."""
+    text = lzma.decompress(SOFTMAX.read_bytes())
+    row = re.search(rb"CUs\.numInstrExecuted +293900", text)
+    assert row is not None
+    (tmp_path / "stats.txt").write_bytes(text.replace(row[0], row[0].replace(b"293900", b"193900")))
+    for selected in ([], ["-s", "ipc"]):
+        status, said = _run("stats", tmp_path / "stats.txt", *selected)
+        assert status == 1 and "identities hold" not in said
+        assert "wavefront slots add up to the compute units' (293900 against 193900)" in said
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     names = ("softmax_fwd-100x1000x1x1-u4", "softmax_bwd-100x1000x1x1-u4")
@@ -100,3 +116,16 @@ def test_dispatches_and_phases(run: Path, tmp_path: Path) -> None:
     assert list(pd.read_csv(tmp_path / "p.csv")["dispatches"]) == [2]
     status, text = _run("dispatches", run, "--by", "colour")
     assert status != 0 and "direction, layer_kind, layer" in text
+
+
+def test_phases_of_a_preview_batch_say_whose_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = expand(root, HEAD + "axes: {num-compute-units: [1, 4], layer: {n: [10, 20]}}\n")
+    record = root / paths.preview_record("t", "softmax_fwd")
+    record.parent.mkdir(parents=True)
+    write_batch(points, root / paths.preview_counters("t", "softmax_fwd"), record)
+    monkeypatch.chdir(root)
+    status, text = _run("dispatches", record.parent, "--by", "direction")
+    assert status == 0
+    said = [line.split(", direction")[0] for line in text.splitlines() if "direction" in line]
+    assert said == [f"num_compute_units {units}, layer.n {n}" for units in (1, 4) for n in (10, 20)]
+    assert max(map(len, text.splitlines())) <= 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = (
     "gpu_cycles",
-    "workgroups",
     "instructions",
     "ipc",
     "occupancy",
@@ -48,7 +48,7 @@ def stats(
     """
     import pandas as pd
 
-    from analysis.counters.counters import BY_NAME, counters
+    from analysis.counters.counters import BY_NAME
     from analysis.stats.reader import read_stats
 
     file = _statistics(file) if file.is_dir() else file
@@ -59,11 +59,11 @@ def stats(
         wrong: list[str] = []
         shown = frame[["dump", "name", "sub", "value", "unit"]] if len(frame) else pd.DataFrame()
         if frame.empty:
-            counted = counters(file, _facts_beside(file))
+            counted = _counted(file)
             notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
             shown = _named(counted, file, select)
     else:
-        counted = counters(file, _facts_beside(file))
+        counted = _counted(file)
         notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
         shown = pd.DataFrame(
             [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
@@ -99,17 +99,19 @@ def dispatches(
             remedy=f"one of {', '.join(GROUPS)}",
         )
     table, varying = _kernels(run)
-    texts = [*varying, "layer", "direction", "kernel", "stand_in", "library", "extrapolated"]
-    numbers = [name for name in ("dispatch", "dispatches") if name in table.columns]
+    texts = [*varying, "dispatch", "dispatches", "workgroups", "layer", "direction", "kernel"]
+    texts += ["stand_in", "library", "extrapolated"]
+    numbers = [*_SHOWN]
     if by is not None:
         points = [name for name in ("point",) if name in table.columns]
-        named = table.drop_duplicates(points)[[*points, *varying]] if points else None
+        named = table.drop_duplicates(points) if points else None
         table = phases(table, [*points, by])
         if named is not None:
-            table = named.merge(table, on="point")
-        texts, numbers = [*varying, by], ["dispatches", "time_share"]
+            lacking = [name for name in varying if name not in table.columns]
+            table = named[[*points, *lacking]].merge(table, on="point")
+        texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
-    _show_stacked(table, texts, [*numbers, *_SHOWN])
+    _show_stacked(table, texts, numbers)
     _write(table, csv)
 
 
@@ -133,7 +135,7 @@ def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[s
 
     entries = [
         Entry(
-            ", ".join(f"{name} {row[name]}" for name in texts if row[name] not in ("", None)),
+            ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None)),
             [_cell(row[name]) for name in numbers],
         )
         for row in frame[[*texts, *numbers]].to_dict("records")
@@ -184,6 +186,15 @@ def _statistics(run: Path) -> Path:
             remedy="a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/",
         )
     return files[0]
+
+
+def _counted(file: Path) -> Counters:
+    """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
+    from analysis.counters.counters import counters
+    from analysis.stats.reader import iter_dumps
+
+    facts = _facts_beside(file)
+    return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)
 
 
 def _facts_beside(file: Path) -> ReleaseFacts | None:
