@@ -86,3 +86,17 @@ def test_the_estimate_of_many_points_says_what_it_is_from(
     preview_part, kernels_part = plan.plan_sweep("t", None, root).workloads
     assert "some 4 minutes for 4 points" in preview_part.basis
     assert kernels_part.basis.startswith("2 of 4 points, and ")
+
+
+def test_points_that_stand_for_many_have_all_values_of_an_axis(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the points lie outside, by their batch size; every second point would have the same size."""
+    units = ", ".join(map(str, range(1, 33)))
+    expand(root, HEAD + f"axes: {{num-compute-units: [{units}], layer: {{n: [100, 100000]}}}}\n")
+    assert plan.plan_sweep("t", None, root).workloads[0].unmeasured == 32
+    assert "to look at each" not in capsys.readouterr().err
+    monkeypatch.setattr(plan, "ESTIMATED_POINTS", 32)
+    monkeypatch.setattr(plan, "LARGE", 64)
+    assert 20 < (plan.plan_sweep("t", None, root).workloads[0].unmeasured or 0) < 44
+    assert "64 points: to look at each takes" in capsys.readouterr().err

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import Sweep, load_site, load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
-from apuflow.configure.combinations import machines, releases
+from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
+from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
@@ -24,8 +27,12 @@ from apuflow.run.command import refuse_redirected
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
 
+LARGE = 100_000
+RESOLVED_PER_SECOND = 15_000
+"""Points of a sweep that ``plan`` looks at in a second; those of a ``LARGE`` sweep are counted first."""
+
 ESTIMATED_POINTS = 2000
-"""Points per workload and engine whose cost the preview estimates; larger sweeps are sampled evenly."""
+"""Points per workload and engine whose cost the preview estimates; of more, so many are drawn."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,7 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
                 remedy=f"{did_you_mean(workload, names)}one of {', '.join(names)}",
             )
         names = [workload]
+    _say_if_large(sweep, names, root)
     planned = []
     for workload_name in names:
         expanded = points(sweep, workload_name, root)
@@ -139,6 +147,15 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _sampling(sweep),
         _workgroups(sweep),
     )
+
+
+def _say_if_large(sweep: Sweep, names: Sequence[str], root: Path) -> None:
+    """How many points there are, before the look at each takes its time."""
+    sizes = [plan(sweep, name, root).size for name in names if name != paths.OPERATIONS]
+    combined = sum(sizes) * len(sweep.engines)
+    if combined >= LARGE:
+        seconds = combined / RESOLVED_PER_SECOND
+        print(f"{combined:,} points: to look at each takes {format_duration(seconds)}", file=sys.stderr)
 
 
 def _sampling(sweep: Sweep) -> str:
@@ -233,16 +250,22 @@ def _batches(
 
 
 def _unmeasured(chosen: Sequence[Point]) -> int | None:
-    """Points outside what the preview was measured on; of many, estimated from an even sample."""
+    """Points outside what the preview was measured on; of many, estimated from a drawn sample."""
     from apuflow import preview
     from apuflow.configure import option_rules
 
-    step = -(-len(chosen) // ESTIMATED_POINTS)
-    sample = chosen[::step]
+    sample = _drawn(chosen)
     if not sample:
         return 0
     found = preview.run(sample, option_rules.defaults(preview.RELEASE))["unmeasured"]
     return round(int((found != "").sum()) * len(chosen) / len(sample))
+
+
+def _drawn(chosen: Sequence[Point]) -> list[Point]:
+    """``ESTIMATED_POINTS`` at most, the same at every call. Steps would meet few values of the inner axes."""
+    if len(chosen) <= ESTIMATED_POINTS:
+        return list(chosen)
+    return [chosen[index] for index in sorted(Random(0).sample(range(len(chosen)), ESTIMATED_POINTS))]
 
 
 def _statuses(
@@ -287,8 +310,7 @@ def _cost(
     if not left:
         return None, 0.0, "nothing is left to run"
     made = get_engine(engine)
-    sample = left[:: -(-len(left) // ESTIMATED_POINTS)]
-    ran = done[:: max(1, -(-len(done) // ESTIMATED_POINTS))]
+    sample, ran = _drawn(left), _drawn(done)
     try:
         expected = estimate.each_point([*sample, *ran], lower_bound=made.cost_is_a_lower_bound, root=root)
         known = [each for each in expected[: len(sample)] if each is not None]

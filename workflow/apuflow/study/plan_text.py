@@ -8,7 +8,7 @@ from rich.table import Table
 from apuflow.core.engines import is_batch
 from apuflow.core.units import format_duration, format_memory
 from apuflow.core.words import many
-from apuflow.study.plan import PlannedWorkload, SweepPlan
+from apuflow.study.plan import ESTIMATED_POINTS, PlannedWorkload, SweepPlan
 from apuflow.study.terminal import terminal_console
 
 MAX_ROWS = 200
@@ -48,10 +48,11 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
         out.print(f"first: {preparation}", highlight=False, markup=False)
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)
     if outside:
-        previewed = sum(len(w.points) for w in plan.workloads if w.unmeasured is not None)
+        sizes = [len(w.points) for w in plan.workloads if w.unmeasured is not None]
+        previewed, about = sum(sizes), "about " if max(sizes) > ESTIMATED_POINTS else ""
         out.print(
-            f"{outside:,} of {previewed:,} preview points lie outside what the preview was measured on: "
-            "their rows say so in flags, with a wide interval (gpu_cycles_low to gpu_cycles_high)",
+            f"{about}{outside:,} of {previewed:,} preview points lie outside what the preview was measured "
+            "on: their rows say so in flags, with a wide interval (gpu_cycles_low to gpu_cycles_high)",
             highlight=False,
         )
     for basis in dict.fromkeys(workload.basis for workload in plan.workloads):
