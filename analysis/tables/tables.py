@@ -15,6 +15,7 @@ from analysis.metrics import compute
 from analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_column, layout
 from analysis.tables.records import COMPLETED, Batch, Row, read_record
 from apuflow.core.errors import AnalysisError
+from apuflow.core.units import clock_hertz, size_bytes
 
 AXES = "axes"
 LARGEST_WHOLE = 2**53
@@ -165,7 +166,7 @@ def _series(values: list[Any]) -> pd.Series[Any]:
 
 
 def _order(frame: pd.DataFrame, names: Sequence[str]) -> list[int]:
-    """Positions of the rows in order: unknown before numbers before texts, column by column."""
+    """Positions of the rows in order: unknown, numbers, sizes and clocks, other texts; column by column."""
     keys = []
     for name in names:
         codes, values = pd.factorize(frame[name], use_na_sentinel=False)
@@ -179,7 +180,10 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
         return (0, 0.0, "")
     if isinstance(value, int | float | np.number):
         return (1, float(value), "")
-    return (2, 0.0, str(value))
+    text = str(value)
+    size = size_bytes(text)
+    measure = clock_hertz(text) if size is None else float(size)
+    return (3, 0.0, text) if measure is None else (2, measure, text)
 
 
 def _refuse_duplicates(frame: pd.DataFrame) -> None:

@@ -175,6 +175,19 @@ def test_one_row_per_point_in_order(tmp_path: Path) -> None:
     assert frame["evidence"].iloc[0] == "exiting with last active thread context"
 
 
+def test_rows_are_in_order_of_sizes(tmp_path: Path) -> None:
+    """As texts 16MB, 1MB, 256kB, 4MB."""
+    sizes = {1: "1MB", 2: "16MB", 4: "256kB", 16: "4MB"}
+    directories = [record(tmp_path, units) for units in sizes]
+    points = [json.loads((each / "run.json").read_text())["point"] for each in directories]
+    axes = {
+        ("gem5-kernels", point): {"tcc-size": size}
+        for point, size in zip(points, sizes.values(), strict=True)
+    }
+    frame = tables.build(directories, axes=axes)
+    assert list(frame["tcc_size"]) == ["256kB", "1MB", "4MB", "16MB"]
+
+
 def test_failed_points_are_named_and_have_no_numbers(tmp_path: Path) -> None:
     frame = tables.build([record(tmp_path, 4), failed(tmp_path)])
     row = frame[frame["status"] == "gem5_panic"].iloc[0]
