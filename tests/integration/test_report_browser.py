@@ -253,6 +253,7 @@ def test_the_chart_is_saved_as_it_is_shown(page: Any, tmp_path: Path) -> None:
     assert root.tag.endswith("svg") and "var(" not in svg
     texts = {node.text for node in root.iter() if node.tag.endswith("text")}
     assert {"Compute units", "conv_bwd", "64"} <= texts and "conv_fwd" not in texts
+    assert "Engine: preview" in texts
     with page.expect_download() as download:
         page.get_by_role("button", name="Save PNG").click()
     download.value.save_as(tmp_path / "chart.png")
@@ -311,6 +312,11 @@ def test_many_axes_are_held_until_asked(browser: Any, tmp_path: Path) -> None:
     assert len(opened.locator(".toggles button").all_inner_texts()) == 25
     size.select_option("=256kB")
     assert len(opened.locator(".toggles button").all_inner_texts()) == 9
+    with opened.expect_download() as download:
+        opened.get_by_role("button", name="Save SVG").click()
+    download.value.save_as(tmp_path / "chart.svg")
+    assert "Engine: preview · " in (picture := (tmp_path / "chart.svg").read_text(encoding="utf-8"))
+    assert " · TCC size 256kB" in picture
     opened.get_by_role("combobox", name="Across", exact=True).select_option("tcc_size")
     assert "TCC size" in opened.locator(".plot svg").text_content()
     opened.close()

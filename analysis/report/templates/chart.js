@@ -269,10 +269,18 @@ function buildChart(root, data, saved) {
     draw();
   }
 
+  // What the page says around the chart: who made the numbers, what is held, what an open mark is.
+  function note(shown) {
+    const rows = shown.flatMap((line) => line.points.map((point) => point.row));
+    const engines = [...new Set(rows.map((row) => format(valueAt(byName.get("engine"), row))))].join(", ");
+    const values = [...state.held].map(([name, value]) => byName.get(name).label + " " + value);
+    return ["Engine: " + engines, ...values, ...(rows.some(unmeasured) ? ["open marks: the preview was not measured there"] : [])].join(" · ");
+  }
+
   function save(kind) {
     const shown = colour(lines()).filter((line) => !state.hidden.has(line.name));
     const title = document.querySelector("h1").textContent + ": " + yText() + " over " + byName.get(state.x).label;
-    savePicture("chart", kind, standalone(plot.firstChild, title, shown));
+    savePicture("chart", kind, standalone(plot.firstChild, title, shown, note(shown)));
   }
 
   function check(text, name) {

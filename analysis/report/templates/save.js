@@ -9,10 +9,10 @@ function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// A copy that needs no style sheet: white paper, the title above, one entry per line below.
-function standalone(picture, title, lines) {
+// A copy that needs no style sheet: white paper, the title above, one entry per line below, then a note.
+function standalone(picture, title, lines, note) {
   const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
-  const tall = height + 26 + ENTRY * lines.length + 8;
+  const tall = height + 26 + ENTRY * (lines.length + 1) + 8;
   const copy = picture.cloneNode(true);
   for (const [selector, look] of LOOK) {
     for (const node of copy.querySelectorAll(selector)) for (const [key, value] of Object.entries(look)) node.setAttribute(key, value);
@@ -27,6 +27,7 @@ function standalone(picture, title, lines) {
     const y = height + 34 + ENTRY * index, colour = line.colour === "var(--ink)" ? "#000000" : line.colour;
     whole.append(drawn("line", { x1: 12, x2: 42, y1: y, y2: y, stroke: colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }), drawn("text", { x: 50, y: y + 4, fill: "#1d2328" }, line.name));
   });
+  whole.append(drawn("text", { x: 12, y: height + 38 + ENTRY * lines.length, "font-size": 11, fill: "#5a646d" }, note));
   return { text: new XMLSerializer().serializeToString(whole), width: width, height: tall };
 }
 
