@@ -45,7 +45,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Level:
-    """One panel: which bytes count and what carries them; no point can lie above its limit."""
+    """One panel: which bytes count and what carries them."""
 
     title: str
     intensity: str
