@@ -24,6 +24,9 @@ pytestmark = pytest.mark.engine
 
 Run = Callable[..., Exit]
 
+HOG = "x = bytearray(400 << 20); x[::4096] = b'1' * len(x[::4096])"
+"""A Python program that needs 400 MiB."""
+
 
 @pytest.fixture
 def engine(docker_url: str) -> DockerEngine:
@@ -104,9 +107,22 @@ def test_how_a_job_ends(run: Run, engine: DockerEngine, script: str, code: int, 
 
 
 def test_running_out_of_memory_is_told_from_other_kills(run: Run) -> None:
-    hog = "x = bytearray(400 << 20); x[::4096] = b'1' * len(x[::4096])"
-    result = run("python3", "-c", hog, limits=Limits(memory_bytes=64 << 20))
+    result = run("python3", "-c", HOG, limits=Limits(memory_bytes=64 << 20))
     assert (result.oom_killed, result.code) == (True, 137)
+
+
+def test_a_job_is_not_blamed_for_another_that_ran_out_of_memory(run: Run, engine: DockerEngine) -> None:
+    if not engine.daemon.init or os.geteuid() != 0:
+        pytest.skip("needs an init of the engine, and root to read the kernel's log")
+    beside: list[Exit] = []
+
+    def start_another(sample: Sample) -> None:
+        if not beside:
+            beside.append(run("python3", "-c", HOG, limits=Limits(memory_bytes=64 << 20)))
+
+    result = run("sh", "-c", "sleep 2; kill -KILL $$", on_sample=start_another, sample_seconds=0.2)
+    assert beside[0].oom_killed
+    assert (result.signal, result.oom_killed) == (9, False)
 
 
 def test_peak_memory_is_seen(run: Run) -> None:

@@ -24,7 +24,7 @@ from apuflow.containers.docker_connection import Daemon, connect, describe, engi
 from apuflow.containers.job import Exit, Job, Sample, StopWatch, caller, intervals
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import PROJECT, is_leftover
-from apuflow.core.proc import kernel_oom_kills
+from apuflow.core.proc import kernel_oom_kills, killed_for_memory
 
 _AWAY_SECONDS = 300.0
 _RESTART_SECONDS = 60.0
@@ -89,7 +89,7 @@ class DockerEngine:
                     api.start(identifier)
                 exit_ = self._follow(identifier, job, watch)
                 copier.join(5.0)
-                return _with_kernel_kills(exit_, kernel_oom_kills() - kills_before)
+                return _with_kernel_kills(exit_, identifier, kills_before)
             finally:
                 with contextlib.suppress(*_UNREACHABLE):
                     api.remove_container(identifier, force=True, v=True)
@@ -221,10 +221,11 @@ def _refuse_for_podman(path: Path) -> None:
         )
 
 
-def _with_kernel_kills(exit_: Exit, kills: int) -> Exit:
-    """Podman's API does not always tell an out-of-memory kill; the kernel of this machine counts them."""
-    silent = exit_.code == 137 and exit_.stopped is None and not exit_.oom_killed
-    return replace(exit_, oom_killed=True) if silent and kills > 0 else exit_
+def _with_kernel_kills(exit_: Exit, container: str, kills_before: int) -> Exit:
+    """Podman's API does not always tell an out-of-memory kill; the kernel of this machine does."""
+    if exit_.code != 137 or exit_.stopped is not None or exit_.oom_killed:
+        return exit_
+    return replace(exit_, oom_killed=killed_for_memory(container, kills_before))
 
 
 def _free_name(job: Job) -> str:

@@ -119,7 +119,9 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
                 process.wait()
             _end_strays(job, strays, children_before)
     killed_by_kernel = (
-        exit_.signal == signal.SIGKILL and exit_.stopped is None and proc.kernel_oom_kills() > kills_before
+        exit_.signal == signal.SIGKILL
+        and exit_.stopped is None
+        and proc.killed_for_memory(f"Killed process {process.pid} ", kills_before)
     )
     return Exit(
         exit_.code,

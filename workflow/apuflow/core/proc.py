@@ -93,6 +93,37 @@ def kernel_oom_kills() -> int:
     return 0
 
 
+def killed_for_memory(victim: str, kills_before: int) -> bool:
+    """Whether the kernel has killed a job for lack of memory.
+
+    The count alone would blame another job of this machine, so the kernel's log has to name the victim.
+    Where only root may read the log, the count has to do.
+
+    Args:
+        victim: how the log names it: ``Killed process PID`` or the container of its memory cgroup.
+        kills_before: :func:`kernel_oom_kills` as the job started.
+    """
+    if kernel_oom_kills() == kills_before:
+        return False
+    try:
+        return any(victim in message for message in _kernel_messages())
+    except OSError:
+        return True
+
+
+def _kernel_messages() -> Iterator[str]:
+    """What the kernel's log still holds, a message at a time. OSError: we may not read it."""
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            with contextlib.suppress(BrokenPipeError):  # overwritten before we could read it
+                yield os.read(log, 8192).decode(errors="replace")
+    except BlockingIOError:
+        return
+    finally:
+        os.close(log)
+
+
 def _stat(pid: int) -> list[str]:
     """Fields of /proc/PID/stat behind the name, which may hold anything. OSError: no such process."""
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
