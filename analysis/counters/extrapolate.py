@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import variance
 
 from analysis.counters.counters import Counters
 from analysis.counters.terms import NAN
@@ -45,15 +46,8 @@ TIME = frozenset({"gpu_active_ticks", "gpu_cycles", "cu_cycles", "cu_cycles_max"
 """Counters of the time in which compute units are awake."""
 KEPT = frozenset(
     {
-        *(
-            "gpu_clock_ticks",
-            "sim_freq",
-            "ruby_clock_ticks",
-            "kernels_launched",
-            "compute_units",
-            "tcc_banks",
-        ),
-        *("dram_peak_bandwidth", "cpu_instructions", "host_seconds", "host_memory_bytes"),
+        *("gpu_clock_ticks", "sim_freq", "ruby_clock_ticks", "kernels_launched", "compute_units"),
+        *("tcc_banks", "dram_peak_bandwidth", "cpu_instructions", "host_seconds", "host_memory_bytes"),
     }
 )
 """Counters that do not depend on the number of workgroups."""
@@ -66,7 +60,7 @@ class Extrapolation:
     Attributes:
         ran, whole: workgroups that ran, and those of the whole launch.
         ticks: time of those that did not run.
-        half_width: of the interval of ``ticks``; NaN where there were too few fillings to tell.
+        half_width: of the interval of ``ticks``; infinite where there were too few fillings to tell.
     """
 
     ran: int
@@ -123,9 +117,7 @@ def _half_width(values: Sequence[float]) -> float:
     count = len(values)
     if count < 2:
         return math.inf
-    mean = math.fsum(values) / count
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return student_quantile(CONFIDENCE, count - 1) * math.sqrt(SHARED * variance / count)
+    return student_quantile(CONFIDENCE, count - 1) * math.sqrt(SHARED * variance(values) / count)
 
 
 def extrapolations(record: RunRecord) -> tuple[Extrapolation | None, ...]:
@@ -136,9 +128,9 @@ def extrapolations(record: RunRecord) -> tuple[Extrapolation | None, ...]:
     """
     if all(launch.ran is None for launch in record.launches):
         return ()
-    traced: list[DispatchRecord | None] = [None] * len(record.launches)
-    if len(record.dispatches) == len(traced):
-        traced[:] = record.dispatches
+    traced: Sequence[DispatchRecord | None] = record.dispatches
+    if len(traced) != len(record.launches):
+        traced = [None] * len(record.launches)
     return tuple(
         extrapolation(launch, dispatch) for launch, dispatch in zip(record.launches, traced, strict=True)
     )

@@ -24,9 +24,7 @@ from analysis.figures.axis import quantity
 from analysis.figures.choice import FigureError
 from analysis.figures.selection import DIRECTIONS, Selection, select
 from analysis.figures.style import FULL_WIDTH, GREY, Plot, head, legend, many_look, new_figure, style
-
-DATA_MESSAGE = 72
-CONTROL_MESSAGE = 8
+from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 
 _ROOFS = {"DRAM": "#8c6d46", "memory link": "#333333", "TCC to TCP links": "#333333"}
 
@@ -142,7 +140,7 @@ def _throughput(selection: Selection, counted: str) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         dram = operations / _sum(rows, ("dram_bytes_read", "dram_bytes_written"))
         link = operations / _link_bytes(rows)
-        tcc = operations / (DATA_MESSAGE * _sum(rows, ("tcc_reads",)))
+        tcc = operations / (DATA_BYTES * _sum(rows, ("tcc_reads",)))
     return rows.assign(rate=operations / rows["gpu_time"].astype(float), dram=dram, link=link, tcc=tcc)
 
 
@@ -150,8 +148,8 @@ def _link_bytes(rows: pd.DataFrame) -> pd.Series[float]:
     """Bytes between the GPU's cluster and the directory, in the busier direction."""
     lines_in = _sum(rows, ("tcc_read_misses",))
     lines_out = _sum(rows, ("tcc_writes", "tcc_atomics"))
-    outward = DATA_MESSAGE * lines_out + CONTROL_MESSAGE * lines_in
-    return outward.mask(outward < DATA_MESSAGE * lines_in, DATA_MESSAGE * lines_in)
+    outward = DATA_BYTES * lines_out + CONTROL_BYTES * lines_in
+    return outward.clip(lower=DATA_BYTES * lines_in)
 
 
 def _sum(rows: pd.DataFrame, names: tuple[str, ...]) -> pd.Series[float]:

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from places import DATA, ROOT
 from standins import repositories
+from sweep_texts import write_suite_sweep
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 REPORT = "results/net/report.html"
@@ -73,15 +74,7 @@ def project(new_project: Callable[[Path], Path]) -> Iterator[Path]:
         binary.chmod(0o755)
         site = {"container": "host", "gem5": {"binary": str(binary), "source": str(gem5.path)}}
         (root / "configs/site.yaml").write_text(yaml.safe_dump(site))
-        sweep = {
-            "description": "a test",
-            "engines": ["gem5-kernels", "preview"],
-            "release": "v23.0",
-            "suites": ["squeezenet1_1"],
-            "layer": {"n": 1, "direction": "fwd"},
-            "sampling": {"bound": 0.1, "budget": 0.5, "audit": 2},
-        }
-        (root / "configs/sweeps/net.yaml").write_text(yaml.safe_dump(sweep))
+        write_suite_sweep(root, "squeezenet1_1", sampling={"bound": 0.1, "budget": 0.5, "audit": 2})
         (root / "runs.txt").touch()
         yield root
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from apuflow.core import paths
+from apuflow.engines.base import Inputs
+from apuflow.kernels.sources import compile_own
+from apuflow.miopen.objects import KernelObject
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.sources import SourceRecord
@@ -23,3 +27,10 @@ def toolset(root: Path) -> Toolset:
     tools = Toolset("v23.0", root)
     tools.__dict__["image"] = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
     return tools
+
+
+def own_inputs(root: Path, item: KernelObject) -> Inputs:
+    """What a run of kernels of one's own is given: their code object is compiled here."""
+    place = paths.kernel_object(item.gfx, item.name)
+    compile_own(item.row, item.gfx, root / place, root)
+    return Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
 
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
+
+
+def write_suite_sweep(root: Path, suite: str, **more: Any) -> None:
+    """Sweep ``net``: a suite forward, one image, on both engines without DNNMark."""
+    sweep = {
+        "description": "a test",
+        "engines": ["gem5-kernels", "preview"],
+        "release": "v23.0",
+        "suites": [suite],
+        "layer": {"n": 1, "direction": "fwd"},
+        **more,
+    }
+    (root / "configs/sweeps/net.yaml").write_text(yaml.safe_dump(sweep))
 
 
 def one(root: Path, text: str, workload: str = "softmax_fwd") -> Point:

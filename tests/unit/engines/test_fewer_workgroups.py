@@ -5,20 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from host_tools import GEM5, RUN, toolset
+from host_tools import GEM5, RUN, own_inputs, toolset
 from places import ROOT
 from sweep_texts import expand, one
 
 from apuflow.configure import load_release, option_rules
-from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
 from apuflow.engines import simulating_engine
-from apuflow.engines.base import Inputs
-from apuflow.engines.fewer_workgroups import Extent, Fewer, first_workgroups
+from apuflow.engines.fewer_workgroups import Fewer, first_workgroups
 from apuflow.engines.gem5_kernels import kernel_objects, kernel_run
-from apuflow.kernels.sources import compile_own
 from apuflow.launcher.judge import KernelJudge
 from apuflow.launcher.plan import source_directory
 from apuflow.miopen import launches
@@ -41,7 +38,7 @@ HEAD = "description: x\nengines: [gem5-kernels, preview]\nrelease: v23.0\nworklo
     ],
 )
 def test_how_many_workgroups_are_launched(
-    groups: Extent, held: int, fills: int, wanted: Extent | None
+    groups: tuple[int, ...], held: int, fills: int, wanted: tuple[int, ...] | None
 ) -> None:
     assert first_workgroups(groups, held, fills) == wanted
 
@@ -93,9 +90,7 @@ def test_kernels_of_ones_own(root: Path, clang: Compiler) -> None:
     point = one(root, text + "workgroups: {fills: 4}\n", "own_vector_add")
     tools = toolset(root)
     (item,) = engine.needs(tools, point).objects
-    place = paths.kernel_object(item.gfx, item.name)
-    compile_own(item.row, item.gfx, root / place, root)
-    inputs = Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})
+    inputs = own_inputs(root, item)
     prepared = engine.prepare(tools, point, inputs, GEM5, RUN)
     assert [launch.ran for launch in prepared.launches] == [64]
     assert "dispatch 0 vector_add 16384 1 1 256 1 1 " in prepared.process.files["all/dispatch.list"]

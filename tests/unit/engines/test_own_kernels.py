@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from host_tools import GEM5, RUN, toolset
+from host_tools import GEM5, RUN, own_inputs, toolset
 from sweep_texts import expand
 
-from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.engines import simulating_engine
-from apuflow.engines.base import Inputs
 from apuflow.kernels.reference import OwnJudge
-from apuflow.kernels.sources import compile_own
 from apuflow.miopen.compiler import Compiler
 
 SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"
@@ -35,9 +32,8 @@ def test_the_run_of_a_point(root: Path, clang: Compiler) -> None:
     (point,) = expand(root, SWEEP)
     tools = toolset(root)
     (item,) = ENGINE.needs(tools, point).objects
-    place = paths.kernel_object(item.gfx, item.name)
-    compile_own(item.row, item.gfx, root / place, root)
-    inputs = Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})
+    inputs = own_inputs(root, item)
+    (place,) = inputs.objects.values()
     prepared = ENGINE.prepare(tools, point, inputs, GEM5, RUN)
     assert [launch.grid for launch in prepared.launches] == [(32768, 1, 1), (256, 1, 1)]
     assert prepared.process.expectation.blocks == 4 and prepared.process.expectation.kernels == 2
@@ -53,8 +49,6 @@ def test_a_machine_that_can_never_place_a_workgroup(root: Path, clang: Compiler)
     (point,) = expand(root, f"{SWEEP}options: {{lds-size: 512}}\n")
     tools = toolset(root)
     (item,) = ENGINE.needs(tools, point).objects
-    place = paths.kernel_object(item.gfx, item.name)
-    compile_own(item.row, item.gfx, root / place, root)
-    inputs = Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})
+    inputs = own_inputs(root, item)
     with pytest.raises(ConfigError, match=r"1024 bytes of LDS and can never be placed[\s\S]*lds-size"):
         ENGINE.prepare(tools, point, inputs, GEM5, RUN)

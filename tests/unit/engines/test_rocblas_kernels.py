@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from host_tools import GEM5
 from sweep_texts import one
 
 from apuflow.configure.point import Point
@@ -14,19 +15,10 @@ from apuflow.engines.base import Inputs
 from apuflow.miopen.compiler import Compiler
 from apuflow.prepare import write_record
 from apuflow.prepare.dnnmark import existing_dnnmark
-from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.images import ImageRecord
-from apuflow.prepare.sources import SourceRecord
 from apuflow.prepare.tools import Toolset
 
 ENGINE = simulating_engine("gem5")
-GEM5 = Gem5Record(
-    binary="/opt/gem5.opt",
-    sha256="0" * 64,
-    script="/opt/apu_se.py",
-    source=SourceRecord(path="/opt", commit="1" * 40),
-    target="GCN3_X86",
-)
 
 
 def point(

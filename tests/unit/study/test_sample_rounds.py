@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 from places import DATA
+from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
 from apuflow.campaign.campaign import Campaign
@@ -31,16 +31,8 @@ NET = {"under": "net/"}
 
 
 def write_sweep(root: Path, **changes: Any) -> None:
-    sweep = {
-        "description": "a test",
-        "engines": ["gem5-kernels", "preview"],
-        "release": "v23.0",
-        "suites": ["squeezenet1_1"],
-        "layer": {"n": 1, "direction": "fwd"},
-        "sampling": SAMPLING,
-    }
-    content = {key: value for key, value in {**sweep, **changes}.items() if value is not None}
-    (root / "configs/sweeps/net.yaml").write_text(yaml.safe_dump(content))
+    more = {"sampling": SAMPLING, **changes}
+    write_suite_sweep(root, "squeezenet1_1", **{key: each for key, each in more.items() if each is not None})
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
 from apuflow.campaign.campaign import Campaign
@@ -22,14 +22,7 @@ from apuflow.study.sampled_suites import Sampled, member_table
 
 @pytest.fixture
 def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    sweep = {
-        "description": "a test",
-        "engines": ["gem5-kernels", "preview"],
-        "release": "v23.0",
-        "suites": ["resnet50"],
-        "layer": {"n": 1, "direction": "fwd"},
-    }
-    (root / "configs/sweeps/net.yaml").write_text(yaml.safe_dump(sweep))
+    write_suite_sweep(root, "resnet50")
     monkeypatch.chdir(root)
     return root
 

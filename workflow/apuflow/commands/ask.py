@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -70,26 +68,16 @@ def ask(
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
+    from analysis.tables.columns import INTERVAL
     from apuflow.study.terminal import blocks, interval, number, terminal_console
 
-    cells: dict[str, Callable[[Mapping[Any, Any]], str]] = {}
-    for name in axes:
-        cells[name.removeprefix("layer.")] = _Cell(name, str)
+    shown = frame.head(MAX_ROWS)
+    cells = {name.removeprefix("layer."): [str(value) for value in shown[name]] for name in axes}
     for name in columns:
-        cells[name] = _Cell(name, number)
-        if name == "gpu_cycles" and {"gpu_cycles_low", "gpu_cycles_high"} <= {*frame.columns}:
-            cells["interval of cycles"] = interval
-    rows = [[cell(row) for cell in cells.values()] for row in frame.head(MAX_ROWS).to_dict("records")]
+        cells[name] = [number(value) for value in shown[name]]
+        if name == "gpu_cycles" and {*INTERVAL} <= {*frame.columns}:
+            cells["interval of cycles"] = [interval(row) for row in shown.to_dict("records")]
     console = terminal_console()
-    console.print(blocks([*cells], rows, len(axes), console.width))
+    console.print(blocks([*cells], [*zip(*cells.values(), strict=True)], len(axes), console.width))
     if len(frame) > MAX_ROWS:
         console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all", highlight=False)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    name: str
-    text: Callable[[Any], str]
-
-    def __call__(self, row: Mapping[Any, Any]) -> str:
-        return self.text(row[self.name])

@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails, from_json
 from apuflow.core.engines import engine_facts, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
+from apuflow.core.grid import layer, workgroups
 from apuflow.core.scalar import Scalar
 
 _REMEDY = "remove it and start the workflow again: what it recorded is made again"
@@ -121,14 +122,12 @@ class LaunchRecord(Part):
     @property
     def workgroups(self) -> int:
         """Workgroups of the launch."""
-        return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+        return math.prod(workgroups(self.grid, self.workgroup))
 
     @property
     def layer_workgroups(self) -> int:
         """Those of its first layer: which have the same place along the last axis that has several."""
-        groups = [-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True)]
-        last = max((axis for axis, count in enumerate(groups) if count > 1), default=0)
-        return math.prod(groups[:last])
+        return layer(workgroups(self.grid, self.workgroup))
 
     @property
     def launched_workgroups(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups, fills_of
 from apuflow.configure.fit import Demand, held_at_once
@@ -20,17 +20,15 @@ from apuflow.configure.point import Point
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.grid import last_axis, layer, workgroups
 from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
 from apuflow.kernels.geometry import WAVE
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
 from apuflow.launcher.dispatch_list import Dispatch, DispatchList
 from apuflow.launcher.whole_grid import needs_whole_grid
-from apuflow.miopen import Launch
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.rocblas.call import PRODUCTS_KEY
-
-Extent: TypeAlias = tuple[int, int, int]
 
 LARGEST_SHARE = 0.7
 """Of the workgroups: a launch of more of them saves too little to be worth an error."""
@@ -106,7 +104,8 @@ def shortened(
 def _shortened(
     dispatch: Dispatch, kernels: tuple[Kernel, ...], path: Path, gfx: str, asked: Fewer
 ) -> tuple[Dispatch, Cut]:
-    kernel, whole = find_kernel(kernels, dispatch.kernel, path), _groups(dispatch)
+    kernel = find_kernel(kernels, dispatch.kernel, path)
+    whole = workgroups(dispatch.grid, dispatch.workgroup)
     demand = Demand(
         kernel.name,
         -(-prod(dispatch.workgroup) // WAVE),
@@ -127,12 +126,7 @@ def _shortened(
     return replace(dispatch, grid=(grid[0], grid[1], grid[2])), Cut(ran=prod(groups))
 
 
-def last_axis(groups: Extent) -> int:
-    """The axis to cut, so that the first workgroups are left: gem5 dispatches along x, then y, then z."""
-    return max((axis for axis in range(3) if groups[axis] > 1), default=0)
-
-
-def first_workgroups(groups: Extent, held: int, fills: int) -> Extent | None:
+def first_workgroups(groups: Sequence[int], held: int, fills: int) -> tuple[int, ...] | None:
     """How many workgroups to launch along each axis; None: all of them.
 
     They fill the machine at least ``fills`` times. Of a grid of several axes the first layer counts as the
@@ -144,16 +138,15 @@ def first_workgroups(groups: Extent, held: int, fills: int) -> Extent | None:
         held: workgroups that the machine holds at once.
     """
     axis = last_axis(groups)
-    layer, whole = prod(groups[:axis]), prod(groups)
-    least = -(-(max(held, layer) + (fills - 1) * held) // layer)
+    each, whole = layer(groups), prod(groups)
+    least = -(-(max(held, each) + (fills - 1) * held) // each)
     layers = min(
-        range(least, least + max(1, held // layer)),
-        key=lambda number: min((number * layer - whole) % held, (whole - number * layer) % held),
+        range(least, least + max(1, held // each)),
+        key=lambda number: min((number * each - whole) % held, (whole - number * each) % held),
     )
-    if layers * layer > LARGEST_SHARE * whole:
+    if layers * each > LARGEST_SHARE * whole:
         return None
-    found = [*groups[:axis], layers, *groups[axis + 1 :]]
-    return found[0], found[1], found[2]
+    return (*groups[:axis], layers, *groups[axis + 1 :])
 
 
 def asked_content(
@@ -181,12 +174,7 @@ def _may_be_large(work: Work, compute_units: int, fills: int) -> bool:
         launches = work.launches(compute_units)
     except ApuflowError:  # kernels of the user's own
         return True
-    return any(fills * compute_units <= LARGEST_SHARE * prod(_groups(launch)) for launch in launches)
-
-
-def _groups(of: Dispatch | Launch) -> Extent:
-    x, y, z = (-(-size // group) for size, group in zip(of.grid, of.workgroup, strict=True))
-    return x, y, z
+    return any(fills * compute_units <= LARGEST_SHARE * launch.workgroups for launch in launches)
 
 
 def noted(records: Sequence[LaunchRecord], cuts: Sequence[Cut]) -> tuple[LaunchRecord, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from apuflow.core.grid import workgroups
 from apuflow.dnnmark import Layer
 
 Extent: TypeAlias = tuple[int, int, int]
@@ -103,7 +104,7 @@ class Launch:
     @property
     def workgroups(self) -> int:
         """Workgroups of one launch, partial ones included."""
-        return math.prod(-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
+        return math.prod(workgroups(self.grid, self.workgroup))
 
 
 class Row(NamedTuple):

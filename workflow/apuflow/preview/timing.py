@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
@@ -20,8 +21,6 @@ from apuflow.preview.traffic import Traffic, distribution, resident_groups, traf
 
 Array = NDArray[np.float64]
 
-DATA_BYTES, CONTROL_BYTES = 72.0, 8.0
-"""Network message sizes (``Network::MessageSizeType_to_int``)."""
 LDS_BUS = 8.0
 """Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
 accesses follow each other strictly (``LdsState::processPacket``)."""

@@ -60,8 +60,10 @@ class _Dispatch:
         """As records have it: of the workgroups' begins the mean of each whole filling of the machine."""
         values = dict(vars(self))
         begins, held = values.pop("begins"), self.held
-        starts = range(0, len(begins) - held + 1, held) if held else ()
-        fillings = (math.fsum(begins[start : start + (held or 0)]) / (held or 1) for start in starts)
+        fillings: list[float] = []
+        if held:
+            starts = range(0, len(begins) - held + 1, held)
+            fillings = [math.fsum(begins[start : start + held]) / held for start in starts]
         return DispatchRecord(**values, fillings=tuple(fillings))
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import prod
 
 from apuflow.core.errors import NotModelled
+from apuflow.core.grid import workgroups
 from apuflow.miopen import Launch
 
 
@@ -38,7 +39,7 @@ class Facts:
     @property
     def workgroups(self) -> int:
         """Workgroups of the grid."""
-        return prod(-(-g // w) for g, w in zip(self.grid, self.workgroup, strict=True))
+        return prod(workgroups(self.grid, self.workgroup))
 
     @property
     def waves_per_group(self) -> int:
