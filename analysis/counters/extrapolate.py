@@ -141,6 +141,17 @@ def half_width(parts: Sequence[Extrapolation | None]) -> float:
     return math.fsum(part.half_width for part in parts if part is not None)
 
 
+def interval(parts: Sequence[Extrapolation | None], ticks: float) -> tuple[float, float]:
+    """The ends of the interval of a run's ticks; the lower one is never below what has been simulated.
+
+    Args:
+        parts: of the run's launches.
+        ticks: of the run, with what was added.
+    """
+    wide, added = half_width(parts), math.fsum(part.ticks for part in parts if part is not None)
+    return ticks - min(wide, added), ticks + wide
+
+
 def told(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> str | None:
     """What a row says of it: how many workgroups ran, how far its cycles may be off; None: all ran."""
     cut = [part for part in parts if part is not None]

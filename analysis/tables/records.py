@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.counters.counters import CACHES, counters
-from analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, told
+from analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.stats.files import TORN, open_packed
 from analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
@@ -126,9 +126,11 @@ def _kept_whole(record: RunRecord) -> Iterator[str]:
 
 def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:
     """The ends of the interval of the cycles, where launches were extrapolated."""
-    if not parts or not math.isfinite(wide := half_width(parts) / numbers["gpu_clock_ticks"]):
+    if not parts or not math.isfinite(half_width(parts)):
         return {}
-    return dict(zip(INTERVAL, (numbers["gpu_cycles"] - wide, numbers["gpu_cycles"] + wide), strict=True))
+    clock = numbers["gpu_clock_ticks"]
+    ends = interval(parts, numbers["gpu_cycles"] * clock)
+    return {name: end / clock for name, end in zip(INTERVAL, ends, strict=True)}
 
 
 def judgement(record: RunRecord) -> str:

@@ -12,7 +12,7 @@ import pytest
 from places import DATA
 
 from analysis.counters.counters import Counters, counters
-from analysis.counters.extrapolate import CONFIDENCE, FLOOR, extrapolation, told
+from analysis.counters.extrapolate import CONFIDENCE, FLOOR, extrapolation, interval, told
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import DispatchRecord, LaunchRecord
 from apuflow.run.kernel_trace import parse_trace
@@ -92,6 +92,16 @@ def test_the_interval_holds_what_the_whole_takes(spread: float) -> None:
         assert found is not None
         inside += abs(end + found.ticks - whole) <= found.half_width
     assert inside >= 36
+
+
+def test_nothing_takes_less_than_what_ran() -> None:
+    """Two fillings of 100 and 900 ticks tell almost nothing: the interval would begin below zero."""
+    ran = dispatch(10, 0, 500, 600, 1500)
+    found = extrapolation(LAUNCH.model_copy(update={"ran": 45}), ran)
+    assert found is not None and found.ticks == pytest.approx(955 * 50)
+    low, high = interval([None, found], 2000 + found.ticks)
+    assert low == pytest.approx(2000)
+    assert high == pytest.approx(2000 + found.ticks + found.half_width)
 
 
 def test_a_launch_that_ran_whole_is_left_alone() -> None:
