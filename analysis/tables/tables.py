@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_colum
 from analysis.tables.records import COMPLETED, Batch, Row, read_record
 from apuflow.core.errors import AnalysisError
 from apuflow.core.units import clock_hertz, size_bytes
+
+ArrayLike: TypeAlias = "np.ndarray[Any, Any] | pd.Series[Any]"
 
 AXES = "axes"
 LARGEST_WHOLE = 2**53
@@ -71,7 +74,7 @@ def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) 
         for key, recorded in zip(keys, own, strict=True)
     ]
     names = dict.fromkeys(name for row in values for name in row)
-    cells = {name: _series([row.get(name) for row in values]).array for name in names}
+    cells = {name: _column([row.get(name) for row in values]) for name in names}
     return Batch(batch.frame.assign(**cells), tuple(cells))
 
 
@@ -79,27 +82,25 @@ def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
     """The table of these rows: counters as they are, metrics reckoned from them."""
     axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
     described = layout(axes)
-    raw = pd.concat([batch.frame.astype("object") for batch in batches], ignore_index=True)
-    raw = raw.reindex(columns=[column.name for column in described if column.kind != "metric"])
+    given = [column for column in described if column.kind != "metric"]
+    raw = {column.name: _cells(batches, column.name) for column in given}
     _refuse_duplicates(raw)
-    raw = raw.iloc[_order(raw, ("engine", "workload", "direction", *axes, "point"))].reset_index(drop=True)
-    data = {}
-    for column in described:
-        if column.kind == "counter" or column.name in INTERVAL:
-            data[column.name] = pd.to_numeric(raw[column.name]).astype("float64")
-        elif column.kind != "metric":
-            data[column.name] = _series(raw[column.name].tolist())
+    order = _order([raw[name] for name in ("engine", "workload", "direction", *axes, "point")])
+    data: dict[str, ArrayLike] = {}
+    for column in given:
+        values = [raw[column.name][row] for row in order]
+        numeric = column.kind == "counter" or column.name in INTERVAL
+        data[column.name] = np.array(values, dtype=np.float64) if numeric else _column(values)
     findings = ["" if text is None else str(text) for text in data["flags"]]
-    frame = compute.compute(pd.DataFrame(data))
-    frame["flags"] = pd.Series(
-        [";".join(text for text in pair if text) for pair in zip(frame["flags"], findings, strict=True)],
-        dtype="object",
-    )
-    frame = frame[[column.name for column in described]].copy()
+    reckoned = compute.compute(pd.DataFrame(data, copy=False))
+    data |= {column.name: reckoned[column.name].to_numpy() for column in described if column.kind == "metric"}
+    pairs = zip(reckoned["flags"], findings, strict=True)
+    data["flags"] = _objects([";".join(filter(None, pair)) for pair in pairs])
     for name, counter in COUNTERS.items():
         if counter.integer:
-            whole = frame[name].round()
-            frame[name] = whole if whole.isna().any() else whole.astype("int64")
+            whole = np.round(reckoned[name].to_numpy())
+            data[name] = whole if np.isnan(whole).any() else whole.astype(np.int64)
+    frame = pd.DataFrame({column.name: data[column.name] for column in described})
     frame.attrs[AXES] = axes
     return frame
 
@@ -151,7 +152,15 @@ def _guess_axes(names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name not in known]
 
 
-def _series(values: list[Any]) -> pd.Series[Any]:
+def _cells(batches: Sequence[Batch], name: str) -> list[Any]:
+    """A column of all rows; None where a batch does not have it."""
+    cells: list[Any] = []
+    for batch in batches:
+        cells += batch.frame[name].tolist() if name in batch.frame else [None] * len(batch.frame)
+    return cells
+
+
+def _column(values: Sequence[Any]) -> ArrayLike:
     """A column of integers, of floats (NaN where nothing is known) or of objects (None there)."""
     known = [value for value in values if value is not None and value == value]
     numeric = all(
@@ -160,19 +169,24 @@ def _series(values: list[Any]) -> pd.Series[Any]:
     if known and numeric:
         whole = all(float(value).is_integer() and abs(value) < LARGEST_WHOLE for value in known)
         if len(known) == len(values) and whole:
-            return pd.Series([int(value) for value in values], dtype="int64")
-        return pd.Series([math.nan if value is None else float(value) for value in values], dtype="float64")
-    return pd.Series([value if value == value else None for value in values], dtype="object")
+            return np.array([int(value) for value in values], dtype=np.int64)
+        return np.array([math.nan if value is None else float(value) for value in values], dtype=np.float64)
+    return _objects([value if value == value else None for value in values])
 
 
-def _order(frame: pd.DataFrame, names: Sequence[str]) -> list[int]:
+def _objects(values: list[Any]) -> pd.Series[Any]:
+    """Values as they are: pandas would take an array of texts for texts alone, without None."""
+    return pd.Series(values, dtype="object")
+
+
+def _order(columns: Sequence[Sequence[Any]]) -> list[int]:
     """Positions of the rows in order: unknown, numbers, sizes and clocks, other texts; column by column."""
     keys = []
-    for name in names:
-        codes, values = pd.factorize(frame[name], use_na_sentinel=False)
+    for cells in columns:
+        codes, values = pd.factorize(np.array(cells, dtype=object), use_na_sentinel=False)
         ranks = {value: rank for rank, value in enumerate(sorted(values, key=_sort_key))}
         keys.append(np.array([ranks[value] for value in values], dtype=np.int64)[codes])
-    return np.lexsort(keys[::-1]).tolist() if len(frame) else []
+    return [int(row) for row in np.lexsort(keys[::-1])]
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
@@ -186,13 +200,13 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
     return (3, 0.0, text) if measure is None else (2, measure, text)
 
 
-def _refuse_duplicates(frame: pd.DataFrame) -> None:
-    keys = ["engine", "workload", "point"]
-    doubled = frame[frame.duplicated(keys)]
-    if len(doubled):
-        raise AnalysisError(
-            "two records of the same point",
-            key="point",
-            value="/".join(map(str, doubled.iloc[0][keys])),
-            remedy="give each record once",
-        )
+def _refuse_duplicates(raw: Mapping[str, Sequence[Any]]) -> None:
+    rows = Counter(zip(raw["engine"], raw["workload"], raw["point"], strict=True))
+    for row, times in rows.items():
+        if times > 1:
+            raise AnalysisError(
+                "two records of the same point",
+                key="point",
+                value="/".join(map(str, row)),
+                remedy="give each record once",
+            )
