@@ -38,7 +38,7 @@ WORK = frozenset(
         *("smem_insts", "vmem_insts", "flat_insts", "lds_insts", "other_insts", "vector_memory_insts"),
         *("global_reads", "global_writes", "group_reads", "group_writes", "valu_thread_cycles", "flops"),
         *("valu_issue_cycles", "salu_issue_cycles", "vmem_issue_cycles", "tlb_lane_requests"),
-        *("tcp_load_events", "tcp_store_events", "lds_accesses", "lds_bank_conflicts"),
+        *("tcp_store_events", "lds_accesses", "lds_bank_conflicts"),
     }
 )
 """Counters of what a workgroup does wherever and whenever it runs."""
