@@ -34,9 +34,11 @@ CODES = {
     "st": "stores",
     "lr": "lds_reads",
     "lw": "lds_writes",
+    "id": "idle",
 }
 """Block code -> field: VALU, SALU, scalar memory, branch, s_waitcnt, s_barrier, s_nop, s_endpgm, vector
-memory load and store (FLAT on gfx8), LDS read and write."""
+memory load and store (FLAT on gfx8), LDS read and write, vector memory whose lanes are all off (gem5 takes it
+for done at once)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Counts:
     stores: float = 0.0
     lds_reads: float = 0.0
     lds_writes: float = 0.0
+    idle: float = 0.0
     lanes: float = 0.0
 
     def __add__(self, other: Counts) -> Counts:
@@ -74,6 +77,7 @@ class Counts:
             self.stores + other.stores,
             self.lds_reads + other.lds_reads,
             self.lds_writes + other.lds_writes,
+            self.idle + other.idle,
             self.lanes + other.lanes,
         )
 
@@ -91,6 +95,7 @@ class Counts:
             self.stores * times,
             self.lds_reads * times,
             self.lds_writes * times,
+            self.idle * times,
             self.lanes * times,
         )
 
@@ -117,7 +122,7 @@ class Counts:
     @property
     def instructions(self) -> float:
         """gem5's ``numInstrExecuted``."""
-        return self.valu + self.smem + self.scalar_issues + self.vector_memory + self.lds
+        return self.valu + self.smem + self.scalar_issues + self.vector_memory + self.lds + self.idle
 
 
 NOTHING = Counts()
@@ -185,6 +190,8 @@ class Stream:
         lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
             later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
+        pages_at_once: pages that one instruction touches, where workgroups in step read the same ones (0: the
+            walks in flight are estimated from the pages that are wanted).
         resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
@@ -210,6 +217,7 @@ class Stream:
     sharing: float = 1.0
     lockstep: float = 1.0
     line_sharing: float = 1.0
+    pages_at_once: float = 0.0
     resident: bool = True
     readers_apart: float = 1.0
     apart_bytes: float = 0.0

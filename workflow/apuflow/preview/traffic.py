@@ -49,6 +49,9 @@ class Traffic:
     tries: float = 1.0
 
 
+PROBES = 2
+"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
+
 MERGED = 0.7
 """Part of the repeated stores to a line whose read the memory controller's write queue serves
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
@@ -59,12 +62,9 @@ WRITES_APART = 128.0
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
 
 
-MEETING = 0.75
-"""Of two workgroups that run in step and add to the same elements, how often one disturbs the other. 128 x
-128 x 128 in four parts on 16 units, gem5: 2.09 tries of an addition, where 2.5 would be always."""
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
-CROWD = 8.0
+CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
 
@@ -78,7 +78,7 @@ def tries(adders: Adders, used: int, running: float, groups: int) -> float:
     at_once = min(adders.adding, max(1.0, running / adders.apart))
     first = min(1.0, running / groups)
     later = used / (used + CROWD) * ADDING_TURNS / (adders.turns + ADDING_TURNS)
-    meet = MEETING * adders.even * first + (1.0 - first) * min(MEETING, later)
+    meet = adders.even * first + (1.0 - first) * later
     return 1.0 + meet * adders.share * (at_once - 1.0) / 2.0
 
 
@@ -121,9 +121,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = 0.0
     attempts = 1.0
+    beside = 0.0  # of buffers that are loaded together, that with the most walks
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     # Workgroups start together; without barriers, those of later batches drift apart.
+    first_run = min(1.0, used * resident / profile.groups)
     together = 1.0 if profile.counts.barriers else min(1.0, used * resident / profile.groups)
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
@@ -143,7 +145,12 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             serial += stream.pages * lockstep * sharers / used
         elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
-            serial += stream.pages * lockstep / parallel_walks(used * wanted)
+            if stream.pages_at_once:
+                in_order = first_run + (1.0 - first_run) * stream.lockstep
+                walks = stream.pages * in_order * together / max(1.0, stream.pages_at_once / PROBES)
+                beside = max(beside, walks)
+            else:
+                serial += stream.pages * lockstep / parallel_walks(used * wanted)
             late += stream.pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
@@ -156,9 +163,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             again = max(0.0, stream.accesses - stream.lines)
             if stream.adders:
                 attempts = tries(stream.adders, used, float(used * resident), profile.groups)
+                merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
             if stream.repeated_within:
                 between = used * resident * profile.waves_per_group * stream.repeated_within
+                between = min(between, stream.lines)
                 found = again / (1.0 + between / WRITES_APART)
                 merged += found
                 merged_writes += found
@@ -188,6 +197,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0
         unread += 0.0 if stream.resident else reach - again
+    serial += beside
     misses = reads - hits
     inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
     in_l2 = min(1.0, machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0

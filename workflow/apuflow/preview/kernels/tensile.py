@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import ceil, gcd
@@ -42,8 +43,8 @@ ISSUE = 4.0
 """GPU cycles between two vector instructions of a wavefront."""
 MET = 0.6
 """Of workgroups that read a line to add to it, those that find another's copy in the TCC."""
-APART = 0.75
-"""Of the additions to elements side by side in one line, those that do not meet in the TCP."""
+LEAVING = block("s6 v3 id1 wt1 br1")
+"""The loop in which an addition is tried again: it is gone through once, without lanes, to leave it."""
 
 
 @cache
@@ -93,7 +94,11 @@ def library_product(facts: Facts) -> Profile:
     ending = groups - short
     total += (block(parts["finish"]) + block("en1")) * ending
     edges = groups * edge
-    total += block(parts[f"{write}_E1"]) * edges + block(parts[f"{write}_E0"]) * (ending - edges)
+    at_edge = _with_lanes(block(parts[f"{write}_E1"]), _busy_share(m, n, solution))
+    written = at_edge * edges + block(parts[f"{write}_E0"]) * (ending - edges)
+    if solution.splits:
+        written += LEAVING * written.stores
+    total += written
     counts = total * waves
     turns = whole + bool(rest)
     streams = operands(facts, solution, block(parts["tail"]).loads)
@@ -125,6 +130,52 @@ def library_product(facts: Facts) -> Profile:
         lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
         flops=2.0 * m * n * k * batch,
     )
+
+
+def _with_lanes(counts: Counts, share: float) -> Counts:
+    """Instructions of code in which that share of the vector memory instructions finds active lanes."""
+    return replace(
+        counts,
+        loads=counts.loads * share,
+        stores=counts.stores * share,
+        idle=counts.vector_memory * (1.0 - share),
+    )
+
+
+def _busy_share(m: int, n: int, solution: Solution) -> float:
+    """Of the stores of tiles that reach beyond C, those with an element of C: the others have no lanes."""
+    total = busy = 0.0
+    for valid_m, tiles_m in _tiles(m, solution.macro_tile_m):
+        for valid_n, tiles_n in _tiles(n, solution.macro_tile_n):
+            if valid_m < solution.macro_tile_m or valid_n < solution.macro_tile_n:
+                total += tiles_m * tiles_n
+                busy += tiles_m * tiles_n * _busy_of_tile(valid_m, valid_n, solution)
+    return busy / total if total else 1.0
+
+
+def _tiles(size: int, tile: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Elements of C in a tile along an axis, and how many tiles have so many: whole ones, and the last."""
+    whole, rest = divmod(size, tile)
+    return (tile, whole), (rest, int(rest > 0))
+
+
+def _busy_of_tile(valid_m: int, valid_n: int, solution: Solution) -> float:
+    """Of a tile's stores, element by element, those of which some work-item lies in C."""
+    if solution.local_split_u > 1:
+        # Those that share a sum have divided it: a wavefront has columns of the tile without gaps.
+        columns = max(1, WAVEFRONT * _beside(solution.kernel, solution) // solution.macro_tile_m)
+        return ceil(valid_n / columns) / ceil(solution.macro_tile_n / columns)
+    per_m, per_n, vector = _tile(solution.kernel)
+    lanes_m, lanes_n = solution.macro_tile_m // per_m, solution.macro_tile_n // per_n
+
+    def first(element: int, lanes: int, work_item: int) -> int:
+        """Where a work-item's element lies in the tile."""
+        return element // vector * lanes * vector + work_item * vector + element % vector
+
+    waves = range(0, lanes_n, max(1, WAVEFRONT // lanes_m))
+    along_m = sum(first(element, lanes_m, 0) < valid_m for element in range(per_m))
+    along_n = sum(first(element, lanes_n, begin) < valid_n for begin in waves for element in range(per_n))
+    return along_m / per_m * along_n / (per_n * len(waves))
 
 
 def _edge_share(m: int, n: int, solution: Solution, tiles_m: int, tiles_n: int) -> float:
@@ -162,7 +213,7 @@ def _result(
         # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come
         # at the same time.
         again = fetched * (1.0 - MET * (1.0 - 1.0 / solution.global_split_u))
-        accesses *= 1.0 + APART * (_beside(facts.kernel, solution) - 1)
+        accesses *= _beside(facts.kernel, solution)
     streams: tuple[Stream, ...] = (
         Stream(
             "store",
@@ -208,7 +259,8 @@ def adders(k: int, solution: Solution, tiles_m: int) -> Adders:
         each + (number < over) + (number == parts - 1) * rest / solution.depth_u for number in range(parts)
     ]
     adding = [number for number in steps if number]
-    pairs = [max(0.0, 1.0 - abs(one - other)) for one, other in combinations(adding, 2)]
+    lasting = max(1.0, len(adding) / 2)  # steps that their additions take, one after the other
+    pairs = [max(0.0, 1.0 - abs(one - other) / lasting) for one, other in combinations(adding, 2)]
     return Adders(
         adding=float(len(adding)),
         share=len(adding) / parts,
