@@ -190,8 +190,10 @@ class Stream:
         lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
             later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
-        pages_at_once: pages that one instruction touches, where workgroups in step read the same ones (0: the
-            walks in flight are estimated from the pages that are wanted).
+        pages_open: pages that a workgroup comes back to again and again (0: each of them once).
+        pages_touched: of these, by one instruction.
+        step_pages: pages of a step of a workgroup, where others in step need the same ones (0: the walks in
+            flight are estimated from the pages that are wanted).
         resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
@@ -217,7 +219,9 @@ class Stream:
     sharing: float = 1.0
     lockstep: float = 1.0
     line_sharing: float = 1.0
-    pages_at_once: float = 0.0
+    pages_open: float = 0.0
+    pages_touched: float = 1.0
+    step_pages: float = 0.0
     resident: bool = True
     readers_apart: float = 1.0
     apart_bytes: float = 0.0

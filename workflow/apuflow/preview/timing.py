@@ -17,13 +17,15 @@ from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
-from apuflow.preview.traffic import PROBES, Traffic, distribution, resident_groups, traffic
+from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
 Array = NDArray[np.float64]
 
 LDS_BUS = 8.0
 """Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
 accesses follow each other strictly (``LdsState::processPacket``)."""
+PROBES = 2
+"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 HEAD = 7

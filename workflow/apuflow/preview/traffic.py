@@ -49,9 +49,11 @@ class Traffic:
     tries: float = 1.0
 
 
-PROBES = 2
-"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
-
+LATER = 0.75
+"""Of the walks of workgroups that were not dispatched first, those that others wait for."""
+IN_FLIGHT = 0.6
+"""Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
+185 x 833, 57 x 7 x 1265), 2.2 for fourteen (446 x 1 x 1870), gem5."""
 MERGED = 0.7
 """Part of the repeated stores to a line whose read the memory controller's write queue serves
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
@@ -124,9 +126,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     beside = 0.0  # of buffers that are loaded together, that with the most walks
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
-    # Workgroups start together; without barriers, those of later batches drift apart.
+    open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.groups)
-    together = 1.0 if profile.counts.barriers else min(1.0, used * resident / profile.groups)
+    # Workgroups start together; without barriers, those of later batches drift apart.
+    together = 1.0 if profile.counts.barriers else first_run
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
@@ -145,10 +148,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             serial += stream.pages * lockstep * sharers / used
         elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
-            if stream.pages_at_once:
-                in_order = first_run + (1.0 - first_run) * stream.lockstep
-                walks = stream.pages * in_order * together / max(1.0, stream.pages_at_once / PROBES)
-                beside = max(beside, walks)
+            if stream.step_pages:
+                in_order = (first_run + (1.0 - first_run) * LATER) * together
+                in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
+                beside = max(beside, stream.pages * in_order / in_flight)
             else:
                 serial += stream.pages * lockstep / parallel_walks(used * wanted)
             late += stream.pages * lockstep * (sharers - 1.0)
@@ -156,8 +159,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
             first = max(first, stream.instructions / (1.5 * machine.tokens))
+        if stream.pages_open and open_pages > machine.l1_tlb_entries:
+            lost = min(1.0, open_pages / machine.l1_tlb_entries - 1.0)
+            first = max(first, stream.instructions * stream.pages_touched * lost)
         # An instruction may touch several pages; each walk begins with a miss.
-        l1_misses += max(stream.pages, min(stream.instructions, first))
+        l1_misses += max(stream.pages, min(stream.instructions * stream.pages_touched, first))
         if stream.kind == "store":
             tcp_stores += stream.accesses
             again = max(0.0, stream.accesses - stream.lines)

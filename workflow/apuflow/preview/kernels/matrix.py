@@ -70,6 +70,11 @@ def _sharing(outer: int, k: int, along_k: bool, others: int) -> float:
     return others * max(1.0, min(float(tiles), rows))
 
 
+def _rows_pages(outer: int, rows: int, k: int, along_k: bool) -> float:
+    """Pages of ``rows`` of a matrix with ``outer`` of them that lie along k; else each is seen once."""
+    return max(1.0, min(outer, rows) * min(1.0, 4 * k / PAGE)) if along_k else 1.0
+
+
 def sgemm(facts: Facts) -> Profile:
     """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
     m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
@@ -105,11 +110,13 @@ def sgemm(facts: Facts) -> Profile:
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", window, 4.0,
             _sharing(m, k, along_a, tiles_n), 0.5, line_sharing=float(tiles_n),
+            pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m,
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", window, 4.0,
             _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m), following=tiles_m,
+            pages_open=_rows_pages(n, TILE, k, along_b), pages_touched=_rows_pages(n, 4, k, along_b),
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,

@@ -45,11 +45,9 @@ class _Operand(NamedTuple):
         return max(1.0, PAGE / 4 / self.tile)
 
     @property
-    def instruction_pages(self) -> float:
-        """Pages that an instruction of a wavefront touches, on average."""
-        across = self.depth if self.along_k else self.tile
-        rows = max(1, WAVEFRONT * self.width // across)
-        return 1.0 + (4 * self.leading * (rows - 1) + 4 * min(across, WAVEFRONT * self.width)) / PAGE
+    def step_pages(self) -> float:
+        """Pages that a workgroup needs for a step in which it needs new ones."""
+        return (self.tile if self.along_k else self.depth) * 4 * self.leading / PAGE
 
     def lines(self, k: int, splits: bool) -> tuple[float, float]:
         """With one tile of the other matrix: of all instructions, and distinct ones of each workgroup."""
@@ -138,7 +136,7 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
                 float(min(4, waves)),
                 sharing,
                 0.5,
-                pages_at_once=operand.instruction_pages,
+                step_pages=operand.step_pages,
                 line_sharing=max(1.0, operand.others * distinct / lines),
                 readers_apart=min(float(starts), apart_readers),
                 apart_bytes=apart,
