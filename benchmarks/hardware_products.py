@@ -88,15 +88,15 @@ def table(gpus: GpuModel) -> pd.DataFrame:
 
 
 def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
-    """The sizes of ``frame`` that a result table of gem5 has, with column ``gem5``: GFLOPS there."""
-    runs = pd.read_csv(results)
-    runs = runs[runs["status"] == "completed"]
+    """All sizes, with column ``gem5``: GFLOPS there, of those that a result table of gem5 has."""
+    runs = pd.read_csv(results).rename(columns=lambda name: name.removeprefix("layer."))
+    runs = runs.loc[runs["status"] == "completed", [*"mnk", "transpose_a", "transpose_b", "gpu_active_ticks"]]
     transposes = zip(runs["transpose_a"].astype(bool), runs["transpose_b"].astype(bool), strict=True)
     runs = runs.assign(
         transposes=["NT"[a] + "NT"[b] for a, b in transposes],
         gem5=2e3 * runs["m"] * runs["n"] * runs["k"] / runs["gpu_active_ticks"],
     )
-    found = frame.merge(runs[["transposes", *"mnk", "gem5"]], on=["transposes", *"mnk"])
+    found = frame.merge(runs[["transposes", *"mnk", "gem5"]], on=["transposes", *"mnk"], how="left")
     return found.assign(preview_error=found["gem5"] / found["preview"] - 1)
 
 
@@ -140,7 +140,8 @@ def main() -> None:
     )
     if given.runs:
         frame = simulated(frame, given.runs)
-        print(frame.drop(columns=["stand_in", "ratio"]).round(2).to_string(index=False))
+        run = frame[frame["gem5"].notna()].drop(columns=["stand_in", "ratio"])
+        print(run.round(2).to_string(index=False))
     if given.figure:
         draw(frame, given.figure)
         frame.to_csv(given.figure.with_suffix(".csv"), index=False)

@@ -145,7 +145,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
     misses = flow.tcc_reads - flow.tcc_hits
     again = (flow.tries - 1.0) * counts.stores
-    warm = max(0.0, flow.l1_tlb_misses - flow.cold_pages)
+    warm = max(0.0, flow.waiting - flow.cold_pages)
     tokens = (
         (counts.vector_memory + again) * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
     )

@@ -29,6 +29,7 @@ class Traffic:
             after the other (``TLBCoalescer::processProbeTLBEvent``).
         walk_tokens: coalescer tokens held during walks, in walks.
         l1_tlb_misses: of coalesced lookups.
+        waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
         tries: of an addition to an element that other workgroups add to as well.
     """
 
@@ -46,6 +47,7 @@ class Traffic:
     late: float
     walk_tokens: float
     l1_tlb_misses: float
+    waiting: float
     tries: float = 1.0
 
 
@@ -121,7 +123,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     merged = merged_writes = unread = 0.0
-    pages = serial = late = walk_tokens = l1_misses = 0.0
+    pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = 1.0
     beside = 0.0  # of buffers that are loaded together, that with the most walks
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
@@ -163,7 +165,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             lost = min(1.0, open_pages / machine.l1_tlb_entries - 1.0)
             first = max(first, stream.instructions * stream.pages_touched * lost)
         # An instruction may touch several pages; each walk begins with a miss.
-        l1_misses += max(stream.pages, min(stream.instructions * stream.pages_touched, first))
+        missed = max(stream.pages, min(stream.instructions * stream.pages_touched, first))
+        l1_misses += missed
+        waiting += missed / stream.pages_touched
         if stream.kind == "store":
             tcp_stores += stream.accesses
             again = max(0.0, stream.accesses - stream.lines)
@@ -224,6 +228,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         late=late / pages if pages else 0.0,
         walk_tokens=walk_tokens,
         l1_tlb_misses=l1_misses,
+        waiting=waiting,
         tries=attempts,
     )
 

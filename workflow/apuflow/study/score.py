@@ -25,7 +25,8 @@ from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_facts, row_machine, text
 
-REQUIRED = ("kernel", "n", "c", "h", "w", "grid_x", "workgroup_x", "num_compute_units", "gpu_cycles")
+REQUIRED = ("kernel", "grid_x", "workgroup_x", "num_compute_units", "gpu_cycles")
+"""Columns of every table of runs. It says the layer in ``n``, ``c``, ``h`` and ``w``, or in ``config``."""
 SHAPE = (
     "primitive", "kernel", "n", "c", "h", "w", "kernel_size", "pad", "stride", "num_output", "direction",
     "launch", "config",
@@ -94,13 +95,14 @@ def read_runs(path: str | Path) -> pd.DataFrame:
         ) from error
     if is_result_table(frame):
         return record_rows(file, frame)
-    missing = [column for column in REQUIRED if column not in frame.columns]
+    required = [*REQUIRED, *(() if "config" in frame.columns else "nchw")]
+    missing = [column for column in required if column not in frame.columns]
     if missing:
         raise ConfigError(
             "the table of runs lacks columns",
             file=file,
             key=", ".join(missing),
-            remedy=f"it needs {', '.join(REQUIRED)}",
+            remedy=f"it needs {', '.join(required)}",
         )
     if "engine" in frame.columns:
         frame = frame[~frame["engine"].map(is_batch)]

@@ -166,14 +166,13 @@ def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> N
 def test_rows_on_pages_of_their_own_do_not_fit_the_l1_tlb() -> None:
     """723 x 2 x 903, both transposed, by the stand-in: 16 rows of 3,612 bytes for each of four workgroups.
 
-    gem5, 3 units: 35,527 misses of the L1 TLBs, 1,034,792 cycles. The pages of one workgroup a unit fit.
+    gem5, 3 units: 35,527 misses of the L1 TLBs. The pages of one workgroup a unit fit.
     """
     gemm = Gemm(723, 2, 903, True, True, 1, 903, 2, 723)
     x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
     found = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
     missed = traffic(profile(facts_of(found)), gpu(3))
     assert missed.l1_tlb_misses == pytest.approx(35_527, rel=0.2)
-    assert cycles((found,), 3) == pytest.approx(1_034_792, rel=0.15)
     alone = traffic(profile(facts_of(found)), gpu(64))
     assert alone.l1_tlb_misses < 35_527 / 10
 
