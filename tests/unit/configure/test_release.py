@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_releases_say_what_differs(root: Path) -> None:
 
 def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Path) -> None:
     path = root / "configs/gem5/v22.1.yaml"
-    path.write_text(path.read_text().replace("    VEGA_X86: [narrow", "    # VEGA_X86: [narrow"))
+    path.write_text(re.sub(r" {4}VEGA_X86:\n( {6,}.+\n)+", "", path.read_text(), count=1))
     with pytest.raises(ConfigError, match="for GCN3_X86 and VEGA_X86") as caught:
         load_release("v22.1", root)
     assert str(caught.value.file).startswith(f"{path}:")

@@ -12,7 +12,7 @@ import pytest
 from rocblas_checkouts import checkouts
 
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.miopen.compiler import Compiler, host_compiler
+from apuflow.miopen.compiler import Compiler, assembler, host_compiler
 from apuflow.miopen.launch import Row
 from apuflow.rocblas import changes, objects
 from apuflow.rocblas.call import ASSEMBLY
@@ -90,7 +90,7 @@ def test_a_text_is_changed_and_assembled(
 ) -> None:
     text, out = tmp_path / "kernel.s", tmp_path / "o/kernel.o"
     text.write_text(TEXT)
-    tool = objects.assembler(host_compiler(clang.command[0], code_object=code_object))
+    tool = assembler(host_compiler(clang.command[0], code_object=code_object))
     made = objects.assemble(row(PLAIN), gfx, tool, text, out)
     assert out.read_bytes()[8] == code_object - 2  # EI_ABIVERSION
     assert (made.gfx, made.kernels) == (gfx, (PLAIN.kernel,))
@@ -102,7 +102,7 @@ def test_a_text_that_does_not_assemble_is_told_with_its_log(clang: Compiler, tmp
     text = tmp_path / "kernel.s"
     text.write_text(TEXT.replace("s_endpgm", "s_nothing"))
     with pytest.raises(EngineError, match=r"does not compile.*s_nothing|invalid instruction"):
-        objects.assemble(row(PLAIN), "gfx801", objects.assembler(clang), text, tmp_path / "k.o")
+        objects.assemble(row(PLAIN), "gfx801", assembler(clang), text, tmp_path / "k.o")
     assert not (tmp_path / "k.o").exists()
 
 
@@ -135,7 +135,7 @@ def test_tensile_writes_kernels_that_assemble(clang: Compiler, tmp_path: Path, s
     written = text.read_text()
     assert f".amdhsa_next_free_vgpr {solution.vgprs} " in written
     assert f".amdhsa_group_segment_fixed_size {solution.lds_bytes} " in written
-    objects.assemble(row(solution), "gfx801", objects.assembler(clang), text, out)
+    objects.assemble(row(solution), "gfx801", assembler(clang), text, out)
     tool = Path(clang.command[0]).resolve().with_name("llvm-objdump")
     listed = subprocess.run([str(tool), "-d", "--mcpu=gfx801", str(out)], capture_output=True, text=True)
     for unknown in ("s_setprio", "v_readfirstlane", "buffer_atomic"):

@@ -27,13 +27,14 @@ from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.own_kernels import own_needs, own_prepared
 from apuflow.engines.simulated import launch_records, provenance
+from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.dispatch_list import Statistics
 from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
-from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.compiler import Compiler, assembler
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
@@ -41,7 +42,7 @@ from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
 from apuflow.rocblas import library_of, products_content
 from apuflow.rocblas.call import changed
-from apuflow.rocblas.objects import assembler, is_library_kernel, library_object
+from apuflow.rocblas.objects import is_library_kernel, library_object
 from apuflow.run.command import refuse_redirected
 from apuflow.run.process import Process
 
@@ -69,7 +70,7 @@ def kernel_objects(
     """The code object of every program and argument string that the launches need.
 
     Args:
-        compiler: ``host_compiler(code_object=4)``: gfx801 needs objects that leave xnack open.
+        compiler: with ``code_object=4``: gfx801 needs objects that leave xnack open.
         kernels: MIOpen's ``src/kernels``.
         sources: identity of MIOpen's sources, such as their commit; None: of the files themselves.
     """
@@ -180,7 +181,7 @@ class Gem5Kernels(SimulatingEngine):
             content["statistics"] = statistics_of(release)
         if isinstance(workload, KernelsWorkload):
             return content
-        content |= {"miopen": release.miopen.source.commit}
+        content |= {"miopen": release.miopen.source.commit, "corrections": CORRECTIONS_VERSION}
         return content | products_content(site.products, gfx)
 
     @override
@@ -204,7 +205,7 @@ class Gem5Kernels(SimulatingEngine):
         launches = self._launches(point)
         sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
         objects = kernel_objects(
-            launches, point.gfx, tools.compiler(for_launcher=True), tools.kernels, sources
+            launches, point.gfx, tools.launcher_compiler(point.gfx), tools.kernels, sources
         )
         read = [
             arg.elements * arg.element_bytes

@@ -16,7 +16,14 @@ from typing import Literal, TypeAlias
 from apuflow.launcher.disassembly import disassembled, instructions
 
 DefectName: TypeAlias = Literal[
-    "narrow_results", "lane_moves", "byte_permutation", "wide_literals", "first_lane_register", "scalar_sdwa"
+    "narrow_results",
+    "ignored_sdwa",
+    "lane_moves",
+    "byte_permutation",
+    "wide_literals",
+    "first_lane_register",
+    "scalar_sdwa",
+    "split_pairs",
 ]
 """Names by which a release's file says which of them it has."""
 
@@ -31,6 +38,7 @@ class Defect:
         effect: what gem5 does.
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
         ends_gem5: it ends gem5 where it does harm; otherwise the run goes on with wrong values.
+        seldom: most kernels hold it and come to no harm: it explains wrong values, and is no suspicion.
     """
 
     name: DefectName
@@ -38,6 +46,7 @@ class Defect:
     effect: str
     source: str
     ends_gem5: bool = False
+    seldom: bool = False
 
 
 DEFECTS = (
@@ -46,6 +55,12 @@ DEFECTS = (
         r"v_(?!cvt|cmp|mad_mix|pk_|dot)\w+_[iub]16(?:_e32|_e64|_sdwa)?",
         "the upper half of the result's register keeps what was there, the GPU clears it",
         "operand.hh, VecOperand::write",
+    ),
+    Defect(
+        "ignored_sdwa",
+        r"v_(?!add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32)\w+_sdwa",
+        "the first operand is the instruction's second word, not part of a register",
+        "operand.hh, ScalarOperand::readSpecialVal; few instructions of insts/ ask isSDWAInst",
     ),
     Defect(
         "lane_moves",
@@ -75,10 +90,24 @@ DEFECTS = (
         "insts/op_encodings.cc, Inst_VOP1::initOperandInfo",
         ends_gem5=True,
     ),
+    Defect(
+        "split_pairs",
+        r"(?:flat|global)_(?:load|store)_dwordx2",
+        "where its 8 bytes lie in two cache lines, the second half takes the place of the first",
+        "insts/, initMemRead<VecElemU64>, and gpu_mem_helpers.hh, initMemReqHelper",
+        seldom=True,
+    ),
 )
 
-WRONG_VALUES: frozenset[DefectName] = frozenset(defect.name for defect in DEFECTS if not defect.ends_gem5)
+WRONG_VALUES: frozenset[DefectName] = frozenset(
+    defect.name for defect in DEFECTS if not defect.ends_gem5 and not defect.seldom
+)
 """Those that a finished run can have met without a word."""
+
+
+def pattern_of(name: DefectName) -> str:
+    """What the instructions of a defect match in LLVM's disassembly."""
+    return next(defect.pattern for defect in DEFECTS if defect.name == name)
 
 
 def explained(text: str, objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> str:

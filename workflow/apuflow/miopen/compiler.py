@@ -47,6 +47,7 @@ class Compiler:
         flags: arguments behind the kernel's own.
         identity: what distinguishes its output: version and flags; part of an object's name.
         gpu_option: names the GPU, which follows at once.
+        corrected: what becomes of the assembly before an object is made of it; None: it is not looked at.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Compiler:
     flags: tuple[str, ...]
     identity: str
     gpu_option: str = "-mcpu="
+    corrected: Callable[[str], str] | None = None
 
     def command_line(self, arguments: Sequence[str], gfx: str, source: Path, out: Path) -> list[str]:
         """The argument vector for one kernel."""
@@ -103,6 +105,14 @@ def host_compiler(
     flags = ("-Wno-everything", f"-mcode-object-version={code_object}")
     identity = "\n".join((version, *command[1:], *flags))
     return Compiler(f"{version} (code object v{code_object})", command, flags, identity)
+
+
+def assembler(clang: Compiler) -> Compiler:
+    """A compiler of this machine as an assembler, for the same version of code objects."""
+    command = (clang.command[0], "-x", "assembler", "--target=amdgcn-amd-amdhsa")
+    flags = tuple(flag for flag in clang.flags if flag.startswith("-mcode-object-version="))
+    version = clang.identity.partition("\n")[0]
+    return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
 
 
 def image_compiler(image: str, clang_ocl: str = CLANG_OCL) -> Compiler:

@@ -20,6 +20,7 @@ from apuflow.miopen.compiler import (
     CodeObject,
     Compiler,
     Runner,
+    assembler,
     digest,
     read_code_object,
     run_on_host,
@@ -169,7 +170,7 @@ def compile_source(
             made, messages = directory / "kernel.o", directory / "messages"
             messages.touch()
             command = compiler.command_line(arguments, gfx, source, made)
-            status = run(command, directory, messages)
+            status = _compile(command, compiler, gfx, directory, messages, run)
             messages.replace(log)
             kernel_object, data = _checked(made, status, gfx, expect, (row, compiler, log, command))
         with atomic_write(out) as part:
@@ -181,6 +182,20 @@ def compile_source(
             remedy="make the directory writable",
         ) from None
     return kernel_object
+
+
+def _compile(
+    command: list[str], compiler: Compiler, gfx: str, directory: Path, messages: Path, run: Runner
+) -> int:
+    """The compiler's exit status; by way of the assembly where that is corrected."""
+    if compiler.corrected is None:
+        return run(command, directory, messages)
+    written, text = Path(command[-1]), directory / "kernel.s"
+    status = run([*command[:-1], str(text), "-S"], directory, messages)
+    if status != 0 or not text.is_file():
+        return status
+    text.write_text(compiler.corrected(text.read_text(encoding="utf-8")), encoding="utf-8")
+    return run(assembler(compiler).command_line((), gfx, text, written), directory, messages)
 
 
 def _checked(

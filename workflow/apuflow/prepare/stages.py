@@ -158,7 +158,7 @@ def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
         compile_own(order.row, order.gfx, out, root)
         return
     tools = Toolset(order.release, root)
-    compiler = tools.compiler(for_launcher=order.for_launcher)
+    compiler = tools.launcher_compiler(order.gfx) if order.for_launcher else tools.compiler
     kernels = source_directory(order.program, tools.kernels)
     run = _in_image(tools, kernels) if compiler.command[0] == CLANG_OCL else run_on_host
     compile_object(order.row, order.gfx, compiler, kernels, out, run=run)

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Literal
 
 from apuflow.configure import Release, Site, load_release, load_site, load_workload
 from apuflow.configure.site import ImageMode
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.launcher.corrections import correcting
 from apuflow.miopen import Row
-from apuflow.miopen.compiler import Compiler, host_compiler, image_compiler
+from apuflow.miopen.compiler import Compiler, assembler, host_compiler, image_compiler
 from apuflow.miopen.launch import Launch
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
@@ -24,7 +26,7 @@ from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 from apuflow.rocblas.call import SCALE_SOURCE
 from apuflow.rocblas.library_table import ProductLibrary, table_sizes
-from apuflow.rocblas.objects import assembler, is_library_kernel, library_object
+from apuflow.rocblas.objects import is_library_kernel, library_object
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class ObjectOrder:
         """The order for an object that a release needs.
 
         Args:
-            for_launcher: whether it is loaded by the launcher, and not by MIOpen (see ``Toolset.compiler``).
+            for_launcher: whether it is loaded by the launcher, and not by MIOpen.
         """
         row = item.row
         return cls(row.program, row.arguments, row.layer or "", item.gfx, item.name, release, for_launcher)
@@ -164,10 +166,13 @@ class Toolset:
         return [self.record("source-tensile"), self.record("source-rocblas")]
 
     # compilers -------------------------------------------------------------------------------------------
-    def compiler(self, *, for_launcher: bool) -> Compiler:
-        """What compiles kernels: clang here for the launcher; for MIOpen itself, clang-ocl of its image."""
-        if for_launcher:
-            return _host_compiler(4)
+    def launcher_compiler(self, gfx: str) -> Compiler:
+        """What compiles kernels for the launcher: clang here, and the changes that this gem5 needs."""
+        return correcting(_host_compiler(4), self.release.instruction_defects(gfx))
+
+    @property
+    def compiler(self) -> Compiler:
+        """What compiles kernels for MIOpen: clang-ocl of its image, or clang here where that has none."""
         image = self.image
         if image.engine == "host" or image.mode in ("debian", "sources") or image.digest is None:
             return _host_compiler(3)
@@ -190,7 +195,7 @@ class Toolset:
             gfx,
             compute_units,
             release=self.release.name,
-            compiler=self.compiler(for_launcher=False).identity,
+            compiler=self.compiler.identity,
             sources=directory_identity(self.kernels) if self.site.miopen_source else commit,
         )
 
@@ -208,7 +213,7 @@ class Toolset:
             row = Row(launch.program or "", "", launch.layer)
             if row.program == SCALE_SOURCE.name:
                 sources = sources_identity(SCALE_SOURCE.parent, row.program)
-                identity = self.compiler(for_launcher=False).identity
+                identity = self.compiler.identity
                 objects.setdefault(row.program, kernel_object(row, gfx, identity, sources))
             elif is_library_kernel(row.program):
                 identity = self.assembler(for_launcher=False).identity
@@ -222,5 +227,5 @@ def data_file(needed: int) -> str:
 
 
 @cache
-def _host_compiler(code_object: int) -> Compiler:
-    return host_compiler(code_object=4 if code_object == 4 else 3)
+def _host_compiler(code_object: Literal[3, 4]) -> Compiler:
+    return host_compiler(code_object=code_object)

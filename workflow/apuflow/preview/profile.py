@@ -252,7 +252,6 @@ class Profile:
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
-        active: numbers of the workgroups that do the work, where the others end at once (empty: all).
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
         scheduled: loads and LDS reads stand well before what needs their values, as in code written by hand:
@@ -276,7 +275,6 @@ class Profile:
     joined_rounds: float = 0.0
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0
-    active: tuple[int, ...] = ()
     lds_bytes: int = 0
     vgprs: int = 32
     sgprs: int = 32
@@ -294,7 +292,7 @@ class Profile:
     @property
     def groups(self) -> int:
         """Workgroups that share the work."""
-        return len(self.active) or self.workgroups
+        return self.workgroups
 
 
 def lines_of(elements: float) -> float:

@@ -7,7 +7,6 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, log2
@@ -105,13 +104,9 @@ def resident_groups(profile: Profile, machine: GpuModel) -> int:
 def distribution(profile: Profile, machine: GpuModel) -> tuple[int, int]:
     """Compute units at work, and workgroups of the busiest one.
 
-    Workgroups go round robin over the compute units (``Shader::dispatchWorkgroups``). Where only some do the
-    work and all find a place at once, their numbers decide who gets them; otherwise they spread evenly.
+    Workgroups go round robin over the compute units (``Shader::dispatchWorkgroups``).
     """
     units = machine.compute_units
-    if profile.active and profile.workgroups <= units * resident_groups(profile, machine):
-        counts = Counter(number % units for number in profile.active)
-        return len(counts), max(counts.values())
     used = min(units, profile.groups)
     return used, -(-profile.groups // used)
 

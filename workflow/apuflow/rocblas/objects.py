@@ -61,14 +61,6 @@ def assembly_name(program: str) -> str:
     return f"{solution.kernel}-{digest(SOURCES, form(solution))}"
 
 
-def assembler(clang: Compiler) -> Compiler:
-    """A compiler of this machine as an assembler, for the same version of code objects."""
-    command = (clang.command[0], "-x", "assembler", "--target=amdgcn-amd-amdhsa")
-    flags = tuple(flag for flag in clang.flags if flag.startswith("-mcode-object-version="))
-    version = clang.identity.partition("\n")[0]
-    return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
-
-
 def write(program: str, tensile: Path, rocblas: Path, out: Path, log: Path) -> None:
     """Have Tensile write a kernel's assembly, as rocBLAS has it.
 

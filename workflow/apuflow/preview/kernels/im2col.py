@@ -4,17 +4,11 @@ Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workg
 channel into LDS (zeros outside the image), then writes the columns of its output tile. For planes of at
 most 8 x 8 outputs it takes four whole channels instead; there the inner loop over a row of the window is
 unrolled four times.
-
-gem5 v23.0.1.0 ignores the sub-dword selection (SDWA) of ``v_ashrrev_i16`` and ``v_add_u16``: it takes the
-instruction's second word for the first operand. The compiler uses them for some divisions of the
-workgroup's number by ``NUM_IM_BLKS_X`` where ``NUM_IM_BLKS`` fits 8 bits. Such images, wider than 32
-outputs, run with wrong tile coordinates, most or all workgroups outside the image. ``_tile`` does what gem5
-does, since the preview predicts gem5.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, gcd
 
@@ -23,6 +17,9 @@ from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
 CHANNELS = 4
+_CORRECTED = "v4"
+"""What ``launcher.corrections`` adds where clang divides a workgroup's number in 8 bits. For some divisors
+it is 1 to 3 more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,40 +57,6 @@ _ONE_STRIDED = _Blocks(
 )  # fmt: skip
 
 
-def _divided_by_words(across: int) -> bool:
-    """Whether the compiler's signed 8-bit division by ``across``, no power of two, selects no byte.
-
-    It multiplies by 2**(8 + shift) / across, rounded up, and shifts right by 8 + shift. A shift of 8 alone is
-    the selection of the second byte, and a multiplier over 127 needs an addition that selects it as well.
-    """
-    most = 127 - 128 % across
-    shift = 0
-    while 1 << (8 + shift) <= most * (across - (1 << (8 + shift)) % across):
-        shift += 1
-    return shift > 0 and -(-(1 << (8 + shift)) // across) < 128
-
-
-OUTSIDE = 1 << 20
-"""A row of tiles that no image has."""
-
-
-def _tile(number: int, across: int, blocks: int) -> tuple[int, int]:
-    """Tile column and row of workgroup ``number`` of a channel, as gem5 computes them (module docstring).
-
-    A power of two shifts by the second word's low bits, 2. The addition gives over 1500, or 200 after its
-    further shift: up to 127 tiles, three or more in a row, none has outputs there.
-    """
-    if across in (1, blocks) or blocks > 127:
-        return number % across, number // across
-    if across & (across - 1) == 0:
-        row = number >> 2
-    elif _divided_by_words(across):
-        row = number // across
-    else:
-        row = OUTSIDE
-    return number - row * across, row
-
-
 def _span(facts: Facts) -> int:
     """Columns of the image from the filter's first tap to its last, both included."""
     return (facts.integer("kernel_w") - 1) * facts.integer("dilation_w") + 1
@@ -109,14 +72,12 @@ class _Sum:
     counts: Counts = NOTHING
     load_lines: float = 0.0
     store_lines: float = 0.0
-    active: int = 0
 
     def add(self, other: _Sum, times: int) -> None:
         """Another sum, so many times."""
         self.counts += other.counts * times
         self.load_lines += other.load_lines * times
         self.store_lines += other.store_lines * times
-        self.active += other.active * times
 
 
 def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
@@ -161,7 +122,6 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
                 else:
                     lines = max(1.0, lanes / out_columns) * span_lines(4 * min(lanes, out_columns), 4 * ow)
                 total.store_lines += kh * kw * lines
-                total.active += 1
         total.counts += counts
 
 
@@ -212,8 +172,8 @@ def _channel(
     blocks: _Blocks,
     across: int,
     tiles: int,
-) -> tuple[_Sum, tuple[int, ...]]:
-    """All tiles of one channel, and which of them have outputs; one tile stands for all that are alike."""
+) -> _Sum:
+    """All tiles of one channel; one stands for all that are alike."""
     facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
     h, w = facts.integer("image_h"), facts.integer("image_w")
     oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
@@ -221,27 +181,22 @@ def _channel(
     wide, high = _tile_size(facts)
     columns = (wide - 1) * sw + _span(facts)
     rows = -(-facts.define("LOCAL_MEM_SIZE") // columns)
-    alike: dict[object, list[tuple[int, int, int]]] = {}
+    alike: dict[object, list[tuple[int, int]]] = {}
     for number in range(tiles):
-        x, y = _tile(number, across, tiles)
-        outputs = max(0, min(wide, ow - wide * x)), max(0, min(high, oh - high * y))
+        y, x = divmod(number, across)
+        outputs = min(wide, ow - wide * x), min(high, oh - high * y)
         sides = _side(wide * x * sw, columns, pw, w, 1), _side(high * y * sh, rows, ph, h, w)
-        alike.setdefault((outputs if all(outputs) else 0, sides), []).append((number, x, y))
-    total, active = _Sum(), []
+        alike.setdefault((outputs, sides), []).append((x, y))
+    total = _Sum()
     for members in alike.values():
         counts = _Sum()
-        _group(facts, blocks, *members[0][1:], counts)
+        _group(facts, blocks, *members[0], counts)
         total.add(counts, len(members))
-        if counts.active:
-            active += [number for number, _, _ in members]
-    return total, tuple(sorted(active))
+    return total
 
 
 def im2col(facts: Facts) -> Profile:
-    """Tiles of one channel per workgroup, or small planes of four channels each.
-
-    Where no tile has outputs (``_tile``) the kernel accesses no memory: it has no streams.
-    """
+    """Tiles of one channel per workgroup, or small planes of four channels each."""
     if facts.define("NUM_CH_PER_WG") == CHANNELS and "EXTREME_LARGE" not in definitions(facts.arguments):
         return small_planes(facts)
     if facts.define("NUM_CH_PER_WG") != 1 or "EXTREME_LARGE" in definitions(facts.arguments):
@@ -252,18 +207,20 @@ def im2col(facts: Facts) -> Profile:
     strided = facts.define("STRIDE_GT_1") == 1
     if across > 1:
         blocks = _DIVIDING_STRIDED if strided else _DIVIDING
+        if across < tiles < 128:
+            blocks = replace(blocks, head=f"{blocks.head} {_CORRECTED}")
     elif tiles > 1:
         blocks = _ROWS_STRIDED if strided else _ROWS
     else:
         blocks = _ONE_STRIDED if strided else _ROWS
     channels = facts.workgroups // tiles
-    total, active = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
+    total = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
     counts = total.counts * channels
     image = channels * facts.integer("image_h") * facts.integer("image_w")
     written = total.store_lines * channels
     pages = max(1.0, written * 64 / 4096)
     row = _tile_size(facts)[1] * facts.integer("column_w") * 4
-    sharing = float(min(len(active), across * max(1, 4096 // row)))
+    sharing = float(min(tiles, across * max(1, 4096 // row)))
     streams = (
         Stream(
             "load",
@@ -288,19 +245,16 @@ def im2col(facts: Facts) -> Profile:
         ),
     )
     plane = facts.integer("column_h") * facts.integer("column_w") * 4
-    busy = (len(active) or tiles) * channels * 4
+    busy = facts.workgroups * 4
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=4,
         counts=counts,
-        streams=streams if active else (),
+        streams=streams,
         code_bytes=1050.0,
         rounds=counts.loads / busy,
         walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
         store_rounds=counts.stores / busy,
-        active=()
-        if len(active) == tiles
-        else tuple(channel * tiles + tile for channel in range(channels) for tile in active),
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,

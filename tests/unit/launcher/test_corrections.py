@@ -1,0 +1,150 @@
+"""Assembly of kernels, changed so that gem5 computes what the GPU does."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from apuflow.core.gpus import GPUS
+from apuflow.launcher.corrections import corrected, correcting
+from apuflow.launcher.defects import DefectName, suspects
+from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import compile_source
+
+KERNEL = """
+{name}:
+{body}
+	s_endpgm
+	.amdhsa_kernel {name}
+		.amdhsa_next_free_vgpr {registers}
+		.amdhsa_next_free_sgpr 16
+	.end_amdhsa_kernel
+"""
+DIVIDE = """
+__kernel void divide(__global uint *out)
+{
+    uint lane = get_local_id(0);
+    out[lane] = lane / 7 + 100 * (lane % 7) + 10000 * ((lane * 3) / 49);
+}
+"""
+PAD = "dst_sel:DWORD dst_unused:UNUSED_PAD"
+EVERY: tuple[DefectName, ...] = get_args(DefectName)
+
+
+def kernel(*body: str, name: str = "k", registers: int = 9) -> str:
+    return KERNEL.format(name=name, body="\n".join(f"\t{line}" for line in body), registers=registers)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # results of 16 bits: the upper half is cleared
+        ("v_mul_lo_u16_e32 v3, 3, v0", ["v_mul_lo_u16_e32 v3, 3, v0", "v_and_b32 v3, 0xffff, v3"]),
+        ("v_lshrrev_b16_e32 v2, 1, v2 ; half", ["v_lshrrev_b16_e32 v2, 1, v2", "v_and_b32 v2, 0xffff, v2"]),
+        # the target holds a part where it is not read otherwise
+        (
+            f"v_mul_lo_u16_sdwa v5, v17, v15 {PAD} src0_sel:BYTE_0 src1_sel:DWORD",
+            ["v_bfe_u32 v5, v17, 0, 8", "v_mul_lo_u16 v5, v5, v15", "v_and_b32 v5, 0xffff, v5"],
+        ),
+        (
+            f"v_ashrrev_i16_sdwa v5, v6, sext(v5) {PAD} src0_sel:DWORD src1_sel:BYTE_1",
+            ["v_bfe_i32 v5, v5, 8, 8", "v_ashrrev_i16 v5, v6, v5", "v_and_b32 v5, 0xffff, v5"],
+        ),
+        # half a register, as an instruction of 16 bits reads it anyhow
+        (
+            f"v_add_u16_sdwa v1, v0, v2 {PAD} src0_sel:WORD_0 src1_sel:DWORD",
+            ["v_add_u16 v1, v0, v2", "v_and_b32 v1, 0xffff, v1"],
+        ),
+        # the result's place
+        (
+            "v_and_b32_sdwa v1, v0, v2 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD",
+            [
+                *("v_bfe_u32 v1, v0, 16, 16", "v_and_b32 v1, v1, v2"),
+                *("v_bfe_u32 v1, v1, 0, 16", "v_lshlrev_b32 v1, 16, v1"),
+            ],
+        ),
+        (
+            f"v_cvt_f32_u32_sdwa v1, v1 {PAD} src0_sel:BYTE_3",
+            ["v_bfe_u32 v1, v1, 24, 8", "v_cvt_f32_u32 v1, v1"],
+        ),
+        ("s_mov_b64 s[4:5], 0xfff", ["s_mov_b32 s4, 0xfff", "s_mov_b32 s5, 0"]),
+        ("s_mov_b64 exec, 0x10001", ["s_mov_b32 exec_lo, 0x10001", "s_mov_b32 exec_hi, 0"]),
+    ],
+)  # fmt: skip
+def test_replacements(before: str, after: list[str]) -> None:
+    """By hand, from the GPU's manual: SDWA takes parts of operands, and clears the rest of the result."""
+    assert corrected(kernel(before), EVERY) == kernel(*after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        (
+            f"v_mul_lo_u16_sdwa v1, v0, v1 {PAD} src0_sel:BYTE_0 src1_sel:DWORD",
+            ["v_bfe_u32 v9, v0, 0, 8", "v_mul_lo_u16 v1, v9, v1", "v_and_b32 v1, 0xffff, v1"],
+            1,
+        ),
+        (
+            f"v_xor_b32_sdwa v1, v1, v2 {PAD} src0_sel:BYTE_1 src1_sel:BYTE_2",
+            ["v_bfe_u32 v9, v1, 8, 8", "v_bfe_u32 v10, v2, 16, 8", "v_xor_b32 v1, v9, v10"],
+            2,
+        ),
+    ],
+)
+def test_a_part_takes_a_register_where_the_target_is_read(before: str, after: list[str], more: int) -> None:
+    other = kernel("v_mov_b32 v0, 0", name="other")
+    text = corrected(kernel(before) + other, EVERY)
+    assert text == kernel(*after, registers=9 + more) + other
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "v_add_u32_e32 v1, vcc, v1, v2",
+        f"v_or_b32_sdwa v0, v0, v1 {PAD} src0_sel:BYTE_0 src1_sel:DWORD",
+        "v_and_b32_sdwa v1, v0, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:DWORD",
+        f"v_mul_f32_sdwa v1, -v0, v2 {PAD} src0_sel:WORD_1 src1_sel:DWORD",
+        "v_cmp_eq_u16_sdwa vcc, v0, v1 src0_sel:BYTE_0 src1_sel:DWORD",
+        "s_mov_b64 s[4:5], -1",
+        "s_mov_b64 s[4:5], 0xfffffff0",
+        "s_and_b64 s[4:5], s[4:5], 0xfff",
+        "v_add_f32_dpp v6, v6, v6 row_shr:1 row_mask:0xf bank_mask:0xf",
+    ],
+)
+def test_sound_instructions_and_those_without_a_replacement_stay(instruction: str) -> None:
+    assert corrected(kernel(instruction), EVERY) == kernel(instruction)
+
+
+def test_a_release_without_the_defect_keeps_the_code() -> None:
+    text = kernel("v_mul_lo_u16_e32 v3, 3, v0")
+    assert corrected(text, ("lane_moves", "wide_literals")) == text
+
+
+@pytest.mark.parametrize("gfx", GPUS)
+def test_compiled_code_loses_what_gem5_executes_wrongly(gfx: str, clang: Compiler, tmp_path: Path) -> None:
+    """The kernel is left whole: its disassembly is the compiler's with more instructions."""
+    source = tmp_path / "divide.cl"
+    source.write_text(DIVIDE)
+    narrow: DefectName = "narrow_results"
+    parts: tuple[DefectName, ...] = ("ignored_sdwa", "scalar_sdwa")
+    row, plain, changed = Row("divide.cl", ""), tmp_path / "plain.o", tmp_path / "changed.o"
+    compile_source(source, row, gfx, clang, plain, expect=["divide"])
+    compile_source(source, row, gfx, correcting(clang, (narrow, *parts)), changed, expect=["divide"])
+    [named] = suspects([plain], gfx, (narrow,))
+    assert "v_mul_lo_u16" in named
+    assert suspects([changed], gfx, parts) == ()
+    words = [instructions(path, gfx) for path in (plain, changed)]
+    assert words[1].count("v_and_b32") >= sum("16" in word for word in words[0])
+    assert [word for word in words[1] if word.startswith(("s_", "flat_"))] == [
+        word for word in words[0] if word.startswith(("s_", "flat_"))
+    ]
+
+
+def instructions(path: Path, gfx: str) -> list[str]:
+    command = ["llvm-objdump-15", "-d", f"--mcpu={gfx}", "--no-show-raw-insn", str(path)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [line.split()[0].partition("_e")[0] for line in text.splitlines() if line.startswith("\t")]

@@ -1,0 +1,148 @@
+"""What is changed in the assembly of a kernel, so that gem5 computes what the GPU does.
+
+Each change replaces one instruction that gem5 executes wrongly (``apuflow.launcher.defects``) by others
+with the same result, some by way of another vector register. An instruction without a replacement stays.
+
+Sources: AMD's "Graphics Core Next Architecture, Generation 3" (SDWA); LLVM's
+``GCNSubtarget::zeroesHigh16BitsOfDest`` (results of 16 bits clear the upper half).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+from apuflow.launcher.defects import DefectName, pattern_of
+from apuflow.miopen.compiler import Compiler
+
+CORRECTIONS_VERSION: Final = "1"
+"""Raised whenever a change does something else; part of the identity of objects and of points."""
+
+_KEPT = re.compile(r"v_(?:mad|fma|div_fixup)_\w*16")
+"""Vega's own instructions of three operands keep the upper half."""
+_SDWA = re.compile(
+    r"(?P<name>v_\w+)_sdwa (?P<operands>[^:]+?)(?: dst_sel:(?P<to>\w+) dst_unused:(?P<rest>\w+))?"
+    r" src0_sel:(?P<first>\w+)(?: src1_sel:(?P<second>\w+))?$"
+)
+_PARTS: Final = {
+    "BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8),
+    "WORD_0": (0, 16), "WORD_1": (16, 16),
+}  # fmt: skip
+"""First bit and width of a part of a register."""
+_VECTOR = re.compile(r"v\d+")
+_OPERAND = re.compile(r"sext\((?P<signed>[vs]\d+)\)|(?P<plain>[vs]\d+|-?\d+)")
+_WIDE_MOVE = re.compile(
+    r"s_mov_b64 (?P<to>s\[(?P<low>\d+):(?P<high>\d+)\]|vcc|exec), (?P<value>0x[0-9a-f]+)$"
+)
+_HALVES: Final = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
+_SPARES: Final = 2
+"""Vector registers that the parts of one instruction's operands can take."""
+_NONE_FREE: Final = 256
+_END = ".end_amdhsa_kernel\n"
+_REGISTERS = re.compile(r"(\.amdhsa_next_free_vgpr )(\d+)")
+_COMMENT = re.compile(r"\s*(?:;|//).*$")
+
+
+def corrected(assembly: str, present: Collection[DefectName]) -> str:
+    """A kernel's assembly, as clang writes it, with its changes for a gem5.
+
+    Args:
+        present: the defects that this gem5 has.
+    """
+    return "".join(_function(part, present) for part in _split(assembly))
+
+
+def correcting(compiler: Compiler, present: Collection[DefectName]) -> Compiler:
+    """The same compiler, whose assembly is :func:`corrected` before objects are made of it."""
+    changed = [name for name in _REPLACEMENTS if name in present]
+    identity = "\n".join((compiler.identity, f"corrections {CORRECTIONS_VERSION}", *changed))
+    return replace(compiler, identity=identity, corrected=lambda text: corrected(text, present))
+
+
+def _split(assembly: str) -> list[str]:
+    """The text in pieces, each of at most one kernel, that end behind its description."""
+    return re.split(rf"(?<={re.escape(_END)})", assembly)
+
+
+def _function(text: str, present: Collection[DefectName]) -> str:
+    free = _REGISTERS.search(text)
+    first = int(free[2]) if free else _NONE_FREE
+    taken = 0
+    for name, change in _REPLACEMENTS.items():
+        if name not in present:
+            continue
+        matcher, lines = re.compile(pattern_of(name)), list[str]()
+        for line in text.split("\n"):
+            instruction = _COMMENT.sub("", line).strip()
+            made = change(instruction, first) if matcher.match(instruction) else None
+            for spare in range(taken, _SPARES if made else 0):
+                if re.search(rf"\bv{first + spare},", " ".join(made or ())):
+                    taken = spare + 1
+            lines += [line] if made is None else [f"\t{word}" for word in made]
+        text = "\n".join(lines)
+    return _REGISTERS.sub(lambda found: f"{found[1]}{int(found[2]) + taken}", text)
+
+
+def _narrow(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """The upper half of the result is cleared, as the GPU does."""
+    del spare
+    target = instruction.partition(" ")[2].partition(",")[0]
+    if instruction.split()[0].endswith("_sdwa") or _KEPT.match(instruction) or not _VECTOR.fullmatch(target):
+        return None
+    return instruction, f"v_and_b32 {target}, 0xffff, {target}"
+
+
+def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """Parts of registers are taken out first, and the result is put in its place."""
+    found = _SDWA.match(instruction)
+    if found is None or found["rest"] not in (None, "UNUSED_PAD"):
+        return None
+    target, *sources = (word.strip() for word in found["operands"].split(","))
+    operands = [word for source in sources if (word := _OPERAND.fullmatch(source))]
+    if not _VECTOR.fullmatch(target) or len(operands) < len(sources) or len(sources) > _SPARES:
+        return None
+    narrow = found["name"].endswith("16")  # reads the lower half of a register anyhow
+    parts = [
+        _PARTS.get("" if narrow and part == "WORD_0" else part or "")
+        for part in found.group("first", "second")
+    ]
+    wanted = [word["plain"] for word, part in zip(operands, parts, strict=False) if part is None]
+    alone = len(wanted) == len(operands) - 1 and target not in wanted
+    before, read = list[str](), list[str]()
+    for word, part in zip(operands, parts, strict=False):
+        register = word["signed"] or word["plain"]
+        if part is not None:
+            place = target if alone else f"v{spare + len(before)}"
+            before.append(
+                f"v_bfe_{'i' if word['signed'] else 'u'}32 {place}, {register}, {part[0]}, {part[1]}"
+            )
+            register = place
+        read.append(register)
+    if len(before) > 0 and not alone and spare == _NONE_FREE:
+        return None
+    after = []
+    if found["to"] not in (None, "DWORD"):
+        bit, width = _PARTS[found["to"]]
+        after = [f"v_bfe_u32 {target}, {target}, 0, {width}", f"v_lshlrev_b32 {target}, {bit}, {target}"]
+    return *before, f"{found['name']} {', '.join((target, *read))}", *after
+
+
+def _halves(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """A literal is moved to both registers of a pair. One that could be negative is left alone."""
+    del spare
+    found = _WIDE_MOVE.match(instruction)
+    if found is None or int(found["value"], 16) >= 1 << 31:
+        return None
+    low, high = (f"s{found['low']}", f"s{found['high']}") if found["low"] else _HALVES[found["to"]]
+    return f"s_mov_b32 {low}, {found['value']}", f"s_mov_b32 {high}, 0"
+
+
+_REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | None]]] = {
+    "ignored_sdwa": _whole,
+    "scalar_sdwa": _whole,
+    "narrow_results": _narrow,
+    "wide_literals": _halves,
+}
+"""In this order: an instruction of 16 bits is left where its parts are taken out."""
