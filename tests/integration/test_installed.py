@@ -116,7 +116,7 @@ def test_tutorials_for_gem5_run_on_a_real_one(machine: Machine, tutorial: str, t
         needs.MIOPEN.skip()
     source = Path(binary).resolve().parents[2]
     site = f"container: host\ngem5: {{binary: {binary}, source: {source}}}\n"
-    project, _ = machine.type_in(tmp_path, tutorial, site=f"{site}miopen_source: {Path(miopen).parents[1]}\n")
+    project, _ = machine.type_in(tmp_path, tutorial, site=f"{site}miopen_source: {miopen}\n")
     assert list(project.glob("results/*/report.html"))
 
 

@@ -77,9 +77,8 @@ def _function(text: str, present: Collection[DefectName]) -> str:
         for line in text.split("\n"):
             instruction = _COMMENT.sub("", line).strip()
             made = change(instruction, first) if matcher.match(instruction) else None
-            for spare in range(taken, _SPARES if made else 0):
-                if re.search(rf"\bv{first + spare},", " ".join(made or ())):
-                    taken = spare + 1
+            used = [n + 1 for n in range(_SPARES) for word in made or () if f" v{first + n}," in word]
+            taken = max([taken, *used])
             lines += [line] if made is None else [f"\t{word}" for word in made]
         text = "\n".join(lines)
     return _REGISTERS.sub(lambda found: f"{found[1]}{int(found[2]) + taken}", text)
@@ -108,19 +107,17 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
         _PARTS.get("" if narrow and part == "WORD_0" else part or "")
         for part in found.group("first", "second")
     ]
-    wanted = [word["plain"] for word, part in zip(operands, parts, strict=False) if part is None]
-    alone = len(wanted) == len(operands) - 1 and target not in wanted
-    before, read = list[str](), list[str]()
-    for word, part in zip(operands, parts, strict=False):
-        register = word["signed"] or word["plain"]
+    read = [word["signed"] or word["plain"] for word in operands]
+    whole = [register for register, part in zip(read, parts, strict=False) if part is None]
+    alone = len(whole) == len(read) - 1 and target not in whole
+    before = list[str]()
+    for number, (word, part) in enumerate(zip(operands, parts, strict=False)):
         if part is not None:
             place = target if alone else f"v{spare + len(before)}"
-            before.append(
-                f"v_bfe_{'i' if word['signed'] else 'u'}32 {place}, {register}, {part[0]}, {part[1]}"
-            )
-            register = place
-        read.append(register)
-    if len(before) > 0 and not alone and spare == _NONE_FREE:
+            take = "v_bfe_i32" if word["signed"] else "v_bfe_u32"
+            before.append(f"{take} {place}, {read[number]}, {part[0]}, {part[1]}")
+            read[number] = place
+    if before and not alone and spare == _NONE_FREE:
         return None
     after = []
     if found["to"] not in (None, "DWORD"):
