@@ -289,11 +289,6 @@ class Profile:
         """Of the launch."""
         return self.waves or self.workgroups * self.waves_per_group
 
-    @property
-    def groups(self) -> int:
-        """Workgroups that share the work."""
-        return self.workgroups
-
 
 def lines_of(elements: float) -> float:
     """Lines of a packed float32 buffer that starts on a line."""

@@ -136,7 +136,7 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
 
 def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> list[float]:
     # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places.
-    waves = float(profile.groups * profile.waves_per_group)
+    waves = float(profile.workgroups * profile.waves_per_group)
     counts = profile.counts
     used, groups = (float(number) for number in distribution(profile, machine))
     resident = min(float(resident_groups(profile, machine)), groups)
@@ -166,7 +166,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     walks = profile.walk_rounds + (1.0 if counts.stores else 0.0)
-    own = sum(stream.pages * stream.sharing for stream in profile.streams) / profile.groups
+    own = sum(stream.pages * stream.sharing for stream in profile.streams) / profile.workgroups
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.

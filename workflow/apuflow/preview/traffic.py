@@ -106,9 +106,8 @@ def distribution(profile: Profile, machine: GpuModel) -> tuple[int, int]:
 
     Workgroups go round robin over the compute units (``Shader::dispatchWorkgroups``).
     """
-    units = machine.compute_units
-    used = min(units, profile.groups)
-    return used, -(-profile.groups // used)
+    used = min(machine.compute_units, profile.workgroups)
+    return used, -(-profile.workgroups // used)
 
 
 @lru_cache(maxsize=262144)
@@ -124,7 +123,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
-    first_run = min(1.0, used * resident / profile.groups)
+    first_run = min(1.0, used * resident / profile.workgroups)
     # Workgroups start together; without barriers, those of later batches drift apart.
     together = 1.0 if profile.counts.barriers else first_run
     for stream in profile.streams:
@@ -167,7 +166,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             tcp_stores += stream.accesses
             again = max(0.0, stream.accesses - stream.lines)
             if stream.adders:
-                attempts = tries(stream.adders, used, float(used * resident), profile.groups)
+                attempts = tries(stream.adders, used, float(used * resident), profile.workgroups)
                 merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
             if stream.repeated_within:
@@ -190,7 +189,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         again = max(0.0, reach - stream.lines)
         running = used * resident
         apart = min(again, stream.lines * (stream.readers_apart - 1.0))
-        later = min(-(-profile.groups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
+        later = min(-(-profile.workgroups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
         again += apart * _share(machine.tcc_bytes, running * stream.apart_bytes)
