@@ -9,7 +9,10 @@ import pytest
 from standins import repositories
 
 from apuflow.core.errors import EngineError
+from apuflow.launcher.corrections import correcting
 from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
+from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import compile_source
 
 KERNELS = repositories.HERE / "miopen/src/kernels"
 SOFTMAX = ("-DNUM_BATCH=1", "-DRUN_FORWARD=1")
@@ -35,6 +38,14 @@ def test_it_makes_the_object(compiler: Compiler, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     found = read_code_object((tmp_path / "k.o").read_bytes())
     assert (found.gfx, found.kernels) == ("gfx801", ("SoftmaxForward",))
+
+
+def test_it_makes_the_object_by_way_of_its_assembly(compiler: Compiler, tmp_path: Path) -> None:
+    row, out = Row("MIOpenSoftmax.cl", " ".join(SOFTMAX)), tmp_path / "k.o"
+    changing = correcting(compiler, ("narrow_results", "ignored_sdwa"))
+    found = compile_source(KERNELS / row.program, row, "gfx801", changing, out)
+    assert (found.gfx, found.kernels) == ("gfx801", ("SoftmaxForward",))
+    assert read_code_object(out.read_bytes()) == found
 
 
 def test_it_refuses_what_clang_refuses(compiler: Compiler, tmp_path: Path) -> None:
