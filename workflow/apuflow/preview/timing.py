@@ -160,8 +160,8 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
     delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
-    # An addition that another one disturbed: a swap more, which goes through the directory.
-    delay += (flow.tries - 1.0) * lat.memory
+    # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
+    delay += (flow.tries - 1.0) * (lat.memory + (flow.in_line - 1.0) * (lat.memory - lat.tcc))
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.

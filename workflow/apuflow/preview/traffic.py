@@ -30,6 +30,7 @@ class Traffic:
         l1_tlb_misses: of coalesced lookups.
         waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
         tries: of an addition to an element that other workgroups add to as well.
+        in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
     """
 
     tcp_loads: float
@@ -48,6 +49,7 @@ class Traffic:
     l1_tlb_misses: float
     waiting: float
     tries: float = 1.0
+    in_line: float = 1.0
 
 
 LATER = 0.75
@@ -85,6 +87,16 @@ def tries(adders: Adders, used: int, running: float, groups: int) -> float:
     return 1.0 + meet * adders.share * (at_once - 1.0) / 2.0
 
 
+def in_line(stream: Stream, adders: Adders, running: float) -> float:
+    """Additions to a line at a time: of the workgroups that share its tile and run, what each has of the line.
+
+    A line with an addition on its way to memory takes no other (``GPU_VIPER-TCC.sm``, state A).
+    """
+    parts = adders.adding / adders.share
+    beside = min(parts, max(1.0, running / adders.apart))
+    return max(1.0, beside * stream.accesses / stream.lines / parts)
+
+
 def resident_groups(profile: Profile, machine: GpuModel) -> int:
     """Workgroups that a compute unit holds at once."""
     return resident_workgroups(
@@ -119,7 +131,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
-    attempts = 1.0
+    attempts = queued = 1.0
     beside = 0.0  # of buffers that are loaded together, that with the most walks
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
@@ -168,6 +180,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             again = max(0.0, stream.accesses - stream.lines)
             if stream.adders:
                 attempts = tries(stream.adders, used, float(used * resident), profile.groups)
+                queued = in_line(stream, stream.adders, float(used * resident))
                 merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
             if stream.repeated_within:
@@ -225,6 +238,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         l1_tlb_misses=l1_misses,
         waiting=waiting,
         tries=attempts,
+        in_line=queued,
     )
 
 
