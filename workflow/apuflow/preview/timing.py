@@ -266,7 +266,11 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     residence, utilisation, spent = solve(demands * wide[:, None], own, delay, *crowd)
     # The last workgroups are few: they have the machine for themselves, and still their latencies.
     whole = np.floor(batches)
-    rest = np.where(batches > whole, np.maximum(residence * (batches - whole), delay + own.sum(axis=1)), 0.0)
+    left = np.flatnonzero(batches > whole)
+    few = (batches - whole)[left]
+    rest = np.zeros_like(residence)
+    fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
+    rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
     # One workgroup on each unit: all have loaded and computed before they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
