@@ -21,9 +21,6 @@ from apuflow.preview.traffic import Traffic, distribution, resident_groups, traf
 
 Array = NDArray[np.float64]
 
-LDS_BUS = 8.0
-"""Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
-accesses follow each other strictly (``LdsState::processPacket``)."""
 PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 TBES = 256.0
@@ -71,9 +68,7 @@ def latencies(machine: GpuModel) -> Latencies:
     directory = machine.to_directory * g + steps.directory_ruby * r
     dram = machine.dram.closed_access_ns + DRAM_STEPS
     tcp = (machine.request_cycles + machine.response_cycles + steps.tcp_steps) * g
-    walk = (
-        machine.l1_tlb_cycles + machine.l2_tlb_cycles + machine.l3_tlb_cycles + machine.walk_cycles + 3
-    ) * g
+    walk = machine.page_walk_cycles * g
     fetch = beyond + directory + dram
     scalar = (machine.scalar_request_cycles + machine.scalar_response_cycles) * g + fetch
     return Latencies(
@@ -186,7 +181,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
         waves,
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,
-        counts.lds / waves * (LDS_BUS + (1.0 + profile.lds_conflicts) * machine.lds_penalty) * machine.gpu_ns,
+        counts.lds / waves * machine.lds_cycles(profile.lds_conflicts) * machine.gpu_ns,
         (counts.vector_memory + again) / waves * period,
         tokens / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,

@@ -162,7 +162,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
                 beside = max(beside, stream.pages * in_order / in_flight)
             else:
-                serial += stream.pages * lockstep / parallel_walks(used * wanted)
+                met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
+                serial += stream.pages * met / parallel_walks(used * wanted)
             late += stream.pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
@@ -269,6 +270,19 @@ def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) 
         and stream.sharing <= machine.compute_units_per_sqc
         and machine.compute_units_per_sqc % stream.sharing == 0
     )
+
+
+def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_run: float) -> float:
+    """Part of a stream's walks during which another workgroup asks for the page, and stops those behind it.
+
+    After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
+    """
+    counts = profile.counts
+    busy = max(
+        counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
+    )
+    apart = busy / profile.groups / used
+    return stream.lockstep * first_run + (1.0 - first_run) * min(1.0, machine.page_walk_cycles / apart)
 
 
 def _share(capacity: float, need: float) -> float:
