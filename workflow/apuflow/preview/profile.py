@@ -252,6 +252,7 @@ class Profile:
         walk_rounds: page walks that it waits for in its loads.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
+        swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
@@ -275,6 +276,7 @@ class Profile:
     early_branch: bool = False
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
+    swaps: float = 0.0
     joined_rounds: float = 0.0
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0

@@ -154,9 +154,12 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     delay = profile.rounds * load + profile.joined_rounds * max(0.0, lat.store - load)
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
-    delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
+    last = 0.0 if profile.swaps else 1.0
+    delay += lat.store * (profile.store_rounds + last) if counts.stores else 0.0
     # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
-    delay += (flow.tries - 1.0) * (lat.memory + (flow.in_line - 1.0) * (lat.memory - lat.tcc))
+    delay += profile.swaps * lat.memory
+    tried = (flow.tries - 1.0) * max(1.0, counts.stores / waves)  # of the wavefronts that have any
+    delay += tried * (lat.memory + (flow.in_line - 1.0) * (lat.memory - lat.tcc))
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.

@@ -88,7 +88,7 @@ def tries(adders: Adders, used: int, running: float, groups: int) -> float:
 
 
 def in_line(stream: Stream, adders: Adders, running: float) -> float:
-    """Additions to a line at a time: of the workgroups that share its tile and run, what each has of the line.
+    """Additions to a line at a time: what each of the workgroups that share its tile and run has of the line.
 
     A line with an addition on its way to memory takes no other (``GPU_VIPER-TCC.sm``, state A).
     """
