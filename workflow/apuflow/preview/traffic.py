@@ -160,7 +160,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                beside = max(beside, stream.pages * in_order / in_flight)
+                beside += stream.pages * in_order / in_flight
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
                 serial += stream.pages * met / parallel_walks(used * wanted)
