@@ -270,10 +270,12 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
     rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
-    # One workgroup on each unit: all have loaded and computed before they store.
+    # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed before
+    # they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
     output = np.array(outputs, dtype=np.float64).reshape(demands.shape)
-    at_once = np.flatnonzero((per_cu <= wide) & output.any(axis=1))
+    adding = np.array([profile.swaps > 0.0 for profile in profiles], dtype=bool)
+    at_once = np.flatnonzero((per_cu <= np.where(adding, resident, wide)) & output.any(axis=1))
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
