@@ -262,6 +262,8 @@ class Profile:
             wavefronts take turns evenly.
         alternating: a loop in which workgroups load, wait for each other and compute: those of one compute
             unit come to take turns.
+        bursts_waited, bursts_ahead: steps whose loads a workgroup waits for, since it has not yet fetched the
+            code after them or has nothing else to do; and those whose loads come while it computes another.
         flops: floating point operations.
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
@@ -286,6 +288,8 @@ class Profile:
     lds_conflicts: float = 0.0
     scheduled: bool = False
     alternating: bool = False
+    bursts_waited: float = 0.0
+    bursts_ahead: float = 0.0
     flops: float = 0.0
     waves: int = 0
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
-from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
+from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
 Array = NDArray[np.float64]
@@ -28,6 +28,11 @@ TBES = 256.0
 HEAD = 7
 """Columns of a row before the stations' demands."""
 
+BURSTS = np.array([name.endswith("link") or name == "dram" for name in STATIONS])
+"""Stations at which the loads of workgroups in step wait behind each other."""
+AHEAD = 0.75
+"""Of the computation of a step, what stands between the loads for the next one and their first use (12 of 16
+parts in Tensile's loops)."""
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
@@ -234,6 +239,24 @@ def _output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
     return list(demands.values())
 
 
+def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array:
+    """ns that workgroups which start together wait for their loads, which come in bursts.
+
+    Instructions come through the same links and from the same DRAM: code that is not yet fetched waits behind
+    the loads as well, and hides nothing of them.
+
+    Args:
+        profiles: with ``bursts_waited`` or ``bursts_ahead``.
+        burst: ns that the loads of one batch of workgroups take.
+        computed: ns of a workgroup without them.
+    """
+    waited = np.array([profile.bursts_waited for profile in profiles])
+    ahead = np.array([profile.bursts_ahead for profile in profiles])
+    shown: Array = waited * burst + ahead * np.maximum(0.0, burst - AHEAD * computed)
+    share: Array = shown / (waited + ahead)
+    return share
+
+
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
@@ -270,8 +293,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
     rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
-    # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed before
-    # they store.
+    # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed
+    # before they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
     output = np.array(outputs, dtype=np.float64).reshape(demands.shape)
     adding = np.array([profile.swaps > 0.0 for profile in profiles], dtype=bool)
@@ -279,6 +302,17 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
+    # Workgroups that start together load together: the first batch.
+    steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
+    first = np.flatnonzero((steps > 0.0) & scheduled & ((per_cu <= wide) | ~adding))
+    quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
+    computed, _, _ = solve(*(column[first] for column in (quiet, own, delay, *crowd)))
+    loads = demands * np.where(LOCAL, per_cu[:, None], waves[:, None]) - output
+    burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(batches, 1.0)
+    batch = computed + _bursts([profiles[int(k)] for k in first], burst[first], computed)
+    batch += np.where(per_cu <= wide, output.max(axis=1, initial=0.0), 0.0)[first]
+    later = np.where(batches > 1.0, ns - start - residence, 0.0)[first]
+    ns[first] = np.maximum(ns[first], start[first] + batch + later)
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]

@@ -95,7 +95,7 @@ def library_product(facts: Facts) -> Profile:
     total += (block(parts["finish"]) + block("en1")) * ending
     edges = groups * edge
     at_edge = _with_lanes(block(parts[f"{write}_E1"]), _busy_share(m, n, solution))
-    # Elements of C are read and added to a batch at a time, each of which ends with a loop for those disturbed.
+    # Elements of C are read and added to a batch at a time, each with a loop for those disturbed at its end.
     batches = block(parts[f"{write}_E0"]).branches - 1.0
     swaps = (at_edge.stores * edges + batches * (ending - edges)) / ending
     written = at_edge * edges + block(parts[f"{write}_E0"]) * (ending - edges)
@@ -131,6 +131,8 @@ def library_product(facts: Facts) -> Profile:
         sgprs=solution.sgprs,
         scheduled=prefetch,
         lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
+        bursts_waited=min(turns_of_one, 1.0 + passed) + (rest > 0) / split,
+        bursts_ahead=max(0.0, whole / split - 1.0 - passed),
         flops=2.0 * m * n * k * batch,
     )
 
