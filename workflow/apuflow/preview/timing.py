@@ -304,7 +304,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
-    first = np.flatnonzero((steps > 0.0) & scheduled & ((per_cu <= wide) | ~adding))
+    first = np.flatnonzero((steps > 0.0) & scheduled)
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[first] for column in (quiet, own, delay, *crowd)))
     loads = demands * np.where(LOCAL, per_cu[:, None], waves[:, None]) - output
