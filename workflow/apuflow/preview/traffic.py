@@ -132,7 +132,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
-    beside = 0.0  # of buffers that are loaded together, that with the most walks
+    beside: list[float] = []  # walks of buffers that are loaded together
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
@@ -160,7 +160,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                beside += stream.pages * in_order / in_flight
+                beside.append(stream.pages * in_order / in_flight)
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
                 serial += stream.pages * met / parallel_walks(used * wanted)
@@ -216,7 +216,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0
         unread += 0.0 if stream.resident else reach - again
-    serial += beside
+    # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
+    serial += sum(beside) if resident == 1 else max(beside, default=0.0)
     misses = reads - hits
     inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
     in_l2 = min(1.0, machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0

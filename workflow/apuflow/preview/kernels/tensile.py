@@ -97,7 +97,7 @@ def library_product(facts: Facts) -> Profile:
     at_edge = _with_lanes(block(parts[f"{write}_E1"]), _busy_share(m, n, solution))
     # Elements of C are read and added to a batch at a time, each with a loop for those disturbed at its end.
     batches = block(parts[f"{write}_E0"]).branches - 1.0
-    swaps = (at_edge.stores * edges + batches * (ending - edges)) / ending
+    swaps = batches + (at_edge.stores - batches) * edge
     written = at_edge * edges + block(parts[f"{write}_E0"]) * (ending - edges)
     if solution.splits:
         written += LEAVING * written.stores
