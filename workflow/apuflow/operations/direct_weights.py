@@ -35,6 +35,11 @@ from apuflow.operations.launching import WAVE, buffer
 
 READ = 6
 """Gradients of a row that a work-item of ``MIOpenConvBwdWrWS2.cl`` reads at once."""
+INDEXED = 16
+"""Sums of a work-item up to which clang keeps them in registers that it numbers while it runs."""
+UNROLLED = " -mllvm -unroll-full-max-count=8"
+"""Has clang unroll the loop over a workgroup's output channels, so that it numbers their sums itself. Else
+it may write v_movrels_b32, which gem5's decoder for GCN3 does not have (``decode_invalid``)."""
 LARGEST_WORKSPACE = 6 << 30
 FEW_WAVES = 512
 """Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
@@ -268,4 +273,6 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
     }
     grid = (WAVE * c, -(-layer.num_output // plan.outputs), layer.n)
     arguments = defines(values) + FP32_ALL
+    if plan.outputs > 1 and plan.outputs * plan.taps <= INDEXED:
+        arguments += UNROLLED
     return per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)

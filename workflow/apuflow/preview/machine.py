@@ -82,6 +82,11 @@ FIXED: dict[str, tuple[Scalar, ...]] = {
 """Options whose other values change mechanisms that the model does not have."""
 
 
+LDS_BUS = 8.0
+"""Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
+accesses follow each other strictly (``LdsState::processPacket``)."""
+
+
 def _clock_ns(value: Scalar | None, key: str) -> float:
     """Period in ns of a clock."""
     hertz = clock_hertz(str(value))
@@ -142,6 +147,15 @@ class GpuModel:
     def slots(self) -> int:
         """Wavefront slots of a compute unit."""
         return self.simds * self.slots_per_simd
+
+    @property
+    def page_walk_cycles(self) -> int:
+        """GPU cycles of a translation that no TLB has."""
+        return self.l1_tlb_cycles + self.l2_tlb_cycles + self.l3_tlb_cycles + self.walk_cycles + 3
+
+    def lds_cycles(self, conflicts: float) -> float:
+        """GPU cycles of an LDS access of which ``conflicts`` follow the first one, in its banks."""
+        return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
 
 
 NUMBERS = tuple(field.name for field in fields(GpuModel) if field.name not in ("dram", "calibration"))

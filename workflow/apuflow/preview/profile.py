@@ -189,6 +189,8 @@ class Stream:
         sharing: workgroups that touch the same page.
         lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
             later finds the translation, waits for nobody and keeps nobody waiting.
+        paced: ``lockstep`` is that of the workgroups that are dispatched first; how close others follow says
+            the time that a workgroup takes.
         line_sharing: workgroups that read the same line.
         pages_open: pages that a workgroup comes back to again and again (0: each of them once).
         pages_touched: of these, by one instruction.
@@ -218,6 +220,7 @@ class Stream:
     page_group: float = 4.0
     sharing: float = 1.0
     lockstep: float = 1.0
+    paced: bool = False
     line_sharing: float = 1.0
     pages_open: float = 0.0
     pages_touched: float = 1.0
@@ -249,6 +252,7 @@ class Profile:
         walk_rounds: page walks that it waits for in its loads.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
+        swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
@@ -258,6 +262,8 @@ class Profile:
             wavefronts take turns evenly.
         alternating: a loop in which workgroups load, wait for each other and compute: those of one compute
             unit come to take turns.
+        bursts_waited, bursts_ahead: steps whose loads a workgroup waits for, since it has not yet fetched the
+            code after them or has nothing else to do; and those whose loads come while it computes another.
         flops: floating point operations.
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
@@ -272,6 +278,7 @@ class Profile:
     early_branch: bool = False
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
+    swaps: float = 0.0
     joined_rounds: float = 0.0
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0
@@ -281,6 +288,8 @@ class Profile:
     lds_conflicts: float = 0.0
     scheduled: bool = False
     alternating: bool = False
+    bursts_waited: float = 0.0
+    bursts_ahead: float = 0.0
     flops: float = 0.0
     waves: int = 0
 

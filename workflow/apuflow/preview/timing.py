@@ -16,14 +16,11 @@ from numpy.typing import NDArray
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
-from apuflow.preview.queueing import STATIONS, SYNCHRONOUS, solve
+from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 
 Array = NDArray[np.float64]
 
-LDS_BUS = 8.0
-"""Cycles that an LDS access holds the bus: 64 lanes of 4 B over 32 B; the bank accesses come on top, and
-accesses follow each other strictly (``LdsState::processPacket``)."""
 PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 TBES = 256.0
@@ -31,6 +28,11 @@ TBES = 256.0
 HEAD = 7
 """Columns of a row before the stations' demands."""
 
+BURSTS = np.array([name.endswith("link") or name == "dram" for name in STATIONS])
+"""Stations at which the loads of workgroups in step wait behind each other."""
+AHEAD = 0.75
+"""Of the computation of a step, what stands between the loads for the next one and their first use (12 of 16
+parts in Tensile's loops)."""
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
@@ -71,9 +73,7 @@ def latencies(machine: GpuModel) -> Latencies:
     directory = machine.to_directory * g + steps.directory_ruby * r
     dram = machine.dram.closed_access_ns + DRAM_STEPS
     tcp = (machine.request_cycles + machine.response_cycles + steps.tcp_steps) * g
-    walk = (
-        machine.l1_tlb_cycles + machine.l2_tlb_cycles + machine.l3_tlb_cycles + machine.walk_cycles + 3
-    ) * g
+    walk = machine.page_walk_cycles * g
     fetch = beyond + directory + dram
     scalar = (machine.scalar_request_cycles + machine.scalar_response_cycles) * g + fetch
     return Latencies(
@@ -159,9 +159,12 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     delay = profile.rounds * load + profile.joined_rounds * max(0.0, lat.store - load)
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
-    delay += lat.store * (profile.store_rounds + 1.0) if counts.stores else 0.0
-    # An addition that another one disturbed: a swap more, which goes through the directory.
-    delay += (flow.tries - 1.0) * lat.memory
+    last = 0.0 if profile.swaps else 1.0
+    delay += lat.store * (profile.store_rounds + last) if counts.stores else 0.0
+    # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
+    delay += profile.swaps * lat.memory
+    tried = (flow.tries - 1.0) * max(1.0, counts.stores / waves)  # of the wavefronts that have any
+    delay += tried * (lat.memory + (flow.in_line - 1.0) * (lat.memory - lat.tcc))
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
@@ -186,7 +189,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
         waves,
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,
-        counts.lds / waves * (LDS_BUS + (1.0 + profile.lds_conflicts) * machine.lds_penalty) * machine.gpu_ns,
+        counts.lds / waves * machine.lds_cycles(profile.lds_conflicts) * machine.gpu_ns,
         (counts.vector_memory + again) / waves * period,
         tokens / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
@@ -236,6 +239,24 @@ def _output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
     return list(demands.values())
 
 
+def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array:
+    """ns that workgroups which start together wait for their loads, which come in bursts.
+
+    Instructions come through the same links and from the same DRAM: code that is not yet fetched waits behind
+    the loads as well, and hides nothing of them.
+
+    Args:
+        profiles: with ``bursts_waited`` or ``bursts_ahead``.
+        burst: ns that the loads of one batch of workgroups take.
+        computed: ns of a workgroup without them.
+    """
+    waited = np.array([profile.bursts_waited for profile in profiles])
+    ahead = np.array([profile.bursts_ahead for profile in profiles])
+    shown: Array = waited * burst + ahead * np.maximum(0.0, burst - AHEAD * computed)
+    share: Array = shown / (waited + ahead)
+    return share
+
+
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
@@ -266,15 +287,32 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     residence, utilisation, spent = solve(demands * wide[:, None], own, delay, *crowd)
     # The last workgroups are few: they have the machine for themselves, and still their latencies.
     whole = np.floor(batches)
-    rest = np.where(batches > whole, np.maximum(residence * (batches - whole), delay + own.sum(axis=1)), 0.0)
+    left = np.flatnonzero(batches > whole)
+    few = (batches - whole)[left]
+    rest = np.zeros_like(residence)
+    fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
+    rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
-    # One workgroup on each unit: all have loaded and computed before they store.
+    # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed
+    # before they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
     output = np.array(outputs, dtype=np.float64).reshape(demands.shape)
-    at_once = np.flatnonzero((per_cu <= wide) & output.any(axis=1))
+    adding = np.array([profile.swaps > 0.0 for profile in profiles], dtype=bool)
+    at_once = np.flatnonzero((per_cu <= np.where(adding, resident, wide)) & output.any(axis=1))
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
+    # Workgroups that start together load together: the first batch.
+    steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
+    first = np.flatnonzero((steps > 0.0) & scheduled)
+    quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
+    computed, _, _ = solve(*(column[first] for column in (quiet, own, delay, *crowd)))
+    loads = demands * np.where(LOCAL, per_cu[:, None], waves[:, None]) - output
+    burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(batches, 1.0)
+    batch = computed + _bursts([profiles[int(k)] for k in first], burst[first], computed)
+    batch += np.where(per_cu <= wide, output.max(axis=1, initial=0.0), 0.0)[first]
+    later = np.where(batches > 1.0, ns - start - residence, 0.0)[first]
+    ns[first] = np.maximum(ns[first], start[first] + batch + later)
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]

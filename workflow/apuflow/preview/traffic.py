@@ -30,6 +30,7 @@ class Traffic:
         l1_tlb_misses: of coalesced lookups.
         waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
         tries: of an addition to an element that other workgroups add to as well.
+        in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
     """
 
     tcp_loads: float
@@ -48,6 +49,7 @@ class Traffic:
     l1_tlb_misses: float
     waiting: float
     tries: float = 1.0
+    in_line: float = 1.0
 
 
 LATER = 0.75
@@ -85,6 +87,16 @@ def tries(adders: Adders, used: int, running: float, groups: int) -> float:
     return 1.0 + meet * adders.share * (at_once - 1.0) / 2.0
 
 
+def in_line(stream: Stream, adders: Adders, running: float) -> float:
+    """Additions to a line at a time: what each of the workgroups that share its tile and run has of the line.
+
+    A line with an addition on its way to memory takes no other (``GPU_VIPER-TCC.sm``, state A).
+    """
+    parts = adders.adding / adders.share
+    beside = min(parts, max(1.0, running / adders.apart))
+    return max(1.0, beside * stream.accesses / stream.lines / parts)
+
+
 def resident_groups(profile: Profile, machine: GpuModel) -> int:
     """Workgroups that a compute unit holds at once."""
     return resident_workgroups(
@@ -118,8 +130,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
-    attempts = 1.0
-    beside = 0.0  # of buffers that are loaded together, that with the most walks
+    attempts = queued = 1.0
+    beside: list[float] = []  # walks of buffers that are loaded together
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
@@ -147,9 +159,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                beside = max(beside, stream.pages * in_order / in_flight)
+                beside.append(stream.pages * in_order / in_flight)
             else:
-                serial += stream.pages * lockstep / parallel_walks(used * wanted)
+                met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
+                serial += stream.pages * met / parallel_walks(used * wanted)
             late += stream.pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
@@ -167,6 +180,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             again = max(0.0, stream.accesses - stream.lines)
             if stream.adders:
                 attempts = tries(stream.adders, used, float(used * resident), profile.workgroups)
+                queued = in_line(stream, stream.adders, float(used * resident))
                 merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
             if stream.repeated_within:
@@ -201,7 +215,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident else 0.0
         unread += 0.0 if stream.resident else reach - again
-    serial += beside
+    # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
+    serial += sum(beside) if resident == 1 else max(beside, default=0.0)
     misses = reads - hits
     inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
     in_l2 = min(1.0, machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0
@@ -224,6 +239,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         l1_tlb_misses=l1_misses,
         waiting=waiting,
         tries=attempts,
+        in_line=queued,
     )
 
 
@@ -254,6 +270,19 @@ def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) 
         and stream.sharing <= machine.compute_units_per_sqc
         and machine.compute_units_per_sqc % stream.sharing == 0
     )
+
+
+def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_run: float) -> float:
+    """Part of a stream's walks during which another workgroup asks for the page, and stops those behind it.
+
+    After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
+    """
+    counts = profile.counts
+    busy = max(
+        counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
+    )
+    apart = busy / profile.workgroups / used
+    return stream.lockstep * first_run + (1.0 - first_run) * min(1.0, machine.page_walk_cycles / apart)
 
 
 def _share(capacity: float, need: float) -> float:

@@ -125,6 +125,7 @@ DRAWN = [
     ("NN", (40, 57, 1671), 0.0, 63, 211_402),
     ("NN", (29, 1702, 11), 0.0, 8, 421_200),
     ("NT", (192, 4, 1836), 0.0, 5, 332_795),
+    ("NN", (21, 19, 1015), 1.0, 22, 117_267),
 ]
 """Runs of gem5 v23.0.1.0, most of sweep ``random_products``: form, m x n x k, beta, compute units, cycles."""
 
@@ -153,6 +154,13 @@ def test_instructions_of_split_sums_are_those_of_gem5(
     counts = profile(facts_of(launches(*shape, form)[-1])).counts
     assert counts.vector_memory == pytest.approx(vector_memory, rel=1e-3)
     assert counts.instructions == pytest.approx(instructions, rel=0.02)
+
+
+def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
+    """MT64x32x16, GSU2, disassembled: inside, two batches of four swaps, each with one ``s_waitcnt``."""
+    inside, edge = (profile(facts_of(launches(m, 1808, 60)[-1])) for m in (64, 18))
+    assert edge.swaps > 6.0
+    assert inside.swaps < 3.0
 
 
 def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> None:

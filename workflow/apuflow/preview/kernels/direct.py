@@ -14,12 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.direct_tiles import Tiling, tiling
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.kernels.sample import sampled_waves
+from apuflow.preview.kernels.sample import sampled_waves, serialised
 from apuflow.preview.profile import (
-    LDS_LANES,
     PAGE,
     Counts,
     Profile,
@@ -69,6 +67,14 @@ LONG_ROW = 9
 """Width from which on a row's LDS reads stand well before what needs them."""
 _WAITS = 0.85
 """``s_waitcnt`` per LDS read: some wait for two."""
+_WAITS_BACKWARD = {3: 0.6, 5: 0.4, 7: 0.5, 9: 0.28, 11: 0.45}
+_AHEAD = 5
+"""``LONG_ROW`` backward without a stride."""
+_WHOLE_STACK = 8
+"""Output channels with which the compiler keeps addresses of 5x5 filters, backward, in registers."""
+_BY_ROWS = 14.0
+"""Scalar instructions beside a row of 11x11 filters backward with a stride: not unrolled, each asks for its
+turn."""
 
 
 def _of_width(shape: Tiling) -> _Width:
@@ -106,8 +112,8 @@ def _plane(shape: Tiling) -> _Plane:
     elements = np.arange(ceil(width * height / 64) * 64, dtype=np.int64).reshape(1, -1, 64)
     y, x = elements // width + 0 * bx, elements % width + 0 * bx
     if shape.large:
-        y = y + by * shape.tile[1] * shape.stride[1] - shape.pad[1]
-        x = x + bx * shape.tile[0] * shape.stride[0] - shape.pad[0]
+        y = y + shape.origin(1, by * shape.tile[1])
+        x = x + shape.origin(0, bx * shape.tile[0])
     inside = (x >= 0) & (x < shape.image[0]) & (y >= 0) & (y < shape.image[1]) & (elements < width * height)
     plane = shape.image[0] * shape.image[1]
     phases = sorted({channel * plane % 16 for channel in range(4)})
@@ -137,15 +143,23 @@ def _compute(shape: Tiling, channels: int) -> Counts:
     kw, kh = shape.filter
     known = _of_width(shape)
     share = 0.3 + 0.7 * shape.sums / MOST_SUMS
-    rows = kh + (shape.pixels[1] - 1) * shape.stride[1]
-    reads = ceil(shape.stack * kw * kh / 2 + rows * shape.row / 2) + known.reads * kh
-    valu = kh * (shape.sums * (kw + 1) + known.valu * share)
+    reads = ceil(shape.stack * kw * kh / 2 + shape.rows * shape.row / 2) + known.reads * kh
+    valu = shape.products + kh * (shape.sums * shape.forward + known.valu * share)
     scalars = kh * known.salu * share
+    waits = _WAITS
+    if not shape.forward:
+        waits = _WAITS_BACKWARD[min(_WAITS_BACKWARD, key=lambda width: abs(width - kw))]
+        if shape.pixels == (1, 1) and kw <= 7:
+            waits = max(waits, 0.42 if kw == 5 else 0.6 if kw == 7 else 0.88)
+        if kw == 5 and shape.stack < _WHOLE_STACK:
+            valu, scalars = valu - kh * (known.valu - 0.7) * share, kh * 0.7 * share
+        if kw > LONG_ROW and shape.stride[1] > 1:
+            scalars, waits = kh * _BY_ROWS, 1.1
     return Counts(
         valu=valu * channels,
         salu=scalars * channels,
         branches=kh * known.branches * channels,
-        waits=_WAITS * reads * channels,
+        waits=waits * reads * channels,
         lds_reads=float(reads * channels),
         lanes=64.0 * valu * channels,
     )
@@ -177,7 +191,10 @@ def _counts(shape: Tiling) -> tuple[Counts, float, float, float]:
         if weights <= shape.group or (shape.filter[0] == 11 and waves == 4):
             pack += block("v9 s1 ld1 wt1 lw1") * of_filter
         else:
-            pack += block("v2 s2") + block("v17 s2 ld1 wt1 lw1 br1") * of_filter
+            pack += (
+                block("v2 s2")
+                + block("v17 s2 ld1 wt1 lw1 br1" if shape.forward else "v33 s2 ld1 wt1 lw1 br1") * of_filter
+            )
         pack += _compute(shape, shape.together)
         total += pack * packs + block("v7 s2 br1 en1")
         of_inputs += packs * own * shape.together
@@ -186,21 +203,13 @@ def _counts(shape: Tiling) -> tuple[Counts, float, float, float]:
     return total, of_inputs, of_weights, rounds
 
 
-def _serialised(addresses: Numbers) -> float:
-    """Accesses one after the other of an LDS instruction: gem5 takes a byte's address modulo the banks."""
-    total = 0
-    for half in addresses.reshape(-1, LDS_LANES):
-        total += int(np.bincount(np.unique(half) % LDS_LANES).max())
-    return float(total)
-
-
 @lru_cache(maxsize=4096)
 def _input_conflicts(shape: Tiling) -> float:
     lane = np.arange(64, dtype=np.int64)
     width = shape.local[0]
-    y = lane // shape.items[0] * shape.pixels[1] * shape.stride[1]
-    x = lane % shape.items[0] * shape.pixels[0] * shape.stride[0]
-    return _serialised(4 * (y * width + x))
+    y = lane // shape.items[0] * shape.apart(1)
+    x = lane % shape.items[0] * shape.apart(0)
+    return serialised(4 * (y * width + x))
 
 
 def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) -> tuple[Stream, ...]:
@@ -212,7 +221,10 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
     weights = float(shape.outputs * shape.channels * taps)
     written = float(shape.n * shape.outputs * shape.out[0] * shape.out[1])
     workgroups = tiles * stacks * shape.groups * shape.n
-    of_filter = shape.stack * span_lines(4 * shape.together * taps, 4 * shape.channels * taps)
+    if shape.forward:
+        of_filter = shape.stack * span_lines(4 * shape.together * taps, 4 * shape.channels * taps)
+    else:
+        of_filter = shape.together * span_lines(4 * shape.stack * taps, 4 * shape.outputs * taps)
     filter_lines = max(of_filter * shape.packs * workgroups, of_weights)
     near = tiles if 4 * side < PAGE else min(tiles, 2 * shape.blocks[0])
     together = float(min(4, waves))
@@ -245,18 +257,7 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
 
 
 def direct(facts: Facts) -> Profile:
-    """A workgroup per tile, stack of output channels and image.
-
-    Raises:
-        NotModelled: the gradient of an input.
-    """
-    if not facts.define("MLO_DIR_FORWARD"):
-        raise NotModelled(
-            "the preview models MIOpen's direct kernels forward alone",
-            key="kernel",
-            value="MIOpenConvUni, gradient of the input",
-            remedy="run the point with the gem5-kernels engine, or set algorithm to gemm",
-        )
+    """A workgroup per tile, stack of output channels and image."""
     shape = tiling(facts)
     plane = _plane(shape)
     one, of_inputs, of_weights, rounds = _counts(shape)
@@ -264,24 +265,26 @@ def direct(facts: Facts) -> Profile:
     kw, kh = shape.filter
     rows = shape.blocks[0] * shape.blocks[1] * waves * shape.pixels[1]
     storing = block("s2 br1") * rows + block("v7 s3 br1 st1") * plane.stores
-    rows_read = (kh + (shape.pixels[1] - 1) * shape.stride[1]) * shape.row / 2
+    rows_read = shape.rows * shape.row / 2
     inputs_read = rows_read * shape.packs * shape.together * waves
     serial = 2.0 * (one.lds_reads - inputs_read) + _input_conflicts(shape) * inputs_read
     serial += 8.0 * one.lds_writes
     size = _of_width(shape)
+    taken = (shape.products / (shape.sums * kw * kh)) ** (0.5 if kw <= LONG_ROW else 0.0)
+    made = min(shape.out[0] * shape.out[1], shape.image[0] * shape.image[1])
     return Profile(
         workgroups=workgroups,
         waves_per_group=waves,
         counts=one * workgroups + storing * (shape.outputs * shape.n),
         streams=_streams(shape, plane, of_inputs * workgroups, of_weights * workgroups),
-        code_bytes=1200.0 + 88.0 * shape.sums + size.code * (0.1 + 0.9 * shape.sums / MOST_SUMS),
+        code_bytes=1200.0 + 88.0 * shape.sums + size.code * (0.1 + 0.9 * shape.sums / MOST_SUMS) * taken,
         rounds=rounds,
         walk_rounds=min(rounds, 2.0 + shape.packs / 8),
         scalar_again=1.0,
         lds_bytes=shape.lds_bytes,
         vgprs=round(shape.sums + shape.row + size.registers * (0.4 + 0.6 * shape.sums / MOST_SUMS)),
         sgprs=64,
-        scheduled=kw >= LONG_ROW,
+        scheduled=kw >= (LONG_ROW if shape.forward or shape.stride[1] > 1 else _AHEAD),
         lds_conflicts=serial / one.lds - 1.0,
-        flops=2.0 * shape.n * shape.outputs * shape.out[0] * shape.out[1] * shape.channels * kw * kh,
+        flops=2.0 * shape.n * shape.outputs * made * shape.channels * kw * kh,
     )

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+import numpy as np
+from numpy.typing import NDArray
+
 from apuflow.preview.kernels.facts import Facts
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,7 @@ class Tiling:
         image, out, filter, pad, stride: of the convolution.
         tile: output pixels of a workgroup. items: its work-items. pixels: of a work-item.
         together, stack: input and output channels that a workgroup works on at once.
+        forward: else the gradient of an input: ``image`` is the output's gradient, ``out`` the input's.
     """
 
     n: int
@@ -33,6 +39,7 @@ class Tiling:
     pixels: tuple[int, int]
     together: int
     stack: int
+    forward: bool = True
 
     @property
     def large(self) -> bool:
@@ -47,9 +54,25 @@ class Tiling:
     @property
     def local(self) -> tuple[int, int]:
         """Inputs of a tile."""
-        sides = zip(self.tile, self.stride, self.filter, strict=True)
-        across, down = ((tile - 1) * stride + size for tile, stride, size in sides)
-        return across, down
+        return self._read(0, self.tile[0]), self._read(1, self.tile[1])
+
+    def _read(self, side: int, outputs: int) -> int:
+        """Neighbouring inputs that so many neighbouring outputs need along a side."""
+        if self.forward:
+            return (outputs - 1) * self.stride[side] + self.filter[side]
+        return ceil((outputs + self.filter[side] - 1) / self.stride[side])
+
+    def origin(self, side: int, first: Numbers) -> Numbers:
+        """Along a side: the input that output ``first`` of a workgroup or work-item begins at."""
+        if self.forward:
+            return first * self.stride[side] - self.pad[side]
+        return first // self.stride[side] - self.pad[side] // self.stride[side]
+
+    def apart(self, side: int) -> int:
+        """Along a side: inputs from one work-item's first to the next one's."""
+        if self.forward:
+            return self.pixels[side] * self.stride[side]
+        return self.pixels[side] // self.stride[side]
 
     @property
     def sums(self) -> int:
@@ -64,7 +87,20 @@ class Tiling:
     @property
     def row(self) -> int:
         """Inputs that a work-item reads of a row."""
-        return (self.pixels[0] - 1) * self.stride[0] + self.filter[0]
+        return self._read(0, self.pixels[0])
+
+    @property
+    def rows(self) -> int:
+        """Rows of them."""
+        if self.forward:
+            return self.filter[1] + (self.pixels[1] - 1) * self.stride[1]
+        return self._read(1, self.pixels[1])
+
+    @property
+    def products(self) -> float:
+        """Of a work-item with an input channel. With a stride backward a weight meets some pixels alone."""
+        every = float(self.sums * self.filter[0] * self.filter[1])
+        return every if self.forward else every / (self.stride[0] * self.stride[1])
 
     @property
     def packs(self) -> int:
@@ -104,4 +140,5 @@ def tiling(facts: Facts) -> Tiling:
         pixels=pair("OUT_TILE"),
         together=facts.define("MLO_N_IN_TILES_PERSTACK"),
         stack=facts.define("MLO_N_OUT_TILES_PERSTACK"),
+        forward=bool(facts.define("MLO_DIR_FORWARD")),
     )

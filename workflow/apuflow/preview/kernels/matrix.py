@@ -109,18 +109,18 @@ def sgemm(facts: Facts) -> Profile:
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", window, 4.0,
-            _sharing(m, k, along_a, tiles_n), 0.5, line_sharing=float(tiles_n),
+            _sharing(m, k, along_a, tiles_n), 0.5, paced=True, line_sharing=float(tiles_n),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m,
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", window, 4.0,
-            _sharing(n, k, along_b, tiles_m), 0.5, line_sharing=float(tiles_m), following=tiles_m,
+            _sharing(n, k, along_b, tiles_m), 0.5, paced=True, line_sharing=float(tiles_m), following=tiles_m,
             pages_open=_rows_pages(n, TILE, k, along_b), pages_touched=_rows_pages(n, 4, k, along_b),
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
-            sharing=sharing, lockstep=0.5, resident=False,
+            sharing=sharing, lockstep=0.5, paced=True, resident=False,
         ),
     )  # fmt: skip
     if added:

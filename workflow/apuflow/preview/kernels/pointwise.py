@@ -6,8 +6,8 @@ input channels.
 
 from __future__ import annotations
 
-from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
 from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
 STEP = 8
@@ -32,18 +32,9 @@ def _work(channels: int, groups: int) -> tuple[Counts, float]:
 
 
 def pointwise(facts: Facts) -> Profile:
-    """A wavefront per 64 pixels of all images and group of output channels.
-
-    Raises:
-        NotModelled: ``MIOpenConv1x1S.cl``.
-    """
+    """A wavefront per 64 pixels of all images and group of output channels."""
     if facts.define("BATCHSIZE", 0) == 0:
-        raise NotModelled(
-            "the preview models 1x1 convolutions by MIOpenConv1x1J1.cl alone, not by MIOpenConv1x1S.cl",
-            key="kernel",
-            value=facts.kernel,
-            remedy="run the point with the gem5-kernels engine, or set algorithm to gemm",
-        )
+        return pointwise_gradient(facts)
     n, h, w = (facts.define(name) for name in ("BATCHSIZE", "H", "W"))
     channels, outputs = facts.define("MLO_N_INPUTS"), facts.define("MLO_N_LCL_OUT_MAPS")
     groups, plane = facts.define("K") // outputs, h * w

@@ -13,6 +13,9 @@ from apuflow.preview.kernels.bias import bias, bias_gradient
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.gradient_points import point_gradient, subsample
+from apuflow.preview.kernels.gradient_rows import weight_gradient
+from apuflow.preview.kernels.gradient_sums import gradient_sums
 from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
 from apuflow.preview.kernels.matrix import set_tensor, sgemm, transpose
@@ -24,6 +27,7 @@ from apuflow.preview.kernels.own import (
     straight,
 )
 from apuflow.preview.kernels.pointwise import pointwise
+from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
 from apuflow.preview.kernels.pooling_backward import pooling_backward
 from apuflow.preview.kernels.pooling_forward import pooling_forward
 from apuflow.preview.kernels.recurrent import activation_of_rows, combine, lstm_update
@@ -86,6 +90,12 @@ MODELS: dict[str, Model] = {
     "MIOpenBatchNormFwdInferSpatialEst": frozen_normalisation,
     "MIOpenConvUni": direct,
     "MIOpenConv1x1": pointwise,
+    "MIOpenConv1x1pquv": pointwise_gradient,
+    "MIOpenCvBwdWrW_8x8map": point_gradient,
+    "MIOpenCvBwdWrW_16x16map": point_gradient,
+    "MIOpenCvBwdWrW_rdc": gradient_sums,
+    "MIOpenCvBwdWrW": weight_gradient,
+    "SubSample": subsample,
 }
 
 

@@ -95,6 +95,9 @@ def library_product(facts: Facts) -> Profile:
     total += (block(parts["finish"]) + block("en1")) * ending
     edges = groups * edge
     at_edge = _with_lanes(block(parts[f"{write}_E1"]), _busy_share(m, n, solution))
+    # Elements of C are read and added to a batch at a time, each with a loop for those disturbed at its end.
+    batches = block(parts[f"{write}_E0"]).branches - 1.0
+    swaps = batches + (at_edge.stores - batches) * edge
     written = at_edge * edges + block(parts[f"{write}_E0"]) * (ending - edges)
     if solution.splits:
         written += LEAVING * written.stores
@@ -120,14 +123,16 @@ def library_product(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=code,
         code_pages=int(code // PAGE),
-        rounds=rounds + reads_c,
+        rounds=rounds + (batches if solution.splits else reads_c),
         walk_rounds=_walks(facts, solution, turns_of_one),
-        store_rounds=1.0 if solution.splits else 0.0,
+        swaps=swaps if solution.splits else 0.0,
         lds_bytes=solution.lds_bytes,
         vgprs=solution.vgprs,
         sgprs=solution.sgprs,
         scheduled=prefetch,
         lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
+        bursts_waited=min(turns_of_one, 1.0 + passed) + (rest > 0) / split,
+        bursts_ahead=max(0.0, whole / split - 1.0 - passed),
         flops=2.0 * m * n * k * batch,
     )
 
