@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import axis, axis_columns, label, quantity, short_label
-from analysis.figures.choice import across, choice_of, effects, held_at, ranked
+from analysis.figures.choice import across, choice_of, effects, held_at, matching, ranked
 from analysis.figures.selection import independent
 from analysis.report.describe import Run
 from analysis.tables.bounds import BOUNDS
@@ -109,7 +109,7 @@ def page_data(
         "columns": described,
         "links": _links(frame, runs),
         "legend": _legend(frame),
-        "chart": _chart(frame, {name: group["name"] for group in groups for name in group["members"]}),
+        "chart": _chart(frame, {name: group for group in groups for name in group["members"]}),
     }
 
 
@@ -152,8 +152,8 @@ def _group(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _chart(frame: pd.DataFrame, group_of: dict[str, str]) -> dict[str, Any]:
-    """What goes across, and the other axes by importance, each with the value at which it is held."""
+def _chart(frame: pd.DataFrame, group_of: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What goes across, the other axes by importance, the value at which each is held, and the baseline."""
     rows = frame[frame["status"] == COMPLETED]
     rows.attrs = dict(frame.attrs)
     varying = [axis(rows, name) for name in axis_columns(rows)]
@@ -163,16 +163,26 @@ def _chart(frame: pd.DataFrame, group_of: dict[str, str]) -> dict[str, Any]:
     effect = effects(rows, keys)
     chosen = across(keys, effect, wanted)
     if chosen is None:
-        return {"x": None, "others": []}
+        return {"x": None, "others": [], "baseline": {}}
     others: dict[str, dict[str, Any]] = {}
+    baseline: dict[str, Any] = {}
     for key in ranked(keys, effect, choice.lines):
-        name = group_of.get(key.column, key.column)
-        value = None if key.column in group_of else _plain(held_at(rows, key, choice.baseline))
+        group = group_of.get(key.column)
+        name = group["name"] if group else key.column
+        value = None if group else _plain(held_at(rows, key, choice.baseline))
         held = choice.lines is not None and key.column not in choice.lines
         others.setdefault(name, {"name": name, "value": value, "held": held})
-    across_name = group_of.get(chosen.column, chosen.column)
+        start = matching(key, choice.baseline[key.column]) if key.column in choice.baseline else None
+        texts = set(frame[key.column][frame[key.column] == start])
+        if group:
+            texts = {
+                text for text, own in zip(group["values"], frame[key.column], strict=True) if own == start
+            }
+        if len(texts) == 1:
+            baseline[name] = str(_plain(texts.pop()))
+    across_name = group_of[chosen.column]["name"] if chosen.column in group_of else chosen.column
     others.pop(across_name, None)
-    return {"x": across_name, "others": list(others.values())}
+    return {"x": across_name, "others": list(others.values()), "baseline": baseline}
 
 
 Tag = tuple[str, str]

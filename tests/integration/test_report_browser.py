@@ -13,6 +13,7 @@ import pytest
 from result_frames import grid, table
 
 from analysis import figures
+from analysis.figures.choice import Choice
 from analysis.report import SweepDescription, render
 
 pytestmark = pytest.mark.browser
@@ -319,6 +320,27 @@ def test_many_axes_are_held_until_asked(browser: Any, tmp_path: Path) -> None:
     assert " · TCC size 256kB" in picture
     opened.get_by_role("combobox", name="Across", exact=True).select_option("tcc_size")
     assert "TCC size" in opened.locator(".plot svg").text_content()
+    opened.close()
+
+
+def test_speedups_are_relative_to_the_baseline_of_the_sweep(browser: Any, tmp_path: Path) -> None:
+    """Cycles of the grid are 64,000 over the compute units; a second option halves them."""
+    frame = grid({"num_compute_units": [4, 8, 16], "num_tccs": [1, 2]}, workloads=["softmax_fwd"])
+    for column in ("gpu_cycles", "gpu_time"):
+        frame[column] = frame[column] / frame["num_tccs"]
+    choice = Choice("num_compute_units", None, {"num_compute_units": 8, "num_tccs": 2})
+    out = tmp_path / "report.html"
+    render(SweepDescription("base"), {"a.csv": frame}, [], [], out, choice=choice)
+    opened = browser.new_page()
+    opened.goto(out.as_uri())
+    picture = opened.locator(".plot svg")
+    assert "Speedup (Compute units 8, TCC banks 2 = 1)" in picture.text_content()
+    read = []
+    picture.focus()
+    for step in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown"):
+        opened.keyboard.press(step)
+        read.append(opened.locator(".tip").inner_text().split("speedup: ")[1].split()[0])
+    assert [float(value) for value in read] == [0.25, 0.5, 1.0, 2.0]
     opened.close()
 
 

@@ -28,6 +28,7 @@ function buildChart(root, data, saved) {
     hidden: Array.isArray(saved.hidden) ? new Set(saved.hidden) : null,
     held: Array.isArray(saved.held) ? new Map(saved.held.filter((entry) => byName.has(entry[0]))) : null, ranks: null, at: null,
   };
+  const baseline = new Map(Object.entries(data.chart.baseline).filter((entry) => byName.has(entry[0])));
   const plot = element("div", { class: "plot" });
   const tip = element("div", { class: "tip", hidden: true });
   const spoken = element("p", { class: "hidden", role: "status" });
@@ -51,7 +52,8 @@ function buildChart(root, data, saved) {
     }
     return [...found.entries()].map(([name, rows]) => {
       rows.sort((a, b) => compare(sizeAt(x, a), sizeAt(x, b)));
-      const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(rows, row) }));
+      const start = state.y === SPEEDUP ? reference(rows[0]) : null;
+      const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(start, row) }));
       return { name: name, points: points.filter((point) => point.x !== null && point.y !== null) };
     }).filter((line) => line.points.length);
   }
@@ -107,10 +109,19 @@ function buildChart(root, data, saved) {
     return texts.indexOf(String(valueAt(x, row)));
   }
 
-  function height(rows, row) {
+  // What the speedup of a line is relative to: its first point, moved to the sweep's baseline where that names an axis.
+  function reference(first) {
+    const x = byName.get(state.x);
+    const told = ["engine", "workload", ...axes.filter((column) => column === x || !follows(column, x)).map((column) => column.name)];
+    const wanted = told.filter((name) => byName.has(name)).map((name) => [byName.get(name), baseline.get(name) ?? String(valueAt(byName.get(name), first))]);
+    const same = (row) => wanted.every(([column, text]) => String(valueAt(column, row)) === text);
+    return indices(data.rows).find((row) => valueAt(byName.get("status"), row) === "completed" && same(row)) ?? first;
+  }
+
+  function height(start, row) {
     if (state.y !== SPEEDUP) return valueAt(byName.get(state.y), row) ?? null;
-    const first = valueAt(time, rows[0]), own = valueAt(time, row);
-    return first > 0 && own > 0 ? first / own : null;
+    const base = valueAt(time, start), own = valueAt(time, row);
+    return base > 0 && own > 0 ? base / own : null;
   }
 
   // The lines to show at first: those that change most.
@@ -142,7 +153,7 @@ function buildChart(root, data, saved) {
   }
 
   function yText() {
-    if (state.y === SPEEDUP) return "Speedup (first point of the line = 1)";
+    if (state.y === SPEEDUP) return "Speedup (" + ([...baseline].map(([name, text]) => byName.get(name).label + " " + text).join(", ") || "first point of the line") + " = 1)";
     const column = byName.get(state.y);
     return column.label + (column.unit ? " (" + column.unit + ")" : "");
   }
