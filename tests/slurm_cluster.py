@@ -176,8 +176,11 @@ class Cluster:
         here = [number for number, facts in self.jobs().items() if facts.get("NodeList") == node]
         steps = [pid for number in here for pid in self._processes(f"slurmstepd: [{number}.".encode(), place)]
         mine = self._processes(f"SLURMD_NODENAME={node}\0".encode(), place)
-        pids = [self._daemons[node].pid, *steps, *mine]
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them sees another one die
+        # None of them sees another one die. Children go first: Linux wakes a stopped process whose group lost
+        # its last parent (SIGHUP, SIGCONT). A woken srun asks for the end of its step, and when the node is
+        # back, that ends the step of the job's next start.
+        pids = sorted({self._daemons[node].pid, *steps, *mine}, key=_started, reverse=True)
+        for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
@@ -269,6 +272,13 @@ class Cluster:
                     if all(mark in text for mark in marks):
                         found.append(int(entry.name))
         return found
+
+
+def _started(pid: int) -> tuple[int, int]:
+    """When a process started: no child before its parent."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]), pid
+    return 0, pid
 
 
 def job_environment(facts: Mapping[str, str]) -> str:

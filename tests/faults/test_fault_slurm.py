@@ -250,6 +250,12 @@ class Event:
         """What Slurm says of the job."""
         return self.cluster.jobs()[int(self.job)]["JobState"]
 
+    def done(self) -> bool:
+        """Whether the job has completed; a test does not wait for one that has ended otherwise."""
+        state = self.state
+        assert state not in ("FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"), self.said()
+        return state == "COMPLETED"
+
     def hangs(self) -> bool:
         """Whether the second point's gem5 simulates."""
         found = list((self.project.root / "runs/gem5/softmax_fwd").glob(f"u4_*{self.clocks[1]}*"))
@@ -320,14 +326,14 @@ def test_who_ended_a_job_is_named_and_only_the_point_it_was_in_is_lost(
     until("node3 is down", lambda: cluster.states()["node3"].startswith("down"), PATIENCE, all_said)
     cluster.start_node("node3")
     for name in ("preemption", "node failure"):  # Slurm starts these again by itself
-        until(f"{name}: done", lambda n=name: by_name[n].state == "COMPLETED", PATIENCE, all_said)  # type: ignore[misc]
+        until(f"{name}: done", by_name[name].done, PATIENCE, all_said)
         causes[name] = by_name[name].cause()
     assert causes == {name: CAUSES[name].format(by_name[name].job) for name in by_name}, all_said()
 
     for name in ended:
         by_name[name].job = by_name[name].submit("--nodelist=node1")
     for event in events:
-        until(f"{event.name}: done in the end", lambda e=event: e.state == "COMPLETED", PATIENCE, all_said)  # type: ignore[misc]
+        until(f"{event.name}: done in the end", event.done, PATIENCE, all_said)
         assert event.records() == [True, True, True], event.said()
         assert [len(tries(project, clock)) for clock in event.clocks] == [1, 2, 1], event.said()
 
@@ -341,7 +347,7 @@ def test_slurms_time_limit_is_named_and_the_rest_is_done_by_the_next_job(
     assert limited.cause() == CAUSES["time limit"].format(limited.job), limited.said()
     repositories.behave(limited.project.binary, {})
     limited.job = limited.submit("--nodelist=node1")
-    until("done in the end", lambda: limited.state == "COMPLETED", PATIENCE, limited.said)
+    until("done in the end", limited.done, PATIENCE, limited.said)
     assert [len(tries(limited.project, clock)) for clock in limited.clocks] == [1, 2, 1], limited.said()
     write_table()
 
