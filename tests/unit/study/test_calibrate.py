@@ -17,7 +17,6 @@ from apuflow.configure.option_rules import defaults
 from apuflow.core.errors import ConfigError
 from apuflow.core.preview_constants import BOUNDS, RECORDED, RECORDED_RUNS, Constants
 from apuflow.preview.coverage import FILE
-from apuflow.preview.timing import times
 from apuflow.study.calibrate import Errors, Fit, calibrate
 from apuflow.study.calibration_file import proven_runs, sweep_of_release, write_calibration
 from apuflow.study.score import modelled, read_tables, recorded
@@ -31,12 +30,7 @@ def sample(count: int, seed: int) -> pd.DataFrame:
 
 def cycles(frame: pd.DataFrame, constants: Constants) -> np.ndarray:
     """What a preview with these constants says of runs, GPU cycles."""
-    known = modelled(frame)
-    calibration = replace(RECORDED, constants=constants)
-    machines = [replace(machine, calibration=calibration) for machine in known.machines]
-    period = np.array([machine.gpu_ns for machine in machines])
-    found: np.ndarray = times(known.profiles, machines).ns / period
-    return found
+    return modelled(frame).predicted(replace(RECORDED, constants=constants))[0]
 
 
 def test_constants_of_another_release_are_found_again() -> None:

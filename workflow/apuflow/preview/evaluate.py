@@ -17,9 +17,8 @@ from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.coverage import Away, coverage
-from apuflow.preview.kernels.facts import facts_of
-from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import GpuModel, machine
+from apuflow.preview.process import Step, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -58,14 +57,16 @@ class Batch:
 
     Attributes:
         points: ids of the points.
-        owner: for each launch of a point: the point's index in ``points``.
-        pair: for each launch of a point: the index of its pair.
-        times: for each launch of a point: how often it runs.
+        owner: for each step of a point (``process.steps``): the point's index in ``points``.
+        row: for each step: the index of its launch, among those of all points.
+        pair: for each step: the index of its pair.
+        times: for each step: how often it runs.
         launches, profiles, machines: of each pair: the launch, what it does, the GPU it runs on.
     """
 
     points: list[str]
     owner: np.ndarray[Any, np.dtype[np.int64]]
+    row: np.ndarray[Any, np.dtype[np.int64]]
     pair: np.ndarray[Any, np.dtype[np.int64]]
     times: np.ndarray[Any, np.dtype[np.float64]]
     launches: list[Launch]
@@ -93,14 +94,17 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         NotDerivable: MIOpen refuses a layer.
     """
     owner: list[int] = []
+    row: list[int] = []
     pair: list[int] = []
     counts: list[int] = []
-    known: dict[tuple[int, int], int] = {}
+    rows = 0
+    known: dict[tuple[int, int, int], int] = {}
     flat: list[Launch] = []
     profiles: list[Profile] = []
     machines: list[GpuModel] = []
-    # The options are kept beside their machine: an id means an object only as long as that lives.
+    # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
+    steps_seen: dict[tuple[int, int], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
@@ -110,20 +114,28 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
             built = machine(options, defaults, barrier_slots=slots, calibration=point.calibration)
             seen = options_seen[key_of] = options, built
         built = seen[1]
-        for launch in point.launches(built.compute_units):
-            key = (id(launch), id(built))
+        launches = point.launches(built.compute_units)
+        made = steps_seen.get((id(launches), id(built)))
+        if made is None:
+            made = steps_seen[id(launches), id(built)] = launches, steps(launches, built)
+        for step in made[1]:
+            launch = launches[step.number]
+            key = (id(launch), id(step.profile), id(built))
             index = known.get(key)
             if index is None:
                 index = known[key] = len(flat)
                 flat.append(launch)
-                profiles.append(profile(facts_of(launch)))
+                profiles.append(step.profile)
                 machines.append(built)
             owner.append(number)
+            row.append(rows + step.number)
             pair.append(index)
-            counts.append(launch.count)
+            counts.append(step.times)
+        rows += len(launches)
     return Batch(
         [point.id for point in points],
         np.array(owner, dtype=np.int64),
+        np.array(row, dtype=np.int64),
         np.array(pair, dtype=np.int64),
         np.array(counts, dtype=np.float64),
         flat,
@@ -141,18 +153,29 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
     """
     with _without_collection():
         batch = collect(points, defaults)
-        frame = _modelled(batch).iloc[batch.pair].reset_index(drop=True)
-    chosen = [batch.launches[k] for k in batch.pair]
+        modelled = _modelled(batch)
+    size = int(batch.row[-1]) + 1 if len(batch.row) else 0
+    pair, owner = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    pair[batch.row], owner[batch.row] = (
+        batch.pair,
+        batch.owner,
+    )  # the last step of a launch is most of its passes
+    frame = modelled.iloc[pair].reset_index(drop=True)
+    count = np.bincount(batch.row, weights=batch.times, minlength=size)
+    for column in frame.columns.drop("bound"):
+        values = modelled[column].to_numpy(dtype=np.float64)[batch.pair] if size else np.zeros(0)
+        frame[column] = np.bincount(batch.row, weights=values * batch.times, minlength=size) / count
+    chosen = [batch.launches[k] for k in pair]
     head = pd.DataFrame(
         {
-            "point": [batch.points[k] for k in batch.owner],
+            "point": [batch.points[k] for k in owner],
             "layer": [launch.layer for launch in chosen],
             "layer_kind": [launch.layer_kind for launch in chosen],
             "direction": [launch.direction for launch in chosen],
             "kernel": [launch.kernel for launch in chosen],
             "grid": ["x".join(map(str, launch.grid)) for launch in chosen],
             "workgroup": ["x".join(map(str, launch.workgroup)) for launch in chosen],
-            "count": batch.times.astype(np.int64),
+            "count": count.astype(np.int64),
             "note": [launch.note for launch in chosen],
         }
     )

@@ -49,6 +49,7 @@ OPTIONS = (
     "mem-type",
     "cacheline_size",
     "cu-per-sqc",
+    "sqc-size",
     "cu-per-scalar-cache",
     "TLB-config",
     "L1TLBentries",
@@ -135,7 +136,9 @@ class GpuModel:
     to_directory: int
     directories: int
     compute_units_per_sqc: int
+    sqc_bytes: int
     l1_tlb_entries: int
+    l3_tlb_entries: int
     l1_tlb_cycles: int
     l2_tlb_cycles: int
     l3_tlb_cycles: int
@@ -213,7 +216,9 @@ def _machine(
         to_directory=number("gpu-to-dir-latency"),
         directories=number("num-dirs"),
         compute_units_per_sqc=number("cu-per-sqc"),
+        sqc_bytes=_bytes(options["sqc-size"], "sqc-size"),
         l1_tlb_entries=number("L1TLBentries"),
+        l3_tlb_entries=number("L3TLBentries"),
         l1_tlb_cycles=number("L1AccessLatency"),
         l2_tlb_cycles=number("L2AccessLatency"),
         l3_tlb_cycles=number("L3AccessLatency"),

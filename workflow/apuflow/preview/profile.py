@@ -183,6 +183,8 @@ class Stream:
             because the line is in flight.
         lines: distinct lines.
         pages: distinct 4 KiB pages.
+        walked: earlier launches of the process have translated them.
+        loaded: earlier launches of the process have used the lines, which the L3 gives away.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         page_group: wavefronts of one workgroup that wait for the walk of a new page.
@@ -235,6 +237,13 @@ class Stream:
     every: int = 0
     following: int = 0
     adders: Adders | None = None
+    walked: bool = False
+    loaded: bool = False
+
+    @property
+    def cold_pages(self) -> float:
+        """Pages that are walked."""
+        return 0.0 if self.walked else self.pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +256,8 @@ class Profile:
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
         code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
+        arguments_walked, code_walked: earlier launches of the process have translated the page of the kernel
+            arguments, and those of the code. code_cached: the instruction cache has the code.
         early_branch: a branch stands in the first line of code, before anything is waited for.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
@@ -292,6 +303,9 @@ class Profile:
     bursts_ahead: float = 0.0
     flops: float = 0.0
     waves: int = 0
+    arguments_walked: bool = False
+    code_walked: bool = False
+    code_cached: bool = False
 
     @property
     def wavefronts(self) -> int:

@@ -129,7 +129,7 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
     the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
     else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself).
     """
-    if not profile.streams or profile.streams[0].sharing >= 1.5:
+    if not profile.streams or profile.streams[0].sharing >= 1.5 or profile.streams[0].walked:
         return 0.0
     return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
 
@@ -168,16 +168,22 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
+    all_pages = sum(stream.pages for stream in profile.streams)
     walks = profile.walk_rounds + (1.0 if counts.stores else 0.0)
-    own = sum(stream.pages * stream.sharing for stream in profile.streams) / profile.workgroups
+    walks *= flow.cold_pages / all_pages if all_pages else 1.0
+    own = sum(stream.cold_pages * stream.sharing for stream in profile.streams) / profile.workgroups
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
-    start = lat.first_fetch + profile.scalar_rounds * lat.first_scalar + profile.scalar_again * lat.scalar
+    first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
+    first_fetch -= lat.fetch if profile.code_cached else 0.0
+    first_scalar = lat.scalar if profile.arguments_walked else lat.first_scalar
+    start = first_fetch + profile.scalar_rounds * first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
+    cold = 0.0 if profile.code_cached else cold
     if profile.scheduled:
         # Long straight code runs meanwhile: the first pass is not taken again.
         start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
-    start += profile.code_pages * lat.walk
+    start += 0.0 if profile.code_walked else profile.code_pages * lat.walk
     start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
@@ -185,7 +191,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
         groups * profile.waves_per_group,
         start,
         delay,
-        lat.first_fetch + cold * lat.fetch,
+        first_fetch + cold * lat.fetch,
         waves,
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,

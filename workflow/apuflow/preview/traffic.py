@@ -142,7 +142,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
-        pages += stream.pages
+        pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
         apart = min(window, resident / (touching if profile.waves_per_group == 1 else stream.sharing))
@@ -150,20 +150,20 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if sharers < 1.5:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
-        held = stream.pages * tokens / parallel_walks(apart)
+        held = stream.cold_pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
-            serial += stream.pages * lockstep * sharers / used
+            serial += stream.cold_pages * lockstep * sharers / used
         elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                beside.append(stream.pages * in_order / in_flight)
+                beside.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
-                serial += stream.pages * met / parallel_walks(used * wanted)
-            late += stream.pages * lockstep * (sharers - 1.0)
+                serial += stream.cold_pages * met / parallel_walks(used * wanted)
+            late += stream.cold_pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
@@ -213,7 +213,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tcp_hits += reused
         reads += reach
         hits += again
-        fresh += min(stream.lines, reach - again) if stream.resident else 0.0
+        fresh += min(stream.lines, reach - again) if stream.resident and not stream.loaded else 0.0
         unread += 0.0 if stream.resident else reach - again
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
     serial += sum(beside) if resident == 1 else max(beside, default=0.0)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from apuflow.core.errors import ConfigError
 from apuflow.core.preview_constants import BOUNDS, RECORDED, Constants
 from apuflow.core.words import many
-from apuflow.preview.timing import times
 from apuflow.study.score import Modelled, held_out, modelled
 
 FEWEST: Final = 12
@@ -107,22 +106,13 @@ def _enough(aside: NDArray[np.bool_], refused: Any) -> None:
 
 
 def _part(known: Modelled, chosen: NDArray[np.bool_]) -> Modelled:
-    at = np.flatnonzero(chosen)
-    return Modelled(
-        known.frame.iloc[at].reset_index(drop=True),
-        [known.profiles[k] for k in at],
-        [known.machines[k] for k in at],
-        known.refused,
-    )
+    return known.part(np.flatnonzero(chosen).tolist())
 
 
 def _logarithms(known: Modelled, constants: Constants) -> Array:
     """Of predicted over measured cycles."""
-    calibration = replace(RECORDED, constants=constants)
-    machines = [replace(machine, calibration=calibration) for machine in known.machines]
-    period = np.array([machine.gpu_ns for machine in machines])
     measured = pd.to_numeric(known.frame["gpu_cycles"]).to_numpy(dtype=float)
-    found: Array = np.log(times(known.profiles, machines).ns / period / measured)
+    found: Array = np.log(known.predicted(replace(RECORDED, constants=constants))[0] / measured)
     return found
 
 

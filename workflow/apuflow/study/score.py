@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.tables import order
 from apuflow.core import project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
-from apuflow.preview.kernels.registry import profile
+from apuflow.core.preview_constants import Calibration
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import Profile
+from apuflow.preview.process import Step
 from apuflow.preview.timing import times
-from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_facts, row_machine, text
+from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
+
+Array = NDArray[np.float64]
 
 REQUIRED = ("kernel", "grid_x", "workgroup_x", "num_compute_units", "gpu_cycles")
 """Columns of every table of runs. It says the layer in ``n``, ``c``, ``h`` and ``w``, or in ``config``."""
@@ -124,19 +127,42 @@ class Modelled:
     """Runs as the timing model takes them.
 
     Attributes:
-        frame: the rows that it models; profiles, machines: of each of them.
+        frame: the rows that it models.
+        steps: of each row, what it launches and how often (``preview.process.steps``); machines: where.
         refused: reasons with the primitives and the number of rows that they concern.
     """
 
     frame: pd.DataFrame
-    profiles: list[Profile]
+    steps: list[list[Step]]
     machines: list[GpuModel]
     refused: Mapping[str, int]
+
+    def part(self, chosen: list[int]) -> Modelled:
+        """Some of the rows."""
+        return Modelled(
+            self.frame.iloc[chosen].reset_index(drop=True),
+            [self.steps[k] for k in chosen],
+            [self.machines[k] for k in chosen],
+            self.refused,
+        )
+
+    def predicted(self, calibration: Calibration | None = None) -> tuple[Array, list[str]]:
+        """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
+        machines = [replace(one, calibration=calibration) if calibration else one for one in self.machines]
+        row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
+        profiles = [step.profile for steps in self.steps for step in steps]
+        often = np.array([float(step.times) for steps in self.steps for step in steps])
+        result = times(profiles, [machines[k] for k in row])
+        total = np.bincount(row, weights=result.ns * often, minlength=len(machines))
+        period = np.array([machine.gpu_ns for machine in machines])
+        bound = dict(zip(row.tolist(), result.bound, strict=True))  # the last step is most passes
+        passes = np.bincount(row, weights=often, minlength=len(machines))
+        return total / passes / period, [bound[k] for k in range(len(machines))]
 
 
 def modelled(frame: pd.DataFrame) -> Modelled:
     """What every run launches, and on which machine; runs that the preview refuses are listed."""
-    profiles: list[Profile] = []
+    found: list[list[Step]] = []
     machines: list[GpuModel] = []
     kept: list[int] = []
     refused: dict[str, int] = {}
@@ -145,7 +171,8 @@ def modelled(frame: pd.DataFrame) -> Modelled:
         try:
             if text(cells, "refusal"):
                 raise NotModelled(text(cells, "refusal"))
-            launch_profile, box = profile(row_facts(cells)), row_machine(cells)
+            box = row_machine(cells)
+            launched = row_steps(cells, box)
         except NotModelled as error:
             name = f"{text(cells, 'primitive') or text(cells, 'kernel')}: {error.message}"
             refused[name] = refused.get(name, 0) + 1
@@ -154,10 +181,10 @@ def modelled(frame: pd.DataFrame) -> Modelled:
             raise ConfigError(
                 f"run {number + 1}: {error.message}", key=error.key, value=text(cells, "id")
             ) from error
-        profiles.append(launch_profile)
+        found.append(launched)
         machines.append(box)
         kept.append(number)
-    return Modelled(frame.iloc[kept].reset_index(drop=True), profiles, machines, refused)
+    return Modelled(frame.iloc[kept].reset_index(drop=True), found, machines, refused)
 
 
 def score(frame: pd.DataFrame) -> Scored:
@@ -165,11 +192,8 @@ def score(frame: pd.DataFrame) -> Scored:
     known = modelled(frame)
     out = known.frame.copy()
     measured = pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float)
-    result = times(known.profiles, known.machines)
-    period = np.array([machine.gpu_ns for machine in known.machines])
-    out["predicted"] = result.ns / period if len(out) else np.zeros(0)
+    out["predicted"], out["bound"] = known.predicted()
     out["error"] = out["predicted"] / measured - 1.0
-    out["bound"] = result.bound
     if "primitive" not in out.columns:
         out["primitive"] = out["kernel"]
     return Scored(out, known.refused)

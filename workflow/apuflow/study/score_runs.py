@@ -38,7 +38,9 @@ from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
 from apuflow.preview.kernels.facts import Facts, facts_of
+from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
+from apuflow.preview.process import Step, steps
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
@@ -137,6 +139,30 @@ def _config(row: Mapping[str, Any], kernel: str) -> str:
     lines = ["[DNNMark]", "run_mode=standalone", "", f"[{section}]", "name=layer"]
     lines += [f"{key}={value}" for key, value in {**shape, **keys, **given}.items()]
     return "\n".join([*lines, "previous_layer=null", ""])
+
+
+def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
+    """What a run launches, and how often.
+
+    A row with ``config`` is of the launch that ``launch`` names, after those before it; others are of their
+    kernel alone.
+
+    Raises:
+        NotModelled: as ``row_facts``.
+    """
+    if not (text(row, "config") and text(row, "launch")):
+        return [Step(0, 1, profile(row_facts(row)))]
+    row_facts(row)
+    directions = _directions(row)
+    direction: Direction = directions[0] if len(directions) == 1 else "both"
+    layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))
+    number = _int(row, "launch")
+    return [step for step in _steps_of(layer, box) if step.number == number]
+
+
+@lru_cache(maxsize=4096)
+def _steps_of(layer: tuple[Launch, ...], box: GpuModel) -> list[Step]:
+    return steps(layer, box)
 
 
 def row_facts(row: Mapping[str, Any]) -> Facts:

@@ -22,7 +22,7 @@ def pixels_of(hw: int, waves: int) -> dict[int, int]:
 
     Args:
         hw: pixels.
-        waves: wavefronts of a workgroup; every pass is made by all of them.
+        waves: wavefronts that have them, of one or several workgroups; every pass is made by all of them.
 
     Returns:
         number of active lanes, and how many passes of a wavefront have so many.
@@ -62,10 +62,17 @@ def spills(images: int) -> tuple[float, float]:
     return low[1] + (high[1] - low[1]) * part, low[2] + (high[2] - low[2]) * part
 
 
+def _sharing(facts: Facts) -> float:
+    """Workgroups whose pixels lie on one page: large planes are divided among several."""
+    own = min(facts.integer("c_stride"), facts.grid[1], facts.workgroup[1])
+    return max(1.0, min(facts.workgroups, 4096 / (4 * own)))
+
+
 def per_activation_forward(facts: Facts) -> Profile:
     """``MIOpenBatchNormFwdTrainPerActivation``: one read and one write of the batch, eight vectors."""
     n, hw = facts.define("MIO_BN_N"), facts.integer("c_stride")
-    channels, waves, groups = facts.grid[0], facts.waves_per_group, facts.workgroups
+    channels, groups = facts.grid[0], facts.workgroups
+    waves = groups * facts.waves_per_group // channels
     shape = pixels_of(hw, waves)
     spilled, early = spills(n)
     # Where n - 1 is a power of two, the reciprocal of the sample count needs less.
@@ -76,22 +83,22 @@ def per_activation_forward(facts: Facts) -> Profile:
         head = (
             f"wt1 s{(7 if n > 1 else 6) + n * (2 if n > 16 else 1) + 2 * plain} v{(14 if n > 16 else 7) + n}"
         )
-    per_group = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
+    per_channel = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
     waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
     for lanes, many in shape.items():
-        per_group += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
+        per_channel += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
         if lanes:
             work = block(f"v{(40 if n > 1 else 36) + 11 * n + plain} wt{waits} br1", lanes)
             work += block(f"ld{4 + n} st{4 + n}") + block("ld1 wt1") * spilled
-            per_group += (work + block("st1") * (spilled - early)) * many
-    counts = per_group * groups
+            per_channel += (work + block("st1") * (spilled - early)) * many
+    counts = per_channel * channels
     passes = sum(many for lanes, many in shape.items() if lanes)
     spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
-    visits = float(passes * groups)
+    visits = float(passes * channels)
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
-    sharing = max(1.0, min(groups, 4096 / (4 * hw)))
+    sharing = _sharing(facts)
     window = max(64.0, 4.0 * min(64, hw)) * min(1.0, hw / 16)
     near = max(1.0, 16 / hw)
     streams = [
@@ -121,8 +128,8 @@ def per_activation_forward(facts: Facts) -> Profile:
             )  # fmt: skip
     if spilled:
         # A register of a wavefront lies in 256 consecutive bytes; lanes without work leave theirs alone.
-        touched = sum(-(-lanes // 16) * many for lanes, many in shape.items()) * groups
-        first = early * groups * waves
+        touched = sum(-(-lanes // 16) * many for lanes, many in shape.items()) * channels
+        first = early * channels * waves
         written = first * 4 + (spilled - early) * touched
         streams.append(
             Stream(
@@ -150,7 +157,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         )
     return Profile(
         workgroups=groups,
-        waves_per_group=waves,
+        waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=tuple(streams),
         code_bytes=500.0 + 92.0 * n + 8.0 * 2 * spilled,
@@ -185,22 +192,22 @@ def _backward_pass(n: int, lanes: int) -> Counts:
 def per_activation_backward(facts: Facts) -> Profile:
     """``MIOpenBatchNormBwdPerActivationSaved``: reads x and dy twice, writes dx and two vectors."""
     n, hw = facts.integer("n"), facts.integer("c_stride")
-    channels, waves = facts.grid[0], facts.waves_per_group
-    groups = facts.workgroups
+    channels, groups = facts.grid[0], facts.workgroups
+    waves = groups * facts.waves_per_group // channels
     shape = pixels_of(hw, waves)
-    per_group = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
+    per_channel = block("sm1 wt1 s2 br1 en1") * waves + block("sm6 wt1 s22 v7 br1") * waves
     for lanes, many in shape.items():
-        per_group += (block("v2 s1 br1") + block("s3 v1 br1")) * many
+        per_channel += (block("v2 s1 br1") + block("s3 v1 br1")) * many
         if lanes:
-            per_group += _backward_pass(n, lanes) * many
-    counts = per_group * groups
+            per_channel += _backward_pass(n, lanes) * many
+    counts = per_channel * channels
     passes = sum(many for lanes, many in shape.items() if lanes)
     spans = sum(span_lines(4 * lanes, 4 * hw) * many for lanes, many in shape.items() if lanes) / passes
-    visits = float(passes * groups)
+    visits = float(passes * channels)
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
-    sharing = max(1.0, min(groups, 4096 / (4 * hw)))
+    sharing = _sharing(facts)
     # Every wavefront walks all images: with more pages than the L1 TLB holds, each sweep loses them.
     window = 4.0 * min(64, hw) * n * 2 if hw >= 16 else 64.0
     big = [
@@ -231,7 +238,7 @@ def per_activation_backward(facts: Facts) -> Profile:
     ] * 2
     return Profile(
         workgroups=groups,
-        waves_per_group=waves,
+        waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=(*big, *small),
         code_bytes=2468.0 if n >= 8 else 700.0,

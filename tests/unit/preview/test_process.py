@@ -1,0 +1,122 @@
+"""What launches leave for later ones of their process, beside runs of whole layers on gem5 v23.0.1.0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from launcher_layers import convolution, layer
+from places import ROOT
+
+from apuflow import preview
+from apuflow.configure import load_release, option_rules
+from apuflow.core import preview_constants as constants
+from apuflow.core.record import ReleaseFacts
+from apuflow.dnnmark import Direction, parse
+from apuflow.miopen import Launch, launches
+from apuflow.preview.counters import counter_frame
+from apuflow.preview.machine import machine
+from apuflow.preview.process import Step, steps
+from apuflow.preview.timing import times
+from apuflow.study.score import modelled, read_tables, score
+
+DEFAULTS = option_rules.defaults("v23.0")
+NETWORKS = ROOT / "data/gem5_runs/networks.csv"
+
+
+@dataclass
+class Point:
+    id: str
+    made: tuple[Launch, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
+    calibration: constants.Calibration = constants.RECORDED
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return self.made
+
+
+def of(text: str, direction: Direction = "fwd") -> tuple[Launch, ...]:
+    return launches(parse(text), direction, 4)
+
+
+def frame_of(made: tuple[Launch, ...], **options: Any) -> pd.DataFrame:
+    return preview.kernels_frame([Point("p", made, options)], DEFAULTS)
+
+
+def step_list(made: tuple[Launch, ...], **options: Any) -> list[Step]:
+    return steps(made, machine(options, DEFAULTS))
+
+
+def test_pages_are_walked_once() -> None:
+    """A ReLU of 147,456 elements reads and writes 144 pages each; twice, the second time it walks none."""
+    relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
+    once, again = frame_of(relu * 2)["page_walks"]
+    assert once == 288 and again == 0
+
+
+def test_a_tlb_that_is_too_small_forgets() -> None:
+    relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
+    walks = frame_of(relu * 2, L3TLBentries=256)["page_walks"]
+    assert list(walks) == [288, 288]
+
+
+def test_what_a_kernel_wrote_is_in_no_cache_of_the_cpu() -> None:
+    """Each line that is loaded from memory is written back to it, but for those that the CPU's L2 holds.
+
+    It holds the 9,216 lines of the input. What a kernel has written is not there.
+    """
+    relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
+    x, y = (arg.value for arg in relu[0].args if arg.kind == "buffer")
+    other = {x: y, y: x}
+    swapped = tuple(arg._replace(value=other.get(arg.value, arg.value)) for arg in relu[0].args)
+    first, second = frame_of((relu[0], replace(relu[0], args=swapped)))["dram_bytes_written"] / 64
+    assert (first, second) == (9216, 2 * 9216)
+
+
+def test_later_passes_of_a_loop_find_the_weights_and_walk_their_own_image() -> None:
+    """Four images of 64 kB: im2col loads 16 pages of each, and writes one workspace."""
+    made = of(convolution((4, 16, 32, 32), 16, kernel=3, pad=1, stride=1))
+    found = step_list(made)
+    assert [(step.number, step.times) for step in found] == [(0, 1), (1, 1), (0, 3), (1, 3)]
+    cold = [sum(stream.cold_pages for stream in step.profile.streams) for step in found]
+    columns = 16 * 9 * 1024 * 4 // 4096
+    assert cold[0] == 16 + columns and cold[2] == 16
+    assert (
+        cold[1] > cold[3] == 16
+    )  # the product's weights and columns, and its part of the output; then that alone
+    whole, parts = preview.run([Point("p", made)], DEFAULTS), frame_of(made)
+    assert list(parts["count"]) == [4, 4]
+    for counter in ("gpu_cycles", "page_walks", "dram_bytes_read"):
+        assert whole.loc[0, counter] == pytest.approx(float((parts[counter] * parts["count"]).sum()))
+
+
+def test_code_that_ran_is_in_the_instruction_cache() -> None:
+    relu = of(layer("Activation", (1, 16, 8, 8), activation_mode="relu"))
+    first, again = frame_of(relu * 2)["stall_ibempty"]
+    assert again < 0.2 * first
+    small = frame_of(relu * 2, **{"sqc-size": "128B"})["stall_ibempty"]
+    assert small[1] > 10 * again
+
+
+def test_page_walks_of_layers_are_those_of_gem5() -> None:
+    """Of 60 kernels after others. gem5 walks the pages of their code as well, and of a buffer's end."""
+    rows = read_tables([NETWORKS])
+    single = (pd.to_numeric(rows["launch"]) > 0) & ~rows["point"].str.contains("fwd_n2")
+    later = rows[single].reset_index(drop=True)
+    known = modelled(later)
+    profiles = [step[-1].profile for step in known.steps]
+    found = counter_frame(profiles, known.machines, times(profiles, known.machines))["page_walks"]
+    apart = pd.to_numeric(known.frame["page_walks"]).to_numpy(float) - found.to_numpy(float)
+    assert len(apart) > 60
+    assert apart.min() >= -24 and np.percentile(apart, 95) <= 6 and np.median(np.abs(apart)) <= 3
+
+
+def test_kernels_after_others() -> None:
+    """Cycles of the kernels of AlexNet and DeepBench."""
+    scored = score(read_tables([NETWORKS])).frame
+    error = scored["error"].abs()
+    assert error.median() < 0.08 and error.mean() < 0.11 and error.quantile(0.9) < 0.22
