@@ -22,6 +22,7 @@ from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
 _Word = TypeVar("_Word", bound=str)
 CHOICES: Final = (
     "n",
+    "image",
     "direction",
     "set",
     "subset",
@@ -129,13 +130,14 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
                 remedy=f"{did_you_mean(name, CHOICES)}one of {', '.join(CHOICES)}; "
                 "keys of workloads stand under per_workload",
             )
-    whole = {name: _count(name, values[name]) for name in ("n", "subset", "devices") if name in values}
+    whole = {name: _count(name, values[name]) for name in _WHOLE if name in values}
     passes: Passes = _one_of("direction", values, PASSES, "both")
     algorithm: Algorithm = _one_of("algorithm", values, ALGORITHMS, "gemm")
     words = {name: str(values[name]) for name in ("set", "op") if name in values}
     ring = {name: _number(name, values[name]) for name in _RING if name in values}
     return Choice(
         whole.get("n"),
+        whole.get("image"),
         passes,
         words.get("set"),
         whole.get("subset"),
@@ -166,6 +168,7 @@ def _yes_or_no(name: str, values: Mapping[str, Scalar]) -> bool:
     return given
 
 
+_WHOLE = ("n", "image", "subset", "devices")
 _RING = {
     "bandwidth": ("GB/s of a link, more than 0, are expected", "such as 16"),
     "latency": ("microseconds, 0 or more, are expected", "such as 1"),

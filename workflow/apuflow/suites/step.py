@@ -58,6 +58,7 @@ class Choice:
 
     Attributes:
         n: images (sequences) of an iteration; None: as the table or suite says.
+        image: pixels of a side of the images of a network of layers; None: as the table says.
         direction: which passes.
         group: the set that is run; None: all.
         subset: how many items, those with the least work; None: all.
@@ -70,6 +71,7 @@ class Choice:
     """
 
     n: int | None = None
+    image: int | None = None
     direction: Passes = "both"
     group: str | None = None
     subset: int | None = None

@@ -10,6 +10,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.suites import lists
+from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, check_names, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
@@ -97,9 +98,15 @@ class Suite:
             )
         return tuple(steps if choice.subset is None else _least(steps, choice.subset))
 
+    def _sized(self, choice: Choice) -> Network | None:
+        """The network on images of the size that is asked for."""
+        network = self.network
+        return network if network is None or choice.image is None else on_images(network, choice.image)
+
     def _all(self, choice: Choice) -> Iterator[Step]:
-        if self.network is not None:
-            yield from self.network.steps(choice, choice.n or self.n or 1)
+        network = self._sized(choice)
+        if network is not None:
+            yield from network.steps(choice, choice.n or self.n or 1)
         elif self.sequence is not None:
             yield from self.sequence.steps(choice)
         else:
@@ -107,8 +114,9 @@ class Suite:
 
     def memory(self, choice: Choice) -> Memory | None:
         """Bytes of an iteration by part; None where the suite is a list."""
-        if self.network is not None:
-            return self.network.memory(choice, choice.n or self.n or 1)
+        network = self._sized(choice)
+        if network is not None:
+            return network.memory(choice, choice.n or self.n or 1)
         return self.sequence.memory(choice) if self.sequence is not None else None
 
     def check(self, choice: Choice) -> None:
@@ -124,6 +132,13 @@ class Suite:
                 key="layer.n",
                 value=choice.n,
                 remedy="leave n out for it (per_workload gives it to others alone)",
+            )
+        if choice.image is not None and self.kind != NETWORK:
+            raise ConfigError(
+                f"suite {self.name} is no network of layers: it has no images to resize",
+                key="layer.image",
+                value=choice.image,
+                remedy="leave image out for it (per_workload gives it to others alone)",
             )
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
             raise ConfigError(
