@@ -87,7 +87,7 @@ def test_values_of_a_suite_are_axes_like_options_of_the_machine(project: Path) -
         ({"suites": ["deepbench_gemm"], "layer": {"set": "train"}}, "training, inference_server"),
         ({"suites": ["deepbench_gemm"], "layer": {"direction": "bwd"}}, "direction: fwd"),
         ({"suites": ["resnet50"], "layer": {"subset": 3}}, "no iteration"),
-        ({"suites": ["resnet50"], "layer": {"batch": 3}}, "one of n, direction"),
+        ({"suites": ["resnet50"], "layer": {"batch": 3}}, "one of n, image, direction"),
         ({"suites": ["resnet50"], "layer": {"n": 0}}, "whole number"),
         ({"suites": ["resnet50"], "layer": {"direction": "up"}}, "fwd, bwd, both"),
         ({"suites": ["resnet50"], "layer": {"op": "convolution"}}, "one of conv"),
