@@ -10,6 +10,7 @@ from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Network
+from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
 
 ROOT = Path(__file__).parents[3]
@@ -82,3 +83,10 @@ def test_what_has_no_such_size_is_refused(name: str, side: int, says: str) -> No
     with pytest.raises(ConfigError, match=says) as caught:
         load_suite(name, ROOT).steps(Choice(image=side))
     assert caught.value.key == "layer.image"
+
+
+def test_a_sum_of_single_pixels_is_one_row() -> None:
+    """On 32 pixels ResNet-18 ends with 1x512x1x1, which MIOpen would take for a bias."""
+    steps = load_suite("resnet18", ROOT).steps(Choice(n=1, image=32, direction="fwd"))
+    (found,) = {spec_of(step) for step in steps if step.op == "add" and step.shape["h"] == 1}
+    assert isinstance(found, Spec) and "c=1 h=1 w=512" in found.text

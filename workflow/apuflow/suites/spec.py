@@ -280,7 +280,10 @@ def _add(step: Step) -> tuple[str, Shape] | Refused:
         return Refused("both gradients are the one that comes in: nothing is launched")
     if int(step.shape["inputs"]) != 2:
         return Refused("a sum of more than two tensors")
-    return "elementwise", {**_data(step), "operator": "add"}
+    data = _data(step)
+    if data["n"] == data["h"] == data["w"] == 1:  # one pixel: MIOpen would take its channels for a bias
+        data |= {"c": 1, "w": data["c"]}
+    return "elementwise", {**data, "operator": "add"}
 
 
 def _by_channel(step: Step) -> tuple[str, Shape] | Refused:
