@@ -18,7 +18,7 @@ from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_frame
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.machine import GpuModel, machine
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import Step, reach, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -104,7 +104,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
-    steps_seen: dict[tuple[int, int], tuple[tuple[Launch, ...], list[Step]]] = {}
+    steps_seen: dict[tuple[int, tuple[int, int]], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
@@ -115,9 +115,10 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
             seen = options_seen[key_of] = options, built
         built = seen[1]
         launches = point.launches(built.compute_units)
-        made = steps_seen.get((id(launches), id(built)))
+        launched = id(launches), reach(built)
+        made = steps_seen.get(launched)
         if made is None:
-            made = steps_seen[id(launches), id(built)] = launches, steps(launches, built)
+            made = steps_seen[launched] = launches, steps(launches, built)
         for step in made[1]:
             launch = launches[step.number]
             key = (id(launch), id(step.profile), id(built))

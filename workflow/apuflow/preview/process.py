@@ -70,6 +70,11 @@ class _State:
         return float("inf") if used is None else self.clock - used
 
 
+def reach(machine: GpuModel) -> tuple[int, int]:
+    """All of a machine that ``steps`` reads: L3 TLB entries and bytes of an instruction cache."""
+    return machine.l3_tlb_entries, machine.sqc_bytes
+
+
 def steps(launches: Sequence[Launch], machine: GpuModel) -> list[Step]:
     """Launches as a process makes them, each with a profile that says what it finds.
 
@@ -78,7 +83,7 @@ def steps(launches: Sequence[Launch], machine: GpuModel) -> list[Step]:
     Raises:
         NotModelled: the model refuses a kernel.
     """
-    state = _State(float(machine.l3_tlb_entries), float(machine.sqc_bytes))
+    state = _State(*map(float, reach(machine)))
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
         members = list(body)
@@ -101,9 +106,29 @@ def _profile(launch: Launch, state: _State, before: dict[tuple[str, int], float]
         before: what had been used before a loop began whose first pass is over; None in the first pass.
     """
     kernel = (launch.program, launch.arguments, launch.kernel)
-    ran, code = state.kernels.get(kernel, (None, 0.0))
     buffers = _buffers(launch)
-    walked = tuple(
+    alone = profile(facts_of(launch))
+    begin, code_begin = state.clock, state.code
+    result = _after(launch, alone, kernel, buffers, state, before) if state.kernels else alone
+    state.clock += sum({_memory(arg): _pages(arg) for arg in buffers}.values())
+    state.buffers |= {_memory(arg): begin for arg in buffers}
+    state.written |= {_memory(arg) for arg in buffers if "out" in arg.role}
+    state.code += alone.code_bytes
+    state.kernels[kernel] = begin, code_begin
+    return result
+
+
+def _after(
+    launch: Launch,
+    alone: Profile,
+    kernel: tuple[object, ...],
+    buffers: Sequence[Arg],
+    state: _State,
+    before: dict[tuple[str, int], float] | None,
+) -> Profile:
+    """The profile of a launch that is not the first of its process."""
+    ran, code = state.kernels.get(kernel, (None, 0.0))
+    found = tuple(
         Buffer(
             arg.role,
             _pages(arg),
@@ -113,22 +138,8 @@ def _profile(launch: Launch, state: _State, before: dict[tuple[str, int], float]
         )
         for arg in buffers
     )
-    alone = profile(facts_of(launch))
-    begin, code_begin = state.clock, state.code
-    result = _found(
-        alone,
-        walked,
-        _is_product(launch),
-        bool(state.kernels),
-        state.since(ran) <= state.tlb_pages,
-        state.code - code <= state.code_bytes,
-    )
-    state.clock += sum({_memory(arg): _pages(arg) for arg in buffers}.values())
-    state.buffers |= {_memory(arg): begin for arg in buffers}
-    state.written |= {_memory(arg) for arg in buffers if "out" in arg.role}
-    state.code += alone.code_bytes
-    state.kernels[kernel] = begin, code_begin
-    return result
+    walked = state.since(ran) <= state.tlb_pages
+    return _found(alone, found, _is_product(launch), walked, state.code - code <= state.code_bytes)
 
 
 def _is_product(launch: Launch) -> bool:
@@ -172,7 +183,6 @@ def _found(
     alone: Profile,
     buffers: tuple[Buffer, ...],
     product: bool,
-    arguments: bool,
     code: bool,
     cached: bool,
 ) -> Profile:
@@ -181,10 +191,8 @@ def _found(
     else:
         own = [_buffer(stream, buffers) for stream in alone.streams]
     streams = tuple(_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False))
-    if not arguments and streams == alone.streams:
-        return alone
     return replace(
-        alone, streams=streams, arguments_walked=arguments, code_walked=code, code_cached=code and cached
+        alone, streams=streams, arguments_walked=True, code_walked=code, code_cached=code and cached
     )
 
 

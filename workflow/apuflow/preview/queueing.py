@@ -41,6 +41,8 @@ def solve(
     Returns:
         ns from a wavefront's start to its end; utilisation per station; ns it spends at each.
     """
+    if not len(demands):
+        return delay, demands, demands
     population = np.maximum(np.where(LOCAL, local[:, None], overall[:, None]), 1.0)
     scale = (population - 1.0) / population
     queue = population / (demands.shape[1] + 1.0)
