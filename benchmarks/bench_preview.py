@@ -4,7 +4,8 @@
 
 Printed per shape: seconds of the first call (caches empty) and of the best of the later ones, microseconds
 per point of the first, and the ratio of gem5's seconds per run (mean ``host_seconds`` of ``RUNS.csv``) to it.
-Then the same for predicting exactly the runs of that table.
+Then the same for predicting exactly the runs of that table, and milliseconds of ``apuflow.evaluate``, whose
+answer is a table with metrics: of one point that was asked before, of one that was not, of 10,000.
 """
 
 from __future__ import annotations
@@ -116,6 +117,25 @@ def against_gem5(table: Path) -> None:
     print(f"{len(frame)} runs: gem5 {real:.0f} s, preview {ours:.3f} s, ratio {real / ours:.0f}")
 
 
+def ask() -> None:
+    """The face in Python."""
+    import apuflow
+
+    latencies, units = range(1, 101), list(range(1, 101))
+    apuflow.evaluate("softmax_fwd", {"num-compute-units": 101})
+    seconds: dict[str, list[float]] = {"asked before": [], "new": [], "10,000 points": []}
+    for title, options in (
+        *(("asked before", {"num-compute-units": 101}) for _ in latencies),
+        *(("new", {"num-compute-units": 102, "mem-req-latency": latency}) for latency in latencies),
+        *(("10,000 points", {"num-compute-units": units, "mem-req-latency": list(latencies)}),) * 2,
+    ):
+        start = time.perf_counter()
+        apuflow.evaluate("softmax_fwd", options)
+        seconds[title].append(time.perf_counter() - start)
+    for title, found in seconds.items():
+        print(f"evaluate, {title}: best {min(found) * 1e3:.1f} ms", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--repeat", type=int, default=2)
@@ -132,6 +152,7 @@ def main() -> None:
         given += ["--runs", str(options.runs)]
         subprocess.run([sys.executable, __file__, *given], check=True)
     against_gem5(options.runs)
+    ask()
 
 
 if __name__ == "__main__":

@@ -55,64 +55,65 @@ def compute(frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         AnalysisError: a counter or machine column that a metric needs is not numeric.
     """
-    columns = _Columns(frame)
-    results: dict[str, Array] = {}
-    flags: list[list[str]] = [[] for _ in range(len(frame))]
-    for metric in METRICS:
-        values = columns.evaluate(metric.formula)
-        results[metric.name] = values
-        low = np.full(len(frame), float(metric.low))
-        high = columns.evaluate(str(metric.high)) if isinstance(metric.high, str) else None
-        if high is None:
-            high = np.full(len(frame), float(metric.high))
-        for row in np.flatnonzero(values < low - SLACK * np.abs(low)):
-            flags[row].append(f"{metric.name}={values[row]:.6g}<{low[row]:g}")
-        infinite = np.isposinf(values)
-        for row in np.flatnonzero((values > high * (1 + SLACK)) | infinite):
-            limit = "finite" if infinite[row] else f"{high[row]:g}"
-            flags[row].append(f"{metric.name}={values[row]:.6g}>{limit}")
+    results, flags = reckon({str(name): values for name, values in frame.items()}, len(frame))
     kept = frame.drop(columns=[name for name in (*NAMES, "flags") if name in frame.columns])
     added = pd.DataFrame(results, index=frame.index)
-    added["flags"] = pd.Series([";".join(row) for row in flags], index=frame.index, dtype="object")
+    added["flags"] = pd.Series(flags, index=frame.index, dtype="object")
     return pd.concat([kept, added], axis=1)
 
 
-class _Columns(Mapping[str, Any]):
+def reckon(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
+    """All metrics, and the flags of each row, as ``compute`` appends them.
+
+    Args:
+        given: columns of so many rows.
+    """
+    columns = _Columns(given, rows)
+    values = np.empty((len(METRICS), rows))
+    low, high = np.empty((len(METRICS), 1)), np.empty((len(METRICS), rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for k, metric in enumerate(METRICS):
+            values[k], low[k] = columns.evaluate(metric.formula), metric.low
+            high[k] = columns.evaluate(metric.high) if isinstance(metric.high, str) else metric.high
+        below = values < low - SLACK * np.abs(low)
+        above = (values > high * (1 + SLACK)) | np.isposinf(values)
+    flags: list[list[str]] = [[] for _ in range(rows)]
+    for k, row in np.argwhere(below | above):
+        value = values[k, row]
+        if below[k, row]:
+            flags[row].append(f"{METRICS[k].name}={value:.6g}<{low[k, 0]:g}")
+        if above[k, row]:
+            limit = "finite" if np.isposinf(value) else f"{high[k, row]:g}"
+            flags[row].append(f"{METRICS[k].name}={value:.6g}>{limit}")
+    return dict(zip(NAMES, values, strict=True)), [";".join(row) for row in flags]
+
+
+class _Columns(dict[str, Any]):
     """What formulas see: columns as float arrays, shared quantities, two functions."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self._frame = frame
-        self._values: dict[str, Any] = dict(_FUNCTIONS)
-        self._quantities = {quantity.name: quantity.formula for quantity in QUANTITIES}
+    def __init__(self, given: Mapping[str, Any], rows: int) -> None:
+        super().__init__(_FUNCTIONS)
+        self._given, self._rows = given, rows
         for name in ("gpu_clock", "ruby_clock"):
-            self._values[f"{name}_ticks"] = self._clock(name)
+            self[f"{name}_ticks"] = self._clock(name)
 
-    def evaluate(self, formula: str) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = eval(_code(formula), {"__builtins__": {}}, self)
-        return np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self._frame),))
+    def evaluate(self, formula: str) -> Any:
+        return eval(_code(formula), {"__builtins__": {}}, self)
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._values:
-            if name in self._quantities:
-                self._values[name] = self.evaluate(self._quantities[name])
-            else:
-                self._values[name] = self._column(name)
-        return self._values[name]
-
-    def __iter__(self) -> Any:
-        return iter(self._frame.columns)
-
-    def __len__(self) -> int:
-        return len(self._frame.columns)
+    def __missing__(self, name: str) -> Any:
+        self[name] = self.evaluate(_QUANTITIES[name]) if name in _QUANTITIES else self._column(name)
+        return self[name]
 
     def _column(self, name: str) -> Array:
-        if name not in self._frame.columns:
-            return np.full(len(self._frame), np.nan)
+        values = self._given.get(name)
+        if values is None:
+            return np.full(self._rows, np.nan)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fi":
+            return values.astype(np.float64, copy=False)
         try:
-            return pd.to_numeric(self._frame[name]).to_numpy(dtype=np.float64, na_value=np.nan)
+            return pd.to_numeric(pd.Series(values)).to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
-            bad = [value for value in self._frame[name] if not isinstance(value, int | float)]
+            bad = [value for value in values if not isinstance(value, int | float)]
             raise AnalysisError(
                 "a metric needs numbers in this column",
                 key=name,
@@ -122,9 +123,9 @@ class _Columns(Mapping[str, Any]):
 
     def _clock(self, option: str) -> Array:
         ticks = self._column(f"{option}_ticks")
-        if option not in self._frame.columns:
+        if option not in self._given or not np.isnan(ticks).any():
             return ticks
-        given = np.array([_period(value) for value in self._frame[option]]) * self._column("sim_freq")
+        given = np.array([_period(value) for value in self._given[option]]) * self._column("sim_freq")
         return np.where(np.isnan(ticks), given, ticks)
 
 
@@ -134,6 +135,7 @@ def _period(clock: object) -> float:
     return float("nan") if hertz is None else 1 / hertz
 
 
+_QUANTITIES = {quantity.name: quantity.formula for quantity in QUANTITIES}
 _FUNCTIONS: dict[str, Any] = {"maximum": np.maximum, "where": np.where}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.metrics import compute
@@ -127,6 +128,11 @@ def layout(axes: Sequence[str]) -> tuple[Column, ...]:
         axes: column names of what varies in the sweep; one that is a machine parameter keeps its meaning
             and stands with the axes.
     """
+    return _layout(tuple(axes))
+
+
+@lru_cache(maxsize=1024)
+def _layout(axes: tuple[str, ...]) -> tuple[Column, ...]:
     machine = {column.name: column for column in MACHINE}
     leading = tuple(
         Column(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from analysis.counters.counters import CACHES, counters
 from analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
@@ -48,12 +49,12 @@ class Batch:
     """Many points at once, as columns.
 
     Attributes:
-        frame: identity, machine, run and counter columns and the axes; counters are NaN where a point did not
-            complete.
+        columns: identity, machine, run and counter columns and the axes, of equal length; counters are NaN
+            where a point did not complete.
         axes: names of the axis columns, in the sweep's order.
     """
 
-    frame: pd.DataFrame
+    columns: Mapping[str, Sequence[Any] | pd.Series[Any] | NDArray[Any]]
     axes: tuple[str, ...]
 
 
@@ -236,4 +237,4 @@ def _batch(record: BatchRecord, file: Path) -> Batch:
     )
     counted = [name for name in COUNTER_NAMES if name in frame.columns]
     frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
-    return Batch(frame, axes)
+    return Batch(dict(frame.items()), axes)

@@ -132,7 +132,8 @@ class Folder:
     def table(self, iterations: Sequence[Iteration]) -> pd.DataFrame:
         """A row per iteration, as any workload's table: counters are sums over items, metrics follow."""
         axes = tuple(dict.fromkeys(axis_column(name) for one in iterations for name in one.axes))
-        return assemble([Batch(pd.DataFrame([self._row(one) for one in iterations], dtype="object"), axes)])
+        rows = [self._row(one) for one in iterations]
+        return assemble([Batch(dict(pd.DataFrame(rows, dtype="object").items()), axes)])
 
     def _row(self, iteration: Iteration) -> dict[str, Any]:
         places = self.rows(iteration)

@@ -17,7 +17,7 @@ from apuflow.core import preview_constants as constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
-from apuflow.preview.counters import counter_frame
+from apuflow.preview.counters import counter_columns
 from apuflow.preview.machine import machine
 from apuflow.preview.process import Step, steps
 from apuflow.preview.timing import times
@@ -109,8 +109,8 @@ def test_page_walks_of_layers_are_those_of_gem5() -> None:
     later = rows[single].reset_index(drop=True)
     known = modelled(later)
     profiles = [step[-1].profile for step in known.steps]
-    found = counter_frame(profiles, known.machines, times(profiles, known.machines))["page_walks"]
-    apart = pd.to_numeric(known.frame["page_walks"]).to_numpy(float) - found.to_numpy(float)
+    found = counter_columns(profiles, known.machines, times(profiles, known.machines))["page_walks"]
+    apart = pd.to_numeric(known.frame["page_walks"]).to_numpy(float) - found
     assert len(apart) > 60
     assert apart.min() >= -24 and np.percentile(apart, 95) <= 6 and np.median(np.abs(apart)) <= 3
 

@@ -37,6 +37,18 @@ def test_a_mistake_is_told_in_words(root: Path) -> None:
         _ = apuflow.nothing
 
 
+def test_files_that_change_change_the_answer(root: Path) -> None:
+    file = root / "configs/machines/apu-gfx801.yaml"
+    assert apuflow.evaluate("softmax_fwd", root=root)["num_compute_units"].item() == 4
+    file.write_text(file.read_text() + "  num-compute-units: 5\n")
+    assert apuflow.evaluate("softmax_fwd", root=root)["num_compute_units"].item() == 5
+    (root / "configs/workloads/mine_fwd.yaml").write_text(
+        (root / "configs/workloads/softmax_fwd.yaml").read_text()
+    )
+    mine = apuflow.evaluate("mine_fwd", root=root)
+    assert list(mine["gpu_cycles"]) == list(apuflow.evaluate("softmax_fwd", root=root)["gpu_cycles"])
+
+
 def test_importing_apuflow_loads_nothing_else() -> None:
     code = "import sys, apuflow; print(*{'numpy', 'pandas', 'matplotlib', 'pydantic'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

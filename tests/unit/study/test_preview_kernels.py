@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sweep_texts import HEAD, expand
 
@@ -11,7 +12,7 @@ from analysis.tables.kernels import phases
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, read
-from apuflow.engines.preview_batch import batch_frame, write_batch
+from apuflow.engines.preview_batch import batch_columns, write_batch
 from apuflow.study.preview_kernels import preview_kernel_table
 
 AXES = "axes: {num-compute-units: [1, 4]}\n"
@@ -26,7 +27,7 @@ def test_kernels_add_up_to_the_points_of_the_batch(root: Path) -> None:
     assert isinstance(batch, BatchRecord)
     table = preview_kernel_table(record.parent, batch, root)
     assert table.attrs["axes"] == ("num_compute_units",)
-    whole = batch_frame(points).set_index("point")
+    whole = pd.DataFrame(batch_columns(points)).set_index("point")
     grouped = phases(table, ["point", "direction"]).set_index("point")
     for name in ("instructions", "dram_bytes_read", "workgroups"):
         assert grouped[name].to_dict() == pytest.approx(whole[name].to_dict())

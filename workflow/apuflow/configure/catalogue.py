@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from typing_extensions import override
+
 from apuflow.configure import yaml_source
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
@@ -132,6 +134,9 @@ def short_names() -> Mapping[str, str]:
     return {option.short: name for name, option in catalogue().items() if option.short}
 
 
+_MISSING: Any = object()
+
+
 class Options(Mapping[str, Scalar]):
     """All options of a point: what differs from the release's defaults, over those."""
 
@@ -143,6 +148,15 @@ class Options(Mapping[str, Scalar]):
 
     def __getitem__(self, name: str) -> Scalar:
         return self.changed[name] if name in self.changed else self.base[name]
+
+    @override
+    def get(self, name: str, default: Any = None) -> Any:
+        found = self.changed.get(name, _MISSING)
+        return self.base.get(name, default) if found is _MISSING else found
+
+    @override
+    def __contains__(self, name: object) -> bool:
+        return name in self.changed or name in self.base
 
     def __iter__(self) -> Iterator[str]:
         yield from self.base

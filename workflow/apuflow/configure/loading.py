@@ -15,16 +15,23 @@ from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Location
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.files import Remembered
 
 
 def _names(root: Path, pattern: str) -> list[str]:
     """Names of the files of a directory, sorted, without ending; ``pattern``: path of one of them."""
-    directory, suffix = (root / pattern).parent, Path(pattern).suffix
-    if not directory.is_dir():
-        return []
-    return sorted(
-        file.stem for file in directory.iterdir() if file.suffix == suffix and NAME.match(file.stem)
-    )
+    return list(_stems((root / pattern).parent).get(Path(pattern).suffix, ()))
+
+
+def _by_suffix(directory: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for file in directory.iterdir() if directory.is_dir() else ():
+        if NAME.match(file.stem):
+            found.setdefault(file.suffix, []).append(file.stem)
+    return {suffix: sorted(names) for suffix, names in found.items()}
+
+
+_stems = Remembered(_by_suffix)
 
 
 def sweep_names(root: Path = Path()) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.files import Remembered
 
 try:
     from yaml import CSafeLoader as Loader
@@ -72,7 +73,11 @@ def load(path: str | Path) -> Document:
     Raises:
         ConfigError: the file is missing, unreadable, empty, not YAML, or not a mapping at the top.
     """
-    path = Path(path)
+    document = _remembered(Path(path))
+    return Document(Path(path), document.data, document.lines)
+
+
+def _read(path: Path) -> Document:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(
@@ -89,6 +94,9 @@ def load(path: str | Path) -> Document:
             f"cannot read the file: {error.strerror}", file=path, remedy="check its name and permissions"
         ) from error
     return parse(text, path)
+
+
+_remembered = Remembered(_read)
 
 
 def parse(text: str, path: str | Path = "<text>") -> Document:

@@ -10,8 +10,38 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_SETTLED = 2.0
+"""Seconds after which a change of a file shows in its time stamp on any file system."""
+
+
+class Remembered(Generic[T]):
+    """What was made of files and directories, until they change. Nobody may change it."""
+
+    def __init__(self, make: Callable[[Path], T]) -> None:
+        self._make = make
+        self._known: dict[str, tuple[tuple[int, ...], T]] = {}
+
+    def __call__(self, path: Path) -> T:
+        """What is made of this path, as it is now."""
+        name = os.path.abspath(path)
+        try:
+            facts = os.stat(path)
+        except OSError:
+            return self._make(path)
+        stamp = facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino
+        known = self._known.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        made = self._make(path)
+        if time.time() - max(facts.st_mtime, facts.st_ctime) > _SETTLED:
+            self._known[name] = stamp, made
+        return made
 
 
 @contextlib.contextmanager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.tables.columns import MACHINE, UNMEASURED
 from apuflow import preview
@@ -42,7 +44,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         )
     first, started = points[0], now()
     axes = axes_of(points)
-    batch = batch_frame(points)
+    batch = pd.DataFrame(batch_columns(points))
     with atomic_write(counters) as part:
         batch.to_parquet(part, index=False, write_page_checksum=True)
     BatchRecord(
@@ -69,36 +71,33 @@ def axes_of(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(axis for point in points for axis in point.axes))
 
 
-def batch_frame(points: Sequence[Point]) -> pd.DataFrame:
-    """The timing model's counters of points of one workload, a row each, with axes and machine options.
+def batch_columns(points: Sequence[Point]) -> dict[str, Sequence[Any] | NDArray[Any]]:
+    """The timing model's counters of points of one workload, with axes and machine options.
 
     Raises:
         NotModelled: the model refuses a layer or an option.
     """
     first, axes = points[0], axes_of(points)
-    frame = preview.run(points, option_rules.defaults(preview.RELEASE)).drop(columns="point", errors="ignore")
-    given = pd.DataFrame(
-        {
-            "point": [point.id for point in points],
-            "status": "completed",
-            **{axis: [point.axes.get(axis) for point in points] for axis in axes},
-            "release": [point.release for point in points],
-            "gfx": [point.gfx for point in points],
-            "stand_in": [_stand_in(point.launches()) for point in points],
-            "library": [_library(point) for point in points],
-            "changed": [_changed(point) for point in points],
-            "calibration": [str(point.calibration) for point in points],
-            **{
-                column: [point.options.get(option) for point in points]
-                for column, option in _machine_options(first).items()
-                if option not in axes
-            },
-        }
-    )
-    batch = pd.concat([given, frame.reset_index(drop=True)], axis=1)
-    reasons = batch.pop("unmeasured")
-    batch["flags"] = [f"{UNMEASURED}: {reason}" if reason else "" for reason in reasons]
-    return batch.loc[:, ~batch.columns.duplicated()]
+    found = preview.columns(points, option_rules.defaults(preview.RELEASE))
+    reasons = found.pop("unmeasured")
+    given = {
+        "point": [point.id for point in points],
+        "status": [Status.COMPLETED.value] * len(points),
+        **{axis: [point.axes.get(axis) for point in points] for axis in axes},
+        "release": [point.release for point in points],
+        "gfx": [point.gfx for point in points],
+        "stand_in": [_stand_in(point.launches()) for point in points],
+        "library": [_library(point) for point in points],
+        "changed": [_changed(point) for point in points],
+        "calibration": [str(point.calibration) for point in points],
+        **{
+            column: [point.options.get(option) for point in points]
+            for column, option in _machine_options(first).items()
+            if option not in axes
+        },
+    }
+    flags = [f"{UNMEASURED}: {reason}" if reason else "" for reason in reasons]
+    return {**given, **{name: values for name, values in found.items() if name not in given}, "flags": flags}
 
 
 def _stand_in(launches: Sequence[Launch]) -> str | None:

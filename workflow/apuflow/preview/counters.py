@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from analysis.counters.table import NAMES
 from apuflow.preview.machine import GpuModel
@@ -37,7 +36,9 @@ def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.nd
     return {name: np.array([float(getattr(item, name)) for item in objects]) for name in names}
 
 
-def counter_frame(profiles: Sequence[Profile], machines: Sequence[GpuModel], result: Times) -> pd.DataFrame:
+def counter_columns(
+    profiles: Sequence[Profile], machines: Sequence[GpuModel], result: Times
+) -> dict[str, np.ndarray]:
     """The counters of launches, as gem5 would count them.
 
     Args:
@@ -46,8 +47,7 @@ def counter_frame(profiles: Sequence[Profile], machines: Sequence[GpuModel], res
         result: how long each takes.
 
     Returns:
-        one row per launch: all counters of ``analysis.counters.table`` (NaN where the model has none) and
-        ``bound``.
+        an element per launch: all counters of ``analysis.counters.table``, NaN where the model has none.
     """
     n = _columns([p.counts for p in profiles], _COUNTS)
     m = _columns(machines, _MACHINE)
@@ -134,6 +134,5 @@ def counter_frame(profiles: Sequence[Profile], machines: Sequence[GpuModel], res
         "lds_accesses": lds,
         "lds_bank_conflicts": conflicts,
     }
-    frame = pd.DataFrame(values).reindex(columns=list(NAMES))
-    frame["bound"] = result.bound
-    return frame
+    unknown = np.full(len(waves), np.nan)
+    return {name: values.get(name, unknown) for name in NAMES}

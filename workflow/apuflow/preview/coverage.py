@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from apuflow.preview.machine import NUMBERS, GpuModel, memory_name
@@ -127,7 +126,9 @@ class Coverage:
     outside: list[tuple[Away, ...]]
 
 
-def coverage(kernels: Sequence[str], machines: Sequence[GpuModel], found: pd.DataFrame) -> Coverage:
+def coverage(
+    kernels: Sequence[str], machines: Sequence[GpuModel], found: Mapping[str, NDArray[np.float64]]
+) -> Coverage:
     """How far launches lie inside what was measured.
 
     Args:
@@ -135,9 +136,9 @@ def coverage(kernels: Sequence[str], machines: Sequence[GpuModel], found: pd.Dat
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
     values = {
-        "wavefronts": found["wavefronts"].to_numpy(dtype=float),
-        "gpu_cycles": found["gpu_cycles"].to_numpy(dtype=float),
-        "dram_bytes": (found["dram_bytes_read"] + found["dram_bytes_written"]).to_numpy(dtype=float),
+        "wavefronts": found["wavefronts"].tolist(),
+        "gpu_cycles": found["gpu_cycles"].tolist(),
+        "dram_bytes": (found["dram_bytes_read"] + found["dram_bytes_written"]).tolist(),
     }
     size = len(kernels)
     low, high = np.ones(size), np.ones(size)

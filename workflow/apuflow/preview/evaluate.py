@@ -6,21 +6,24 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
-from apuflow.preview.counters import counter_frame
+from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.process import Step, reach, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 class PointLike(Protocol):
@@ -154,20 +157,20 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
     """
     with _without_collection():
         batch = collect(points, defaults)
-        modelled = _modelled(batch)
+        modelled, bounds = _modelled(batch)
     size = int(batch.row[-1]) + 1 if len(batch.row) else 0
     pair, owner = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     pair[batch.row], owner[batch.row] = (
         batch.pair,
         batch.owner,
     )  # the last step of a launch is most of its passes
-    frame = modelled.iloc[pair].reset_index(drop=True)
     count = np.bincount(batch.row, weights=batch.times, minlength=size)
-    for column in frame.columns.drop("bound"):
-        values = modelled[column].to_numpy(dtype=np.float64)[batch.pair] if size else np.zeros(0)
-        frame[column] = np.bincount(batch.row, weights=values * batch.times, minlength=size) / count
+    counters = {
+        column: np.bincount(batch.row, weights=values[batch.pair] * batch.times, minlength=size) / count
+        for column, values in modelled.items()
+    }
     chosen = [batch.launches[k] for k in pair]
-    head = pd.DataFrame(
+    return pd.DataFrame(
         {
             "point": [batch.points[k] for k in owner],
             "layer": [launch.layer for launch in chosen],
@@ -178,15 +181,16 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
             "workgroup": ["x".join(map(str, launch.workgroup)) for launch in chosen],
             "count": count.astype(np.int64),
             "note": [launch.note for launch in chosen],
+            **counters,
+            "bound": [bounds[k] for k in pair],
         }
     )
-    return pd.concat([head, frame], axis=1)
 
 
-def _modelled(batch: Batch) -> pd.DataFrame:
-    if not batch.launches:
-        return counter_frame([], [], times([], []))
-    return counter_frame(batch.profiles, batch.machines, times(batch.profiles, batch.machines))
+def _modelled(batch: Batch) -> tuple[dict[str, Array], list[str]]:
+    """Counters and bound of each pair."""
+    found = times(batch.profiles, batch.machines)
+    return counter_columns(batch.profiles, batch.machines, found), found.bound
 
 
 RATES = (
@@ -201,6 +205,13 @@ RATES = (
 
 
 def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
+    """``columns`` as a frame."""
+    return pd.DataFrame(columns(points, defaults))
+
+
+def columns(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
+) -> dict[str, list[str] | Array]:
     """Counters of each point: sums over its launches, the launches one after the other.
 
     Args:
@@ -210,7 +221,7 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
             point's own release has no option for.
 
     Returns:
-        one row per point: point, counters, bound (of the launches that take the most time), launches, the
+        an element per point: point, counters, bound (of the launches that take the most time), launches, the
         interval of ``gpu_cycles``, and ``unmeasured`` (``preview.coverage``).
 
     Raises:
@@ -218,48 +229,45 @@ def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> p
     """
     with _without_collection():
         batch = collect(points, defaults)
-        modelled = _modelled(batch)
-    numbers = [column for column in modelled.columns if column != "bound"]
+        modelled, bounds = _modelled(batch)
     size = len(batch.points)
-    out: dict[str, Any] = {"point": batch.points}
-    for column in numbers:
-        values = modelled[column].to_numpy(dtype=np.float64)[batch.pair] if len(batch.pair) else np.zeros(0)
+    out: dict[str, list[str] | Array] = {"point": batch.points}
+    for column, values in modelled.items():
         if column in RATES:
             total = np.full(size, np.nan)
-            np.fmax.at(total, batch.owner, values)
+            np.fmax.at(total, batch.owner, values[batch.pair])
+            out[column] = total
         else:
-            total = np.zeros(size)
-            np.add.at(total, batch.owner, values * batch.times)
-        out[column] = total
-    frame = pd.DataFrame(out)
-    frame["kernels_launched"] = np.bincount(batch.owner, weights=batch.times, minlength=size)
-    frame["bound"] = _main_bound(batch, modelled, size)
-    _add_coverage(frame, batch, modelled)
-    idle = frame["kernels_launched"] == 0
-    frame["bound"] = frame["bound"].where(~idle, "no kernel")
-    return frame
+            out[column] = _per_point(batch, values[batch.pair])
+    out["kernels_launched"] = _per_point(batch, np.ones(len(batch.owner)))
+    out["bound"] = _main_bound(batch, modelled["gpu_cycles"], bounds)
+    return out | _covered(batch, modelled)
+
+
+def _per_point(batch: Batch, values: Array) -> Array:
+    """The sums over the steps of each point."""
+    return np.bincount(batch.owner, weights=values * batch.times, minlength=len(batch.points))
 
 
 SHOWN_REASONS = 3
 """Ways in which a point lies outside what was measured that its row lists."""
 
 
-def _add_coverage(frame: pd.DataFrame, batch: Batch, modelled: pd.DataFrame) -> None:
-    """Add ``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
+def _covered(batch: Batch, modelled: Mapping[str, Array]) -> dict[str, list[str] | Array]:
+    """``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
     covered = coverage([launch.kernel for launch in batch.launches], batch.machines, modelled)
-    cycles = modelled["gpu_cycles"].to_numpy(dtype=float)
-    for name, factor in (("gpu_cycles_low", covered.low), ("gpu_cycles_high", covered.high)):
-        total = np.zeros(len(frame))
-        if len(batch.pair):
-            np.add.at(total, batch.owner, (cycles * factor)[batch.pair] * batch.times)
-        frame[name] = total
     reasons: list[dict[str, Away]] = [{} for _ in batch.points]
-    for owner, pair in zip(batch.owner, batch.pair, strict=True):
+    for owner, pair in zip(batch.owner.tolist(), batch.pair.tolist(), strict=True):
         for away in covered.outside[pair]:
             known = reasons[owner].get(away.what)
             if known is None or known.decades < away.decades:
                 reasons[owner][away.what] = away
-    frame["unmeasured"] = [_listed(list(found.values())) for found in reasons]
+    cycles = modelled["gpu_cycles"]
+    return {
+        "gpu_cycles_low": _per_point(batch, (cycles * covered.low)[batch.pair]),
+        "gpu_cycles_high": _per_point(batch, (cycles * covered.high)[batch.pair]),
+        "unmeasured": [_listed(list(found.values())) for found in reasons],
+    }
 
 
 def _listed(reasons: list[Away]) -> str:
@@ -269,12 +277,13 @@ def _listed(reasons: list[Away]) -> str:
     return ", ".join(map(str, reasons[:SHOWN_REASONS])) + more
 
 
-def _main_bound(batch: Batch, modelled: pd.DataFrame, size: int) -> list[str]:
+def _main_bound(batch: Batch, cycles: Array, bounds: Sequence[str]) -> list[str]:
     """The bound under which a point spends most of its time."""
-    if not len(batch.pair):
-        return ["no kernel"] * size
-    names, code = np.unique(modelled["bound"].to_numpy(dtype=str), return_inverse=True)
-    spent = np.zeros((size, len(names)))
-    weight = modelled["gpu_cycles"].to_numpy()[batch.pair] * batch.times
-    np.add.at(spent, (batch.owner, code[batch.pair]), weight)
-    return [str(name) for name in names[spent.argmax(axis=1)]]
+    if not bounds:
+        return ["no kernel"] * len(batch.points)
+    names, code = np.unique(np.array(bounds), return_inverse=True)
+    spent = np.zeros((len(batch.points), len(names)))
+    np.add.at(spent, (batch.owner, code[batch.pair]), cycles[batch.pair] * batch.times)
+    launched = np.bincount(batch.owner, weights=batch.times, minlength=len(batch.points))
+    main = names[spent.argmax(axis=1)].tolist()
+    return [name if count else "no kernel" for name, count in zip(main, launched, strict=True)]

@@ -258,7 +258,7 @@ def machine(
                 value=value,
                 remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
             )
-    items = tuple((key, options[key] if key in options else defaults[key]) for key in OPTIONS)
+    items = tuple([(key, options.get(key, defaults[key])) for key in OPTIONS])
     return _machine(items, barrier_slots, calibration)
 
 

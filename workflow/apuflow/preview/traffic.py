@@ -112,7 +112,6 @@ def resident_groups(profile: Profile, machine: GpuModel) -> int:
     )
 
 
-@lru_cache(maxsize=65536)
 def distribution(profile: Profile, machine: GpuModel) -> tuple[int, int]:
     """Compute units at work, and workgroups of the busiest one.
 

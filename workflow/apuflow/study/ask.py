@@ -23,8 +23,7 @@ from apuflow.configure.yaml_source import Document
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
-from apuflow.core.record import Status
-from apuflow.engines.preview_batch import axes_of, batch_frame
+from apuflow.engines.preview_batch import axes_of, batch_columns
 from apuflow.study.suites import iterations
 
 ENGINE = "preview"
@@ -114,19 +113,19 @@ def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
         campaign = Campaign(root)
         folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
         tables += [folder.table(iterations(campaign, sweep, name)) for name in campaign.suites(sweep)]
-    return pd.concat(tables, ignore_index=True)
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
 def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
     """The result table of points of one workload whose engine is the preview."""
-    frame = batch_frame(chosen).assign(
-        engine=ENGINE,
-        workload=chosen[0].workload,
-        direction=chosen[0].direction,
-        status=Status.COMPLETED.value,
-        evidence=f"preview {preview.VERSION}",
-    )
-    return of_counters(frame, axes_of(chosen))
+    shared = {
+        "engine": ENGINE,
+        "workload": chosen[0].workload,
+        "direction": chosen[0].direction,
+        "evidence": f"preview {preview.VERSION}",
+    }
+    same = {name: [value] * len(chosen) for name, value in shared.items()}
+    return of_counters({**batch_columns(chosen), **same}, axes_of(chosen))
 
 
 def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:

@@ -16,7 +16,7 @@ from apuflow import operations
 from apuflow.configure import option_rules
 from apuflow.core.errors import NotModelled
 from apuflow.miopen import Launch
-from apuflow.preview.counters import counter_frame
+from apuflow.preview.counters import counter_columns
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import machine
@@ -54,7 +54,7 @@ def compared() -> pd.DataFrame:
         machine({"num-compute-units": int(units), "cu-per-sa": int(units)}, defaults)
         for units in rows["units"]
     ]
-    made = counter_frame(profiles, machines, times(profiles, machines))
+    made = pd.DataFrame(counter_columns(profiles, machines, times(profiles, machines)))
     return pd.concat([rows, made.add_prefix("preview_")], axis=1)
 
 
