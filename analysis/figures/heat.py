@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullLocator
 
-from analysis.figures.axis import Axis, axis, axis_columns
+from analysis.figures.axis import Axis, axis, axis_columns, in_sentence
 from analysis.figures.choice import FigureError, choice_of, effects, ranked
 from analysis.figures.choice import across as across_of
 from analysis.figures.panels import bottom, grid
@@ -122,7 +122,8 @@ def heatmap(
             bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
             bar.ax.yaxis.set_minor_locator(NullLocator())
-        title = f"{what} over two axes"
+        names = dict.fromkeys((first.label, *(second.label for second in seconds)))
+        title = f"{what} over {' and '.join(map(in_sentence, names)) if len(names) == 2 else 'two axes'}"
         factors = {key.label: effect[key.column] for key in keys if key.column in effect}
         notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
         unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))

@@ -104,6 +104,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
                         markeredgecolor=line.colour,
                         markeredgewidth=0.9,
                         linestyle="none",
+                        clip_on=False,
                     )
                 seen.append(line)
                 numbers.append(data)

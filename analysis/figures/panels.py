@@ -243,7 +243,9 @@ def own_legend(axes: Axes, drawn: Sequence[Line]) -> None:
 def shared_legend(selection: Selection, drawn: Sequence[Line]) -> dict[str, Line2D]:
     """What the legend below all panels says: each line, or only directions and engines (see ``crowded``)."""
     if not crowded(selection):
-        return {line.label: line.handle() for line in drawn}
+        places = {combination: place for place, combination in enumerate(selection.combinations)}
+        ordered = sorted(drawn, key=lambda line: places[line.combination])
+        return {line.label: line.handle() for line in ordered}
     entries: dict[str, Line2D] = {}
     for line in drawn:
         look = {**line.look(), "color": "#444444", "marker": "none" if line.filled else "o"}

@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter
 
-from analysis.figures.axis import axis_columns, short_label
+from analysis.figures.axis import axis_columns, label, short_label
 from analysis.figures.choice import choice_of
 from analysis.figures.output import save
 from analysis.figures.selection import completed, engines_of, machine_note
@@ -123,6 +128,9 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
             handles += axes.plot(own[across], own[up], linestyle="none", **look)
             labels.append(f"a point by {engine}")
             best = own[own["best"]].sort_values(across)
+            if is_batch(str(engine)) and (drawn := _intervals(axes, best, objectives)):
+                handles.append(drawn)
+                labels.append(f"{engine}: interval of the cycles")
             if len(best):
                 ring: dict[str, Any] = {
                     "markerfacecolor": "none",
@@ -138,11 +146,29 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
             if column.min() > 0 and column.max() / column.min() >= 20:
                 set_log("log")
                 log_ticks(scale, column.min(), column.max())
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
+            elif column.max() >= 10_000:
+                scale.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel(_label(across))
+        axes.set_ylabel(_label(up))
         legend(figure, handles, labels)
         head(figure, TITLE, notes)
         return Plot(figure, rows, TITLE, notes=tuple(notes))
+
+
+def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Artist | None:
+    """How far off the preview's cycles may be, where they are an objective; what a legend shows of it."""
+    cycles, low, high = CYCLES
+    if cycles not in objectives or low not in best.columns or best.empty:
+        return None
+    ends = np.array([best[cycles] - best[low], best[high] - best[cycles]], dtype=float)
+    way: dict[str, Any] = {"xerr" if objectives[0] == cycles else "yerr": np.maximum(ends, 0.0)}
+    look: dict[str, Any] = {"fmt": "none", "ecolor": GREY, "elinewidth": 0.6, "capsize": 2}
+    axes.errorbar(best[objectives[0]], best[objectives[1]], **look, **way)
+    return Line2D([], [], color=GREY, linewidth=0.6)
+
+
+def _label(objective: str) -> str:
+    return "GPU cycles" if objective == CYCLES[0] else label(objective)
 
 
 def _text(value: Any) -> str:

@@ -120,9 +120,9 @@ def head(figure: Figure, title: str, notes: Sequence[str]) -> None:
 def log_ticks(scale: Axis, low: float, high: float) -> None:
     """Ticks of a logarithmic axis: powers of ten, and 2 and 5 between where few powers fit."""
     scale.set_minor_locator(NullLocator())
+    scale.set_major_formatter(EngFormatter(sep=""))
     if high / low < 300:
         scale.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        scale.set_major_formatter(EngFormatter(sep=""))
 
 
 def legend(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:

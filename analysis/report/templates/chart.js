@@ -307,10 +307,12 @@ function buildChart(root, data, saved) {
       labelled("Up", selectOf(quantities, state.y, (value) => { state.y = value; draw(); })),
       labelled("Across", selectOf(axes.map((column) => [column.name, column.label]), state.x, (value) => { state.x = value; state.hidden = null; state.held = null; held.replaceChildren(); draw(); })),
       check("logarithmic across", "logX"), check("logarithmic up", "logY"),
-      element("button", { type: "button", click: () => every(true) }, "All lines"),
-      element("button", { type: "button", click: () => every(false) }, "No line"),
-      element("button", { type: "button", click: () => save("svg") }, "Save SVG"),
-      element("button", { type: "button", click: () => save("png") }, "Save PNG")),
+      element("span", { class: "pair" },
+        element("button", { type: "button", click: () => every(true) }, "All lines"),
+        element("button", { type: "button", click: () => every(false) }, "No line")),
+      element("span", { class: "pair" },
+        element("button", { type: "button", click: () => save("svg") }, "Save SVG"),
+        element("button", { type: "button", click: () => save("png") }, "Save PNG"))),
     held, plot, spoken, toggles,
     element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off. At first the lines that change most are on" + (indices(data.rows).some(unmeasured) ? "; open marks: the preview was not measured there" : "") + "."));
   draw();

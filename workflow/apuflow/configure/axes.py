@@ -41,7 +41,7 @@ def listed(value: object) -> tuple[object, ...]:
         raise ValueProblem(
             f"the list mixes {' and '.join(sorted(kinds))}",
             value=", ".join(map(str, value))[:80],
-            remedy="write all values alike; a size has its unit: 256kB",
+            remedy="write all values alike; a size and a clock have a unit: 256kB, 2GHz",
         )
     return tuple(value)
 

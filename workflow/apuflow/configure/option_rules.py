@@ -7,6 +7,7 @@ Source of the rules: gem5 v23.0.1.0 ``apu_se.py`` (lines 397-413, 645-649, 937-9
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -167,7 +168,8 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     if not isinstance(value, str):
         unit = {"clock": "GHz", "voltage": "V"}.get(kind)
         if unit and isinstance(value, (int, float)) and not isinstance(value, bool):
-            return f"a {kind} is expected, with its unit", f"for example {value:g}{unit}"
+            shown = value if 0 < value < math.inf else 1
+            return f"a {kind} is expected, with its unit", f"for example {shown:g}{unit}"
         return "text is expected", "quote it"
     if kind == "clock" and clock_hertz(value) is None:
         return "a clock is expected", "for example 1GHz or 800MHz"
