@@ -87,9 +87,7 @@ def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
     axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
     described = layout(axes)
     numbers = {column.name for column in described if column.kind == "counter" or column.name in INTERVAL}
-    texts = [
-        column.name for column in described if column.kind != "metric" and column.name not in numbers
-    ]
+    texts = [column.name for column in described if column.kind != "metric" and column.name not in numbers]
     raw = {name: _cells(batches, name) for name in texts}
     _refuse_duplicates(raw)
     order = _order([raw[name] for name in ("engine", "workload", "direction", *axes, "point")])

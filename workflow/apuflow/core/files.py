@@ -29,9 +29,9 @@ class Remembered(Generic[T]):
 
     def __call__(self, path: Path) -> T:
         """What is made of this path, as it is now."""
-        name = os.path.abspath(path)
+        name = str(path.absolute())
         try:
-            facts = os.stat(path)
+            facts = path.stat()
         except OSError:
             return self._make(path)
         stamp = facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino
