@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
@@ -155,7 +154,7 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
         return Plot(figure, rows, TITLE, notes=tuple(notes))
 
 
-def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Artist | None:
+def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Line2D | None:
     """How far off the preview's cycles may be, where they are an objective; what a legend shows of it."""
     cycles, low, high = CYCLES
     if cycles not in objectives or low not in best.columns or best.empty:

@@ -58,6 +58,11 @@ class Batch:
     axes: tuple[str, ...]
 
 
+def by_name(frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """The columns of a frame."""
+    return {str(name): values for name, values in frame.items()}
+
+
 def read_record(path: str | Path) -> Row | Batch:
     """What a run directory, a preview batch's directory, or the ``run.json`` in either holds.
 
@@ -237,4 +242,4 @@ def _batch(record: BatchRecord, file: Path) -> Batch:
     )
     counted = [name for name in COUNTER_NAMES if name in frame.columns]
     frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
-    return Batch(dict(frame.items()), axes)
+    return Batch(by_name(frame), axes)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, axis_column
-from analysis.tables.records import COMPLETED, Batch
+from analysis.tables.records import COMPLETED, Batch, by_name
 from analysis.tables.tables import assemble
 
 PHASES = ("forward", "backward", "update", "communication")
@@ -133,7 +133,7 @@ class Folder:
         """A row per iteration, as any workload's table: counters are sums over items, metrics follow."""
         axes = tuple(dict.fromkeys(axis_column(name) for one in iterations for name in one.axes))
         rows = [self._row(one) for one in iterations]
-        return assemble([Batch(dict(pd.DataFrame(rows, dtype="object").items()), axes)])
+        return assemble([Batch(by_name(pd.DataFrame(rows, dtype="object")), axes)])
 
     def _row(self, iteration: Iteration) -> dict[str, Any]:
         places = self.rows(iteration)

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.metrics import compute
 from analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_column, layout
-from analysis.tables.records import COMPLETED, Batch, Row, read_record
+from analysis.tables.records import COMPLETED, Batch, Row, by_name, read_record
 from apuflow.core.errors import AnalysisError
 from apuflow.core.units import clock_hertz, size_bytes
 
@@ -65,7 +65,7 @@ def of_counters(
 def _gather(rows: Sequence[Row]) -> Batch:
     axes = tuple(dict.fromkeys(name for row in rows for name in row.axes))
     cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]
-    return Batch(dict(pd.DataFrame(cells, dtype="object").items()), axes)
+    return Batch(by_name(pd.DataFrame(cells, dtype="object")), axes)
 
 
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
@@ -175,7 +175,7 @@ def _cells(batches: Sequence[Batch], name: str) -> list[Any]:
     return cells
 
 
-def _listed(values: Sequence[Any] | ArrayLike) -> Sequence[Any]:
+def _listed(values: Sequence[Any] | pd.Series[Any] | ArrayLike) -> Sequence[Any]:
     return values.tolist() if isinstance(values, np.ndarray | pd.Series) else values
 
 

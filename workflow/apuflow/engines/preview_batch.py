@@ -80,7 +80,7 @@ def batch_columns(points: Sequence[Point]) -> dict[str, Sequence[Any] | NDArray[
     first, axes = points[0], axes_of(points)
     found = preview.columns(points, option_rules.defaults(preview.RELEASE))
     reasons = found.pop("unmeasured")
-    given = {
+    given: dict[str, Sequence[Any] | NDArray[Any]] = {
         "point": [point.id for point in points],
         "status": [Status.COMPLETED.value] * len(points),
         **{axis: [point.axes.get(axis) for point in points] for axis in axes},

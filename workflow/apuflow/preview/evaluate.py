@@ -246,7 +246,10 @@ def columns(
 
 def _per_point(batch: Batch, values: Array) -> Array:
     """The sums over the steps of each point."""
-    return np.bincount(batch.owner, weights=values * batch.times, minlength=len(batch.points))
+    sums: Array = np.bincount(batch.owner, weights=values * batch.times, minlength=len(batch.points)).astype(
+        np.float64, copy=False
+    )
+    return sums
 
 
 SHOWN_REASONS = 3
