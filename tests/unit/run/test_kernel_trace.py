@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from apuflow.core.record import DispatchRecord
@@ -58,6 +59,13 @@ def test_every_dispatch_has_its_size_and_its_time() -> None:
             completed=9000,
         ),
     )
+
+
+def test_gem5_after_v24_0_says_more_of_a_launch() -> None:
+    """``Launched kernel %d for WG %d`` in dispatcher.cc of gem5's commit c91af552 (develop, October 2024)."""
+    later = re.sub(r"(Launched kernel \d)$", r"\1 for WG 1", TRACE, flags=re.MULTILINE)
+    assert later.count(" for WG 1\n") == 3
+    assert parse_trace(later.splitlines()) == parse_trace(TRACE.splitlines())
 
 
 def test_a_cut_trace_yields_what_it_holds_and_no_trace_nothing(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """The kernels that gem5 dispatched, from its trace: every launch, the runtime's copies and fills included.
 
 gem5 writes the trace beside its statistics when it is asked to (``--debug-flags``, not in gem5.fast, which is
-built without traces). Its lines are the same in v21.1 to v24.0: ``gpu_command_processor.cc``
-(``submitDispatchPkt``) and ``dispatcher.cc`` (``exec``, ``notifyWgCompl``) in ``src/gpu-compute``.
+built without traces). Its lines are those of ``gpu_command_processor.cc`` (``submitDispatchPkt``) and
+``dispatcher.cc`` (``exec``, ``notifyWgCompl``) in ``src/gpu-compute``; after v24.0 a launch also says how many
+kernels were launched in that tick (``for WG 1``).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CODE = re.compile(
     r"Extracted code object: .* \(num vector regs: (?P<vector>\d+), num scalar regs: (?P<scalar>\d+), "
     r"code addr: (?P<code>0x[0-9a-f]+|0), "
 )
-_LAUNCHED = re.compile(r"Launched kernel (\d+)$")
+_LAUNCHED = re.compile(r"Launched kernel (\d+)(?: for WG \d+)?$")
 _COMPLETED = re.compile(r"Completed kernel (\d+)$")
 _BEGUN = "WG Begin "
 _ENDED = "WG Complete "
