@@ -138,6 +138,7 @@ def _halves(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 _REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | None]]] = {
     "ignored_sdwa": _whole,
+    "refused_sdwa": _whole,
     "scalar_sdwa": _whole,
     "narrow_results": _narrow,
     "wide_literals": _halves,

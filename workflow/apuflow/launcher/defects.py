@@ -1,8 +1,8 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
-Each was found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega) and read in
-gem5's sources of v21.2 to v24.1; docs/gem5-kernels.md has the table. Which of them a gem5 has
-stands in its release's file.
+Most were found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega); all were read
+in gem5's sources, v21.1 to its commit c91af552 (v24.1 here). docs/gem5-kernels.md has the table and says which
+were only read. Which of them a gem5 has stands in its release's file.
 """
 
 from __future__ import annotations
@@ -18,12 +18,19 @@ from apuflow.launcher.disassembly import disassembled, instructions
 DefectName: TypeAlias = Literal[
     "narrow_results",
     "ignored_sdwa",
+    "refused_sdwa",
+    "short_words",
     "lane_moves",
+    "ignored_dpp",
+    "refused_dpp",
+    "mirrored_lanes",
+    "kept_lanes",
     "byte_permutation",
     "wide_literals",
     "first_lane_register",
     "scalar_sdwa",
     "split_pairs",
+    "wide_scratch",
 ]
 """Names by which a release's file says which of them it has."""
 
@@ -49,6 +56,11 @@ class Defect:
     seldom: bool = False
 
 
+_DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"
+"""Instructions in which gem5 looks for DPP."""
+_SDWA = "add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32"
+"""Those in which it looks for SDWA."""
+
 DEFECTS = (
     Defect(
         "narrow_results",
@@ -58,15 +70,56 @@ DEFECTS = (
     ),
     Defect(
         "ignored_sdwa",
-        r"v_(?!add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32)\w+_sdwa",
+        rf"v_(?!(?:{_SDWA})_)\w+_sdwa|v_cmpx?_\w+(?=.* src0_sel:)",  # LLVM 15 leaves out GFX8's _sdwa there
         "the first operand is the instruction's second word, not part of a register",
         "operand.hh, ScalarOperand::readSpecialVal; few instructions of insts/ ask isSDWAInst",
     ),
     Defect(
+        "refused_sdwa",
+        rf"v_(?!(?:{_SDWA}|cmp_eq_u16|cmp_ne_u16)_)\w+_sdwa",
+        "gem5 ends: SDWA not implemented (or: not supported)",
+        "insts/vop1.cc, vop2.cc and vopc.cc, panic_if(isSDWAInst())",
+        ends_gem5=True,
+    ),
+    Defect(
+        "short_words",
+        r"v_cmp_(?:eq|ne)_u16_sdwa(?=.* src[01]_sel:WORD_)",
+        "of a word only the lower 15 bits are compared",
+        "insts/op_encodings.hh, sdwabSelect",
+        seldom=True,
+    ),
+    Defect(
         "lane_moves",
-        r"v_\w+(?=.* (?:row_(?:shl|shr|ror|bcast)|wave_|quad_perm|row_(?:half_)?mirror))",
+        rf"v_(?:{_DPP})_dpp",
         "lanes are moved to the wrong places",
         "insts/inst_util.hh, dppInstImpl and processDPP",
+    ),
+    Defect(
+        "ignored_dpp",
+        rf"v_(?!(?:{_DPP})_)\w+_dpp",
+        "the first operand is the instruction's second word, no lane is moved",
+        "operand.hh, ScalarOperand::readSpecialVal; few instructions of insts/ ask isDPPInst",
+    ),
+    Defect(
+        "refused_dpp",
+        rf"v_(?!(?:{_DPP})_)\w+_dpp",
+        "gem5 ends: DPP not implemented (or: not supported)",
+        "insts/vop1.cc, vop2.cc and vopc.cc, panic_if(isDPPInst())",
+        ends_gem5=True,
+    ),
+    Defect(
+        "mirrored_lanes",
+        rf"v_(?:{_DPP})_dpp(?=.* (?:row_(?:half_)?mirror|wave_rol:1|wave_shl:1))",
+        "lanes come from the wrong places",
+        "insts/inst_util.hh, dppInstImpl",
+    ),
+    Defect(
+        "kept_lanes",
+        rf"v_(?:{_DPP})_dpp(?=.* (?:(?:row_sh[lr]|row_bcast|wave_sh[lr]):\d+(?!.*bound_ctrl)"
+        r"|(?:row|bank)_mask:0x[0-9a-e]\b))",
+        "lanes that nothing comes to, or that a mask leaves out, are written; the GPU leaves them as they were",
+        "insts/inst_util.hh, processDPP",
+        seldom=True,
     ),
     Defect(
         "scalar_sdwa",
@@ -96,6 +149,13 @@ DEFECTS = (
         "where its 8 bytes lie in two cache lines, the second half takes the place of the first",
         "insts/, initMemRead<VecElemU64>, and gpu_mem_helpers.hh, initMemReqHelper",
         seldom=True,
+    ),
+    Defect(
+        "wide_scratch",
+        r"scratch_(?:load|store)_dwordx[234]",
+        "gem5 ends: Misaligned swizzled scratch access not yet implemented (at lanes 15, 31, ...)",
+        "gpu_mem_helpers.hh, initScratchReqHelper",
+        ends_gem5=True,
     ),
 )
 
