@@ -160,6 +160,8 @@ def _assumed(record: RunRecord, facts: ReleaseFacts | None) -> str:
     """Says so where nobody has read what the release does."""
     if facts is None or facts.assumed_of is None:
         return ""
+    if facts.assumed:
+        return f"{record.release} is known in part: {', '.join(facts.assumed)} as in {facts.assumed_of}"
     return f"{record.release} is not known: read as if it were {facts.assumed_of}"
 
 

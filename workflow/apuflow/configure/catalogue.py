@@ -1,7 +1,7 @@
 """Every option of gem5's ``apu_se.py``, per release: read from ``apu_se.yaml`` beside this file.
 
 Source: ``configs/example/apu_se.py`` and the files it imports, gem5 v21.1.0.2 to v24.0.0.1, and develop of
-24 October 2024 for v24.1.
+24 October 2024 for v24.1. v25.0: single files (``tests/unit/apu_se_sources.py`` says which).
 
 The options of a point, stored as what differs from defaults that many points share.
 """
@@ -23,7 +23,7 @@ from apuflow.core.scalar import Scalar
 Type: TypeAlias = Literal["int", "flag", "text", "size", "clock", "voltage"]
 Role: TypeAlias = Literal["machine", "workflow", "refused", "ignored"]
 
-RELEASES = ("v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0", "v24.1")
+RELEASES = ("v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0", "v24.1", "v25.0")
 """gem5 releases that the catalogue describes, oldest first."""
 
 _ROLES: dict[str, Role] = {"workflow": "workflow", "refused": "refused", "ignored": "ignored"}

@@ -49,7 +49,7 @@ def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, .
 
     Args:
         options: values by name; those left out have the release's default.
-        release: gem5 release, v21.1 to v24.1.
+        release: a gem5 release that the catalogue describes.
     """
     alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
     if alone:

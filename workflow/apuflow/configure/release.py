@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
@@ -114,6 +114,21 @@ class Capabilities(Model):
     )
 
 
+FACTS: Final = ("options", "build_targets", *Capabilities.model_fields)
+"""What a release's file says of a gem5 that ``origins`` can say the origin of."""
+
+
+def _fact(value: str) -> str:
+    if value not in FACTS:
+        remedy = f"{did_you_mean(value, FACTS)}one of {', '.join(FACTS)}"
+        raise ValueProblem("there is no such fact of a release", value=value, remedy=remedy)
+    return value
+
+
+FactName: TypeAlias = Annotated[str, AfterValidator(_fact)]
+"""A fact of a release."""
+
+
 def _constant(name: str) -> Any:
     low, high = BOUNDS[name]
     return Field(ge=low, le=high, description="`core/preview_constants.py` says what it is")
@@ -154,11 +169,21 @@ class Release(Model):
 
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
-    options_of: Text = Field(description="release whose apu_se.py options hold, v21.1 to v24.1")
+    options_of: Text = Field(
+        description=f"release whose apu_se.py options hold, {RELEASES[0]} to {RELEASES[-1]}"
+    )
     known_by: Literal["sources", "nearest"] = Field(
         "sources",
-        description="nearest: nobody has read this gem5; options and capabilities are those of the nearest "
-        "release that is known, and every row of a table says so",
+        description="nearest: nobody has read this gem5 as a whole; options and capabilities are those of the "
+        "nearest release that is known, and every row of a table says so",
+    )
+    nearest: Text | None = Field(
+        None, description="with `known_by: nearest` the release whose facts those are; left out: options_of"
+    )
+    origins: dict[FactName, Literal["sources", "notes"]] = Field(
+        {},
+        description="with `known_by: nearest` what is known all the same, by options, build_targets or key of "
+        "capabilities: `sources` (of single files), `notes` (gem5's release notes and pull requests)",
     )
     gem5: Gem5Source
     resources: Source = Field(description="gem5-resources, for DNNMark")
@@ -172,14 +197,25 @@ class Release(Model):
         None, description="constants of the preview that were fitted to runs of this release"
     )
 
-    @field_validator("options_of")
+    @field_validator("options_of", "nearest")
     @classmethod
-    def _described(cls, value: str) -> str:
-        if value not in RELEASES:
+    def _described(cls, value: str | None) -> str | None:
+        if value is not None and value not in RELEASES:
             raise ValueProblem(
                 "the option catalogue does not describe this release",
                 value=value,
                 remedy=f"one of {', '.join(RELEASES)}",
+            )
+        return value
+
+    @field_validator("nearest", "origins")
+    @classmethod
+    def _of_a_release_that_is_not_known(cls, value: object, info: ValidationInfo) -> object:
+        if value and info.data.get("known_by") == "sources":
+            raise ValueProblem(
+                "belongs to a release that is not known",
+                value="known_by: sources",
+                remedy="leave it out: everything was read; or say `known_by: nearest`",
             )
         return value
 
@@ -213,12 +249,14 @@ class Release(Model):
     def facts(self) -> ReleaseFacts:
         """What the record of a run on this release says of it."""
         known = self.capabilities
+        assumed = self.known_by == "nearest"
         return ReleaseFacts(
             known.barrier_slots,
             known.keeps_cache_statistics,
             known.never_counted,
             known.gem5_version,
-            self.options_of if self.known_by == "nearest" else None,
+            (self.nearest or self.options_of) if assumed else None,
+            tuple(name for name in FACTS if name not in self.origins) if assumed and self.origins else (),
         )
 
     @property

@@ -83,6 +83,7 @@ class ReleaseFacts:
         gem5_version: what gem5 prints after ``gem5 version``; None: it is not compared.
         assumed_of: the release whose facts these are, where nobody has read those of the one that ran; None:
             they are its own.
+        assumed: which of them; none named: all.
     """
 
     barrier_slots: int
@@ -90,6 +91,7 @@ class ReleaseFacts:
     never_counted: tuple[str, ...] = ()
     gem5_version: str | None = None
     assumed_of: str | None = None
+    assumed: tuple[str, ...] = ()
 
 
 class LaunchRecord(Part):

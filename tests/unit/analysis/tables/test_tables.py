@@ -110,15 +110,17 @@ def test_a_release_that_nobody_has_read_is_told_in_every_row(tmp_path: Path) -> 
     """A copy of the newest release's file for a later gem5: its facts are assumed, and the rows say so."""
     text = (ROOT / "configs/gem5/v24.1.yaml").read_text()
     (tmp_path / "configs/gem5").mkdir(parents=True)
-    (tmp_path / "configs/gem5/v25.0.yaml").write_text(f"known_by: nearest\n{text}")
-    facts = asdict(load_release("v25.0", tmp_path).facts)
+    (tmp_path / "configs/gem5/v30.0.yaml").write_text(f"known_by: nearest\n{text}")
+    facts = asdict(load_release("v30.0", tmp_path).facts)
     own = asdict(load_release("v24.1", ROOT).facts)
+    part = own | {"assumed_of": "v24.0", "assumed": ("options", "barrier_slots")}
     directories = [
-        record(tmp_path / str(number), 4, release="v25.0", point=f"u4-0000000{number}", release_facts=known)
-        for number, known in enumerate((facts, own))
+        record(tmp_path / str(number), 4, release="v30.0", point=f"u4-0000000{number}", release_facts=known)
+        for number, known in enumerate((facts, own, part))
     ]
     told = list(tables.build(directories)["flags"])
-    assert ["v25.0 is not known: read as if it were v24.1" in text for text in told] == [True, False]
+    assert ["v30.0 is not known: read as if it were v24.1" in text for text in told] == [True, False, False]
+    assert "v30.0 is known in part: options, barrier_slots as in v24.0" in told[2]
 
 
 def test_kernels_that_no_layer_has_are_told(tmp_path: Path) -> None:
