@@ -2,9 +2,10 @@
 
 ``python tests/unit/apu_se_sources.py GEM5_REPOSITORY > apu_se_options.json`` (a clone with its tags).
 
-v25.0 is not made this way: no clone of it was there. Of gem5's commit a82ffe73a6a5d61c5cf6cfb3d1cd1bdd54058ae9, of 2025 and
-before v25.1, configs/example/apu_se.py, configs/ruby/GPU_VIPER.py, configs/ruby/Ruby.py and configs/common/Options.py were read.
-They declare what v24.1's do, and --mfma-scale. What the TLBs start with is told by pull request 1769 (merged in December 2024).
+v25.0 is not made this way: no clone of it was there. Read were, as of gem5's commit
+a82ffe73a6a5d61c5cf6cfb3d1cd1bdd54058ae9 (of 2025, before v25.1), configs/example/apu_se.py,
+configs/ruby/GPU_VIPER.py, configs/ruby/Ruby.py and configs/common/Options.py. They declare what v24.1's do,
+and --mfma-scale. What the TLBs start with is told by pull request 1769 (merged in December 2024).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ READ_WITHOUT_EFFECT = {
     "redirects": "apu_se.py replaces system.redirect_paths",
     "cpu-clock": "written into the guest's /proc/cpuinfo only",
     "topology": "recorded in the network; GPU_VIPER.create_system returns its own clusters",
-    "mfma-scale": "compute_unit.cc scales the cycles of MFMA instructions, which gfx900 and gfx902 do not have",
+    "mfma-scale": "scales the cycles of MFMA instructions, which gfx900 and gfx902 do not have",
     "mesh-rows": "garnet's number of rows, of a mesh that GPU_VIPER never makes",
 }
 

@@ -41,7 +41,7 @@ def test_a_release_says_of_each_of_its_builds_what_it_executes_wrongly(root: Pat
 
 
 def test_what_is_known_of_a_release_that_nobody_has_read_as_a_whole(root: Path) -> None:
-    """v25.0: apu_se.py and the files it takes options from were read; src/gpu-compute/GPU.py, say, was not."""
+    """v25.0: apu_se.py and where it has its options from were read; src/gpu-compute/GPU.py, say, was not."""
     release = load_release("v25.0", root)
     assert release.facts.assumed_of == "v24.1"
     assert not {"options", "build_targets", "instruction_defects"} & set(release.facts.assumed)
@@ -69,7 +69,7 @@ def test_mistakes_in_what_is_known(root: Path, before: str, after: str, key: str
 
 
 def test_the_documents_say_how_each_release_is_known(root: Path) -> None:
-    """README's table and that of docs/configuration.md name every release; those known in part are the last ones."""
+    """README's table and that of docs/configuration.md; those known in part are the last ones."""
     partly = [name for name in release_names(root) if load_release(name, root).known_by == "nearest"]
     table = (
         (ROOT / "docs/configuration.md").read_text().split("How each release is known")[1].split("\n\n")[1]

@@ -76,10 +76,11 @@ READ = {
 }
 """By instruction and defect: the first and the last release that has it, as gem5's sources were read.
 
-Below ``src/arch/amdgpu`` of v21.1.0.2 ... v24.0.0.1 and commit c91af552: which ``execute`` in ``insts/vop1.cc``,
-``vop2.cc``, ``vopc.cc`` (before v24.0: ``instructions.cc``) asks ``isSDWAInst`` and ``isDPPInst``, and whether it panics;
-``insts/flat.cc`` (``initMemRead<VecElemU64>`` until v24.0, ``initMemRead<2>`` after), ``insts/inst_util.hh``
-(``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh`` (``sdwabSelect``), ``gpu_mem_helpers.hh``.
+Below ``src/arch/amdgpu`` of v21.1.0.2 ... v24.0.0.1 and commit c91af552: which ``execute`` in
+``insts/vop1.cc``, ``vop2.cc``, ``vopc.cc`` (before v24.0: ``instructions.cc``) asks ``isSDWAInst`` and
+``isDPPInst``, and whether it panics; ``insts/flat.cc`` (``initMemRead<VecElemU64>`` until v24.0,
+``initMemRead<2>`` after), ``insts/inst_util.hh`` (``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh``
+(``sdwabSelect``), ``gpu_mem_helpers.hh``.
 """
 
 

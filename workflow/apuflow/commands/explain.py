@@ -28,7 +28,9 @@ def explain_line(
     ],
     release: Annotated[
         str | None,
-        typer.Option(help="gem5 release: a file of configs/gem5; default: the newest with its GPU."),
+        typer.Option(
+            help="gem5 release: a file of configs/gem5; default: the newest known one with the line's GPU."
+        ),
     ] = None,
     machine: Annotated[
         str | None, typer.Option(help="Write the machine to configs/machines/NAME.yaml.")
@@ -51,7 +53,12 @@ def explain_line(
             "not a name for a machine", key="--machine", value=machine, remedy="letters, digits, . _ -"
         )
     name = release or _newest(line)
-    explained = command_line.explain(line, load_release(name).options_of)
+    known = load_release(name)
+    explained = command_line.explain(line, known.options_of)
+    if known.facts.assumed_of is not None and "options" not in known.origins:
+        typer.echo(
+            f"{name} is known in part: options and what is made of them as in {known.facts.assumed_of}"
+        )
     if explained.gem5:
         typer.echo(f"gem5's own, not apu_se.py's: {' '.join(explained.gem5)}")
     width = min(48, max((len(word.text) for word in explained.words), default=0))
@@ -72,17 +79,15 @@ def explain_line(
 
 
 def _newest(line: str) -> str:
-    """The newest release that knows the GPU which the line names."""
+    """The newest release known by its sources, with the GPU or the gem5 build that the line names."""
     from apuflow.configure import load_release, release_names
     from apuflow.core.gpus import GPUS
 
-    gfx = next((gfx for gfx in GPUS if gfx in line), None)
-    known = [
-        name
-        for name in release_names()
-        if gfx is None or any(gfx in each for each in load_release(name).build_targets.values())
-    ]
-    return known[-1]
+    wanted = {each.build_target for name, each in GPUS.items() if name in line or each.build_target in line}
+    known = [(name, load_release(name)) for name in release_names()]
+    read = [(name, release) for name, release in known if release.known_by == "sources"] or known
+    fitting = [name for name, release in read if wanted <= set(release.build_targets)]
+    return (fitting or [name for name, _ in read])[-1]
 
 
 def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str], *, force: bool) -> None:

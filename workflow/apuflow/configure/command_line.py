@@ -2,11 +2,13 @@
 
 Source: Python's ``argparse`` (abbreviations, ``-n3``), the option catalogue, and for what the TCC becomes
 gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and ``src/mem/ruby/structures/CacheMemory.cc``
-(``init``: the number of sets is rounded down to a power of two; the same from v21.1 to v24.0.0.1).
+(``init``: the number of sets is rounded down to a power of two; the same from v21.1 to v24.0.0.1). What ROCm
+is told: ``configs/example/hsaTopology.py``.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from typing import Literal, TypeAlias
 from apuflow.configure import option_rules
 from apuflow.configure.catalogue import Option, catalogue, short_names
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import format_size, size_bytes
 
@@ -23,6 +26,12 @@ SCRIPT = "apu_se.py"
 _KIB = 1024
 TCC_BYTES_PER_UNIT = 128 * _KIB
 LINE = 64
+_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
+_ARRAYS = ("cu-per-sa", "sa-per-complex")
+
+
+_TOLD = "a gfx900 tells ROCm of four shader arrays of 16 compute units, whatever is asked for"
+"""``createVegaTopology``, in every release that was read."""
 
 
 @dataclass(frozen=True)
@@ -68,21 +77,35 @@ def explain(line: str, release: str) -> Explained:
         release: a release whose options are known.
 
     Raises:
-        ConfigError: quotation marks that are not closed.
+        ConfigError: quotation marks that are not closed; no option at all; another script's line.
     """
     try:
-        words = shlex.split(line)
+        words = shlex.split(line.replace("\\\n", " "))
     except ValueError as error:
         raise ConfigError(
             f"the command line cannot be split: {error}", value=line, remedy="close the quotation mark"
         ) from None
     place = next((n + 1 for n, word in enumerate(words) if word.endswith(SCRIPT)), 0)
+    _must_be_of_the_script(line, words, place)
     read = [_explained(*pair, release) for pair in _options(words[place:], release)]
     last = {word.name: word for word in read if word.effect in ("set", "default")}
     given = {name: word.value for name, word in last.items() if name is not None and word.value is not None}
     machine, dropped = _together(given, release)
+    told = _told(option_rules.resolve(machine, release))
+    if told is not None:
+        dropped |= {name: ("no effect", f"{_TOLD}: nothing reads it") for name in _ARRAYS if name in machine}
     found = tuple(_after(word, last, dropped) for word in read)
     return Explained(tuple(words[: max(0, place - 1)]), found, machine, release)
+
+
+def _must_be_of_the_script(line: str, words: list[str], place: int) -> None:
+    others = [word for word in words if word.endswith(".py") and not word.startswith("-")]
+    if place == 0 and others:
+        raise ConfigError(
+            f"not a command line of {SCRIPT}", value=others[0], remedy=f"only those of {SCRIPT} are explained"
+        )
+    if not words:
+        raise ConfigError("no command line", value=line, remedy=f'apuflow explain "{SCRIPT} -n3 --dgpu ..."')
 
 
 def _options(words: list[str], release: str) -> Iterator[tuple[str, str | None, str | None]]:
@@ -103,10 +126,15 @@ def _options(words: list[str], release: str) -> Iterator[tuple[str, str | None, 
             yield word, None, None
             continue
         takes = name is not None and catalogue()[name].type != "flag"
-        if value is None and takes and waiting:
+        if value is None and takes and waiting and not _looks_like_an_option(waiting[0]):
             value = waiting.pop(0)
             word = f"{word} {value}"
         yield word, name, value
+
+
+def _looks_like_an_option(word: str) -> bool:
+    """Whether argparse takes a word for an option, and not for the value of the one before."""
+    return len(word) > 1 and word[0] == "-" and " " not in word and not _NEGATIVE.match(word)
 
 
 def _full_name(given: str, release: str) -> str | None:
@@ -128,6 +156,9 @@ def _explained(text: str, name: str | None, value: str | None, release: str) -> 
         return Word(text, None, None, "unknown", f"gem5 {release} ends: apu_se.py has no such option")
     option = catalogue()[name]
     asked = "" if _spelled_out(text, option) else f"is --{name}: "
+    if (option.type == "flag") == (value is not None):
+        wrong = "takes no value" if option.type == "flag" else "a value is missing"
+        return Word(text, name, None, "refused", f"{asked}gem5 {release} ends: {wrong}")
     read = _value(option, value)
     match option.role:
         case "ignored":
@@ -237,12 +268,21 @@ def used(explained: Explained) -> Iterator[str]:
     )
     yield f"links: {link_bytes(options):,} bytes a cycle"
     units = int(options["num-compute-units"])
+    fixed = _told(options)
     told = int(options["cu-per-sa"]) * int(options["sa-per-complex"])
-    if told != units:
+    if fixed is not None and fixed != units:
+        yield f"shader arrays: {_TOLD}; the machine has {units}"
+    elif fixed is None and told != units:
         yield (
             f"shader arrays: ROCm is told {options['sa-per-complex']} of {options['cu-per-sa']} compute "
             f"units, the machine has {units}"
         )
+
+
+def _told(options: Mapping[str, Scalar]) -> int | None:
+    """Compute units that ROCm is told of whatever the options say; None: those of the options."""
+    gpu = GPUS.get(str(options["gfx-version"]))
+    return None if gpu is None else gpu.told_compute_units
 
 
 def as_meant(explained: Explained) -> tuple[dict[str, Scalar], list[str]]:

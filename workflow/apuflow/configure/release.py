@@ -174,16 +174,16 @@ class Release(Model):
     )
     known_by: Literal["sources", "nearest"] = Field(
         "sources",
-        description="nearest: nobody has read this gem5 as a whole; options and capabilities are those of the "
-        "nearest release that is known, and every row of a table says so",
+        description="nearest: nobody has read this gem5 as a whole; options and capabilities are those of "
+        "the nearest release that is known, and every row of a table says so",
     )
     nearest: Text | None = Field(
         None, description="with `known_by: nearest` the release whose facts those are; left out: options_of"
     )
     origins: dict[FactName, Literal["sources", "notes"]] = Field(
         {},
-        description="with `known_by: nearest` what is known all the same, by options, build_targets or key of "
-        "capabilities: `sources` (of single files), `notes` (gem5's release notes and pull requests)",
+        description="with `known_by: nearest` what is known all the same, by options, build_targets or key "
+        "of capabilities: `sources` (of single files), `notes` (gem5's release notes and pull requests)",
     )
     gem5: Gem5Source
     resources: Source = Field(description="gem5-resources, for DNNMark")

@@ -1,8 +1,8 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
-Most were found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega); all were read
-in gem5's sources, v21.1 to its commit c91af552 (v24.1 here). docs/gem5-kernels.md has the table and says which
-were only read. Which of them a gem5 has stands in its release's file.
+Most were found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega); all were
+read in gem5's sources, v21.1 to its commit c91af552 (v24.1 here). docs/gem5-kernels.md has the table and says
+which were only read. Which of them a gem5 has stands in its release's file.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ DEFECTS = (
         "kept_lanes",
         rf"v_(?:{_DPP})_dpp(?=.* (?:(?:row_sh[lr]|row_bcast|wave_sh[lr]):\d+(?!.*bound_ctrl)"
         r"|(?:row|bank)_mask:0x[0-9a-e]\b))",
-        "lanes that nothing comes to, or that a mask leaves out, are written; the GPU leaves them as they were",
+        "lanes that nothing comes to, or that a mask leaves out, are written; the GPU keeps what was there",
         "insts/inst_util.hh, processDPP",
         seldom=True,
     ),

@@ -2,8 +2,8 @@
 
 gem5 writes the trace beside its statistics when it is asked to (``--debug-flags``, not in gem5.fast, which is
 built without traces). Its lines are those of ``gpu_command_processor.cc`` (``submitDispatchPkt``) and
-``dispatcher.cc`` (``exec``, ``notifyWgCompl``) in ``src/gpu-compute``; after v24.0 a launch also says how many
-kernels were launched in that tick (``for WG 1``).
+``dispatcher.cc`` (``exec``, ``notifyWgCompl``) in ``src/gpu-compute``; after v24.0 a launch also says how
+many kernels were launched in that tick (``for WG 1``).
 """
 
 from __future__ import annotations
