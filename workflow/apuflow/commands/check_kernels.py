@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,8 +40,9 @@ def check_kernels(
 ) -> None:
     """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
 
-    Prints registers, LDS and private memory of each kernel, and everything that would stop a run before gem5
-    is started. Exit status 1 if anything is wrong.
+    Prints registers, LDS and private memory of each kernel, everything that would stop a run before gem5 is
+    started, and the instructions that a release of gem5 does not execute, or executes wrongly. Exit status 1
+    if anything would stop a run before gem5.
     """
     gpus = [gpu(name, "--gfx").name for name in gfx or ["gfx801"]]
     found = 0
@@ -98,17 +100,21 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
 
     program = work.program(compute_units, gfx)
     kernels: dict[Path, tuple[Kernel, ...]] = {}
-    for source in program.sources:
-        code = compiled(str(source), program.compile, gfx)
-        try:
+    codes = [compiled(str(source), program.compile, gfx) for source in program.sources]
+    try:
+        for source, code in zip(program.sources, codes, strict=True):
             kernels[source] = read_kernels(code)
-        finally:
+        doubts = list(_doubts(codes, gfx))
+    finally:
+        for code in codes:
             shutil.rmtree(code.parent)
     wrong = list(problems(program, kernels))
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in chain.from_iterable(kernels.values()):
         typer.echo(f"  {_described(kernel)}")
+    for each in doubts:
+        typer.echo(f"  {each}")
     for each in wrong:
         typer.echo(f"  wrong: {each}")
     if not wrong:
@@ -117,6 +123,29 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         )
         typer.echo(f"  {compared}")
     return len(wrong)
+
+
+def _doubts(codes: list[Path], gfx: str) -> Iterator[str]:
+    """What the releases of gem5 that have this GPU are known to do with the instructions of some kernels."""
+    from apuflow.configure import load_release, release_names
+    from apuflow.configure.catalogue import position
+    from apuflow.launcher.defects import suspects
+    from apuflow.launcher.unimplemented import missing
+
+    releases = {name: load_release(name) for name in release_names()}
+    releases = {
+        name: each for name, each in releases.items() if gfx in each.gfx and each.known_by == "sources"
+    }
+    ordered = sorted(releases, key=lambda name: position(releases[name].options_of))
+    build = gpu(gfx).build_target
+    lacking = missing(codes, gfx, build, [releases[name].options_of for name in ordered])
+    found: dict[str, list[str]] = {}
+    for name in ordered:
+        said = [f"{each}: gem5 does not execute it" for each in lacking[releases[name].options_of]]
+        for text in (*said, *suspects(codes, gfx, releases[name].instruction_defects(gfx))):
+            found.setdefault(text, []).append(name)
+    for text, names in found.items():
+        yield f"on gem5 {', '.join(names)}: {text}"
 
 
 def _described(kernel: Kernel) -> str:

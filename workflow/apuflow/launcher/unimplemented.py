@@ -1,0 +1,54 @@
+"""Instructions that gem5 does not execute: it ends with ``fatal`` where a kernel comes to one.
+
+Source: gem5's decoder and ``execute`` methods, as ``tests/unit/unimplemented_sources.py`` reads them into
+``unimplemented.yaml`` beside this file. A release after those stands like the last one that was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from apuflow.core.gpus import BuildTarget
+from apuflow.launcher.disassembly import disassembled, instructions
+
+_FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
+"""What LLVM adds to a name for the encoding."""
+
+
+def missing(
+    objects: Iterable[Path], gfx: str, build: BuildTarget, releases: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """By release: instructions in the code objects that its gem5 does not execute, by name.
+
+    Args:
+        releases: some, the oldest first; those that come after the last one of the table are like it.
+
+    Nothing is found where no llvm-objdump lies beside the machine's clang.
+    """
+    present = {
+        _FORM.sub("", line.split()[0])
+        for path in objects
+        for line in instructions(disassembled(path, gfx))
+        if line
+    }
+    last = _table()[build]
+    newest = max(last.values())
+    return {
+        release: tuple(sorted(name for name in present if min(release, newest) <= last.get(name, "")))
+        for release in releases
+    }
+
+
+@lru_cache(maxsize=1)
+def _table() -> Mapping[str, Mapping[str, str]]:
+    """By build and instruction: the last release that does not execute it."""
+    import yaml
+
+    text = Path(__file__).with_name("unimplemented.yaml").read_text(encoding="utf-8")
+    return {
+        build: {name: release for release, names in by_release.items() for name in names.split()}
+        for build, by_release in yaml.safe_load(text).items()
+    }
