@@ -85,6 +85,20 @@ def test_rocblas_own_kernels_that_end_gem5_are_told_what_to_do() -> None:
     assert end(134, "", STARTED + text.replace("s_setprio", "s_sendmsg")).remedy is None
 
 
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (1, "src/arch/amdgpu/vega/insts/gpu_static_inst.cc:56: fatal: Encountered unimplemented VEGA instruction: v_rcp_f16"),
+        (1, "src/arch/amdgpu/vega/gpu_decoder.cc:9: fatal: Trying to decode instruction without a class"),
+        (134, "src/arch/amdgpu/vega/insts/vop2.cc:9: panic: panic condition isSDWAInst() occurred: SDWA not implemented "
+         "for v_mul_lo_u16"),
+    ],
+)  # fmt: skip
+def test_an_instruction_that_gem5_does_not_execute_is_told_as_that(status: int, text: str) -> None:
+    """Words of gem5's sources: v24.0.0.1, and vop2.cc of its commit c91af552."""
+    assert "another release" in str(end(status, "", STARTED + text).remedy)
+
+
 GEM5_ENDS = [
     # exit status, what stands on standard error, expected status, part of the evidence
     (1, "src/sim/syscall_emul.cc:67: fatal: syscall memfd_create (#319) unimplemented.\nMemory Usage: 2 KBytes",

@@ -25,6 +25,15 @@ _COMPILER = re.compile(
     r" (?:-Wno-everything|-Werror).* (?P<name>\S+\.(?:cl|cpp|s)) -o \S+$",
     re.M,
 )
+_NOT_EXECUTED = re.compile(
+    r"Encountered unimplemented \w+ instruction|decode instruction without a class|Invalid opcode encountered"
+    r"|(?:SDWA|DPP) not (?:implemented|supported) for "
+)
+"""``src/arch/amdgpu``: ``insts/gpu_static_inst.cc``, the decoder; after v24.0 ``insts/vop1.cc`` and others."""
+_OTHER_CODE = (
+    "this gem5 does not execute an instruction of the kernel: take another release, or have other code "
+    "compiled; `apuflow check-kernels` says of kernels of your own which releases execute them"
+)
 _STARTS_A_PROGRAM = re.compile(r"syscall v?fork \(#\d+\) unimplemented")
 _HARMLESS = re.compile(r"^(?:\S+:\d+: )?(?:warn|info|hack): |^Memory Usage: |^Forcing maxCoalescedReqs|^\s*$")
 
@@ -71,7 +80,7 @@ def remedy_of_fatal(message: str) -> str | None:
     (src/ocl/gcn_asm_utils.cpp), and ``sh`` takes ``vfork``.
     """
     if not _STARTS_A_PROGRAM.search(message):
-        return None
+        return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return (
         "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a "
         "kernel that its database lacks (apuflow kernels shows what it holds), and where batch normalisation "
@@ -86,7 +95,7 @@ def remedy_of_panic(message: str) -> str | None:
     Source: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5 v24.0 knows the instruction.
     """
     if "s_setprio is of unknown type" not in message:
-        return None
+        return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"
 
 
