@@ -29,7 +29,7 @@ _NOT_EXECUTED = re.compile(
     r"Encountered unimplemented \w+ instruction|decode instruction without a class|Invalid opcode encountered"
     r"|(?:SDWA|DPP) not (?:implemented|supported) for "
 )
-"""``src/arch/amdgpu``: ``insts/gpu_static_inst.cc``, the decoder; after v24.0 ``insts/vop1.cc`` and others."""
+"""``src/arch/amdgpu``: ``insts/gpu_static_inst.cc``, the decoder; after v24.0 ``insts/vop1.cc`` and more."""
 _OTHER_CODE = (
     "this gem5 does not execute an instruction of the kernel: take another release, or have other code "
     "compiled; `apuflow check-kernels` says of kernels of your own which releases execute them"
