@@ -45,7 +45,7 @@ def missing(repository: str, tag: str, folder: str) -> set[str]:
     )
     if decoder is None:
         return set()
-    lacking, there = set(), set()
+    lacking, there = set[str](), set[str]()
     for form, name, body in _DECODE.findall(_show(repository, tag, decoder)):
         made = _CLASS.search(body)
         if form not in GRAPHICS:

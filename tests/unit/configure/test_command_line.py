@@ -96,7 +96,7 @@ def test_what_a_word_does(line: str, effect: str, said: str) -> None:
 README = "docker run --rm -v ${PWD}:${PWD} -w ${PWD} ghcr.io/gem5/gcn-gpu:v24-0 gem5/build/VEGA_X86/gem5.opt "
 RUN = README + "gem5/configs/example/apu_se.py "
 GPU = "--benchmark-root=gem5-resources/src/gpu/"
-SMALL = {"num-cpus": 3}
+SMALL: dict[str, object] = {"num-cpus": 3}
 LARGE = SMALL | {"mem-size": "8GB"}
 PROGRAMS: dict[str, tuple[str, dict[str, object]]] = {
     "square": ("-n3 -c bin/square", SMALL),

@@ -28,8 +28,8 @@ def assembled(clang: Compiler, tmp_path: Path, *instructions: str, gfx: str = "g
 READ_RELEASES = RELEASES[: RELEASES.index("v24.1") + 1]
 """Those whose sources were there to be read."""
 GCN3 = {"gcn3": ("v21.1", "v23.1")}
-NEVER: dict[str, tuple[str, str]] = {}
-READ = {
+NEVER: dict[str, dict[str, tuple[str, str]]] = {}
+READ: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
     "v_sub_u16 v1, v0, v1": {"narrow_results": GCN3 | {"vega": ("v21.2", "v24.1")}},
     "v_mul_lo_u16_sdwa v1, v0, v1 src0_sel:WORD_0 src1_sel:BYTE_0": {
         "narrow_results": GCN3 | {"vega": ("v21.2", "v24.1")},
