@@ -115,7 +115,7 @@ def _row(record: RunRecord, file: Path) -> Row:
     said = [
         judgement(record),
         _other_gem5(record, facts),
-        _assumed(record, facts),
+        facts.assumption(record.release) if facts else "",
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
     ]
@@ -154,15 +154,6 @@ def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
     if said is None or expected is None or said == expected:
         return ""
     return f"another gem5: release {record.release} is {expected}, {said} ran"
-
-
-def _assumed(record: RunRecord, facts: ReleaseFacts | None) -> str:
-    """Says so where nobody has read what the release does."""
-    if facts is None or facts.assumed_of is None:
-        return ""
-    if facts.assumed:
-        return f"{record.release} is known in part: {', '.join(facts.assumed)} as in {facts.assumed_of}"
-    return f"{record.release} is not known: read as if it were {facts.assumed_of}"
 
 
 def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> str:

@@ -93,6 +93,14 @@ class ReleaseFacts:
     assumed_of: str | None = None
     assumed: tuple[str, ...] = ()
 
+    def assumption(self, release: str | None) -> str:
+        """Says so where nobody has read what this release does; empty where somebody has."""
+        if self.assumed_of is None:
+            return ""
+        if self.assumed:
+            return f"{release} is known in part: {', '.join(self.assumed)} as in {self.assumed_of}"
+        return f"{release} is not known: read as if it were {self.assumed_of}"
+
 
 class LaunchRecord(Part):
     """One GPU kernel that the workload launches."""

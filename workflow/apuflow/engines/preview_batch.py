@@ -96,8 +96,13 @@ def batch_columns(points: Sequence[Point]) -> dict[str, Sequence[Any] | NDArray[
             if option not in axes
         },
     }
-    flags = [f"{UNMEASURED}: {reason}" if reason else "" for reason in reasons]
+    flags = [_flags(point, reason) for point, reason in zip(points, reasons, strict=True)]
     return {**given, **{name: values for name, values in found.items() if name not in given}, "flags": flags}
+
+
+def _flags(point: Point, reason: str) -> str:
+    told = (f"{UNMEASURED}: {reason}" if reason else "", point.release_facts.assumption(point.release))
+    return ";".join(filter(None, told))
 
 
 def _stand_in(launches: Sequence[Launch]) -> str | None:
