@@ -11,8 +11,13 @@ import json
 import lzma
 import struct
 from collections.abc import Iterator
+from itertools import product as pairs
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from places import DATA
 
 from apuflow.launcher.dispatch_list import SCALARS
@@ -20,7 +25,8 @@ from apuflow.miopen.launch import Arg, Gemm, Launch, expand
 from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.rocblas import library_launches
 from apuflow.rocblas.call import SCALE, SCALE_NOTE, changed, library_of, stagger
-from apuflow.rocblas.tables import solutions
+from apuflow.rocblas.selection import select
+from apuflow.rocblas.tables import Solution, solutions
 
 ADDRESSES = {"a": 0x1000, "b": 0x2000, "c": 0x3000}
 
@@ -141,3 +147,128 @@ def test_only_kernels_that_load_rows_at_an_offset_are_changed_there() -> None:
     assert "_Alik_Bljk_SB_MT64x128x16_" in transposed.kernel
     assert "rows at an offset" in changed(transposed, "gfx803")
     assert "rows at an offset" not in changed(library_launches([launch(SPLIT)], "gfx803")[1], "gfx803")
+
+
+# properties -----------------------------------------------------------------------------------------------
+@st.composite
+def calls(draw: st.DrawFn, most: int = 3000) -> Gemm:
+    """A call of rocBLAS: padded rows, gaps between the products of a batch, offsets, any alpha and beta."""
+    m, n, k = (draw(st.one_of(st.integers(1, 40), st.integers(1, most))) for _ in range(3))
+    a, b, batch = draw(st.booleans()), draw(st.booleans()), draw(st.integers(1, 3))
+    pad, gap, offset = (draw(st.tuples(*[st.integers(0, 5)] * 3)) for _ in range(3))
+    lda, ldb, ldc = (k if a else m) + pad[0], (n if b else k) + pad[1], m + pad[2]
+    sizes = lda * (m if a else k), ldb * (k if b else n), ldc * n
+    strides = [size + more for size, more in zip(sizes, gap, strict=True)]
+    beta, alpha = draw(st.sampled_from([0.0, 0.5, 1.0])), draw(st.sampled_from([1.0, -1.5, 0.0]))
+    return Gemm(m, n, k, a, b, batch, lda, ldb, ldc, *strides, beta, *offset, alpha=alpha)
+
+
+def given_to(one: Launch) -> dict[str, Any]:
+    """The numbers that a kernel gets; of a buffer, the element at which it begins."""
+    return {arg.name: arg.offset // 4 if isinstance(arg.value, str) else arg.value for arg in one.args}
+
+
+def own(found: tuple[Launch, ...]) -> tuple[Solution, Launch] | None:
+    """The launch of rocBLAS' own kernel."""
+    by_name = {one.kernel: one for one in solutions().values()}
+    return next(((by_name[one.kernel], one) for one in found if one.kernel in by_name), None)
+
+
+@given(calls())
+def test_every_tile_of_c_is_computed_once_by_each_part_of_the_sum(gemm: Gemm) -> None:
+    """What a workgroup makes of its place and arguments: ``KernelWriterAssembly.py``, ``graWorkGroup``."""
+    chosen = own(library_launches([launch(gemm)], "gfx803"))
+    if chosen is None:
+        return
+    solution, one = chosen
+    args, wgm = given_to(one), solution.workgroup_mapping
+    groups = [-(-size // of) for size, of in zip(one.grid, one.workgroup, strict=True)]
+    assert groups[2] == gemm.batch
+    seen = set()
+    for first, second in pairs(range(groups[0]), range(groups[1])):
+        tile_n, part = divmod(second, solution.global_split_u)
+        block, serial = divmod(tile_n, wgm)
+        serial = serial * args["tiles_m"] + first
+        full = block < args["full_blocks"]
+        wide, magic = (wgm, (1 << 31) // wgm + 1) if full else (args["rest"], args["magic_of_rest"])
+        tile_m = serial * magic >> 31
+        seen.add((tile_m, serial - tile_m * wide + block * wgm, part))
+    tiles = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
+    assert seen == set(pairs(*map(range, (*tiles, solution.global_split_u))))
+    assert len(seen) == groups[0] * groups[1]
+
+
+@given(calls(most=60))
+def test_the_arguments_alone_describe_the_product(gemm: Gemm) -> None:
+    """Element by element from what the kernels are given, against NumPy's product of the matrices."""
+    found = library_launches([launch(gemm)], "gfx803")
+    if not found or own(found) is None:
+        return
+    random = np.random.default_rng(1)
+
+    def matrices(rows: int, columns: int, leading: int, stride: int, offset: int) -> tuple[Any, Any]:
+        memory = random.integers(-9, 9, offset + gemm.batch * max(stride, leading * columns)).astype(float)
+        views = [
+            memory[start : start + leading * columns].reshape(columns, leading).T[:rows]
+            for start in (offset + stride * number for number in range(gemm.batch))
+        ]
+        return memory, views
+
+    a, of_a = matrices(*((gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)), gemm.lda,
+                       gemm.stride_a, gemm.offset_a)  # fmt: skip
+    b, of_b = matrices(*((gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)), gemm.ldb,
+                       gemm.stride_b, gemm.offset_b)  # fmt: skip
+    c, of_c = matrices(gemm.m, gemm.n, gemm.ldc, gemm.stride_c, gemm.offset_c)
+    wanted = [
+        gemm.alpha * (x.T if gemm.transpose_a else x) @ (y.T if gemm.transpose_b else y) + gemm.beta * z
+        for x, y, z in zip(of_a, of_b, of_c, strict=True)
+    ]
+    for one in found:
+        args = given_to(one)
+        m, n, batch = np.ogrid[: args["m"], : args["n"], : args["batch"]]
+        at_c = args["C"] + m + n * args["stride_c1"] + batch * args["stride_c2"]
+        before = args["beta"] * c[at_c] if args["beta"] else 0.0
+        if one.kernel == SCALE:
+            c[at_c] = before
+            continue
+        k = np.arange(args["k"])[:, None, None, None]
+        at_a = args["A"] + batch * args["stride_a2"]
+        at_a = at_a + (k + m * args["stride_a1"] if gemm.transpose_a else m + k * args["stride_a1"])
+        at_b = args["B"] + batch * args["stride_b2"]
+        at_b = at_b + (n + k * args["stride_b1"] if gemm.transpose_b else k + n * args["stride_b1"])
+        splits = len(found) == 2  # what adds leaves C as the first kernel made it
+        c[at_c] = args["alpha"] * (a[at_a] * b[at_b]).sum(axis=0) + (c[at_c] if splits else before)
+        first = {"a": at_a, "b": at_b, "c": at_c}
+        reach = {name: int(at.max()) + 1 - args[name.upper()] for name, at in first.items() if at.size}
+        alone = {"a": "stride_a2", "b": "stride_b2"}  # the sizes of A and B are those of one product
+        for name, size in reach.items():
+            batches = (gemm.batch - 1) * args[alone[name]] if name in alone else 0
+            assert args[f"size_{name}"] == size - batches
+    for expected, z in zip(wanted, of_c, strict=True):
+        np.testing.assert_array_equal(z, expected)
+
+
+@given(calls(), st.sampled_from(["gfx803", "gfx801", "gfx900", "gfx902"]))
+def test_a_product_runs_rocblas_kernel_or_says_why_not(gemm: Gemm, gfx: str) -> None:
+    found = library_launches([launch(gemm)], gfx)
+    if not found:
+        assert gemm.beta == 1.0
+        assert not gemm.alpha
+    elif own(found) is None:
+        [one] = found
+        assert (one.kernel, one.gemm) == ("sgemm", gemm)
+        assert one.note.endswith(select(gemm, gfx).reason)
+        assert gfx in ("gfx900", "gfx902") or (gemm.transpose_a and gemm.transpose_b)
+    else:
+        assert len(found) == 1 + any(one.kernel == SCALE for one in found)
+
+
+@given(st.integers(0, 1 << 20), st.sampled_from(sorted(solutions())))
+def test_workgroups_start_no_further_apart_than_the_sum_is_long(k: int, key: tuple[str, int]) -> None:
+    """A power of two less one, as the kernel masks with it, and within the steps of its part."""
+    solution = solutions()[key]
+    apart = stagger(k, solution) + 1
+    assert apart & (apart - 1) == 0
+    assert apart <= max(1, solution.stagger_u)
+    steps = k // solution.depth_u // solution.global_split_u
+    assert apart == 1 or apart << solution.stagger_stride_shift <= steps
