@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from standins.repositories import commit, git
 
 from apuflow.configure import Release, Site, load_release
 from apuflow.configure.site import Gem5Build, Image, Mirrors
 from apuflow.core.errors import EngineError
-from apuflow.prepare.doctor import State, Use, check_gem5_ready, examine, ready
+from apuflow.prepare import doctor
+from apuflow.prepare.doctor import Check, State, Use, check_gem5_ready, examine, ready
 from apuflow.prepare.gem5 import starts
 
 
@@ -112,6 +114,35 @@ def test_sources_of_rocblas_are_asked_for_only_where_its_kernels_run(
     for update, use in (({"products": "rocblas"}, Use.KERNELS), ({"image": changed}, Use.DNNMARK)):
         own = site.model_copy(update=update)
         checks = {check.name: check for check in examine(own, release, tmp_path, network=False)}
-        assert [checks[name].state for name in names] == [State.OK, State.MISSING]
+        assert [checks[name].state for name in names] == [State.MISSING, State.MISSING]
+        assert "not a git checkout" in checks[names[0]].detail
+        assert "allow_dirty" not in str(checks[names[0]].fix)  # there is no such key for these
         assert checks[names[1]].uses == (use,)
         assert checks[names[1]].fix is not None
+
+
+def test_sources_of_rocblas_are_ready_at_their_commit_and_unchanged(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the stage demands it before a kernel is written: a checkout that is merely there is not enough."""
+    place = tmp_path / "tensile"
+    place.mkdir()
+    (place / "file").write_text("as pinned")
+    pinned = commit(place)
+    git(place, "commit", "--quiet", "--allow-empty", "--message", "moved on")
+    site = Site(container="host", products="rocblas", tensile_source="tensile")  # below the project
+
+    def tensile() -> Check:
+        checks = examine(site, release, tmp_path, network=False)
+        return next(check for check in checks if check.name == "Tensile sources")
+
+    monkeypatch.setattr(doctor, "TENSILE_COMMIT", pinned)
+    found = tensile()
+    assert found.state is State.MISSING and "the checkout is at" in found.detail
+    assert f"checkout {pinned}" in str(found.fix)
+    git(place, "checkout", "--quiet", pinned)
+    assert tensile().state is State.OK
+    (place / "file").write_text("changed")
+    found = tensile()
+    assert found.state is State.MISSING and "uncommitted changes" in found.detail
+    assert str(found.fix).endswith("stash")

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from apuflow.configure import Release, Site
@@ -21,7 +22,7 @@ from apuflow.prepare.patches import gem5_patches, read_patches
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.requests import request
 from apuflow.prepare.sources import use_checkout
-from apuflow.rocblas.tables import ROCBLAS_URL, TENSILE_URL
+from apuflow.rocblas.tables import ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
 from apuflow.run.command import refuse_redirected
 
 GB = 1 << 30
@@ -85,7 +86,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         *_gem5(site, release, project, network),
         *_dnnmark(site, release, network),
         _kernel_compiler(),
-        *_library(site, network),
+        *_library(site, project, network),
         _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
         *_image(site, release, project),
         *_resources(site, project),
@@ -200,7 +201,7 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
             yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", (Use.DNNMARK,), fix)
 
 
-def _library(site: Site, network: bool) -> Iterator[Check]:
+def _library(site: Site, project: Path, network: bool) -> Iterator[Check]:
     """What rocBLAS' own kernels are written from, where the site runs them."""
     uses = tuple(
         use
@@ -210,11 +211,20 @@ def _library(site: Site, network: bool) -> Iterator[Check]:
         )
         if wanted
     )
-    if uses:
-        rocblas = site.mirrors.rocblas or ROCBLAS_URL
-        tensile = site.mirrors.tensile or TENSILE_URL
-        yield from _source("rocBLAS sources", uses, site.rocblas_source, rocblas, network)
-        yield from _source("Tensile sources", uses, site.tensile_source, tensile, network)
+    if not uses:
+        return
+    for name, own, address, commit in (
+        ("rocBLAS sources", site.rocblas_source, site.mirrors.rocblas or ROCBLAS_URL, ROCBLAS_COMMIT),
+        ("Tensile sources", site.tensile_source, site.mirrors.tensile or TENSILE_URL, TENSILE_COMMIT),
+    ):
+        if own is None:
+            yield from _source(name, uses, None, address, network)
+        else:
+            yield _try(name, uses, partial(_checkout, project / own, commit))
+
+
+def _checkout(directory: Path, commit: str) -> str:
+    return f"{use_checkout(directory, commit=commit).path}, {commit[:12]}"
 
 
 def _source(

@@ -113,7 +113,8 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
             raise EngineError(
                 "the directory is not a git checkout, so what it holds cannot be told",
                 file=path,
-                remedy="use a git checkout, or set allow_dirty: true in configs/site.yaml",
+                remedy="use a git checkout"
+                + ("" if commit else ", or set allow_dirty: true in configs/site.yaml"),
             )
         return SourceRecord(path=str(path), commit=None, changes_sha256=None)
     head = commit_of(path)
@@ -133,7 +134,9 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
         raise EngineError(
             f"the checkout has uncommitted changes; the first changed file is {first}",
             file=path,
-            remedy="commit or undo them, or set allow_dirty: true in configs/site.yaml; they are recorded",
+            remedy=f"put them aside: git -C {path} stash"
+            if commit is not None
+            else "commit or undo them, or set allow_dirty: true in configs/site.yaml; they are recorded",
         )
     return SourceRecord(path=str(path), commit=head, changes_sha256=hashlib.sha256(changes).hexdigest())
 
