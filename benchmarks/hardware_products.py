@@ -23,9 +23,8 @@ from apuflow.configure import load_machine, option_rules
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm
 from apuflow.miopen.rocm_4_0_1.gemm import product
-from apuflow.preview.kernels.facts import facts_of
-from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import Dram, GpuModel, machine
+from apuflow.preview.process import steps
 from apuflow.preview.timing import times
 from apuflow.rocblas import library_launches
 from apuflow.rocblas.tables import Measured, measured
@@ -33,8 +32,8 @@ from apuflow.rocblas.tables import Measured, measured
 ROOT = Path(__file__).resolve().parents[1]
 HBM = Dram(4.0, 15.0, 15.0, 160.0, 3900.0, 10.0, 4.0)
 """HBM_1000_4H_1x128 of gem5's ``src/mem/DRAMInterface.py``: 64 bytes in 4 ns a channel."""
-BARRIER_SLOTS = 16
-"""Of gem5 v23.1 on; v23.0 has 4."""
+BARRIER_SLOTS = 4
+"""Of gem5 v23.0, which the sweep runs."""
 
 
 def gpu(name: str) -> GpuModel:
@@ -61,7 +60,8 @@ def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[floa
     x, y, z = (Arg("buffer", name, max(m * k, n * k, m * n), "in", name) for name in "abc")
     calls = (product("product", "FullyConnected", "fwd", (x, y, z), gemm),)
     found = library_launches(calls, "gfx803") if library else calls
-    spent = times([profile(facts_of(one)) for one in found], [gpus] * len(found))
+    profiles = [step.profile for step in steps(found, gpus)]
+    spent = times(profiles, [gpus] * len(profiles))
     return 2.0 * m * n * k / float(spent.ns.sum()), spent.bound[-1]
 
 

@@ -353,18 +353,34 @@ def test_discrete_gpu(name: str, gem5: Gem5, visible: Path) -> None:
 
 
 ROCBLAS = {
-    "nn": ("NN", 128, 96, 256, 1, 0.0),
-    "nn_edges": ("NN", 100, 70, 130, 1, 0.0),
-    "nn_beta": ("NN", 64, 48, 128, 1, 0.5),
-    "nn_batch": ("NN", 64, 48, 64, 3, 0.0),
-    "nt": ("NT", 128, 64, 64, 1, 0.0),
-    "nt_edges": ("NT", 70, 33, 100, 1, 1.0),
-    "tn": ("TN", 64, 48, 256, 1, 0.0),
-    "tn_one_column": ("TN", 100, 1, 400, 1, 0.0),
-    "tn_batch": ("TN", 33, 17, 90, 2, 0.5),
-    "tt": ("TT", 48, 40, 64, 1, 0.0),
+    "nn": ("NN", 128, 96, 256, 1, 0.0, 1.0, 0),
+    "nn_edges": ("NN", 100, 70, 130, 1, 0.0, 1.0, 0),
+    "nn_beta": ("NN", 64, 48, 128, 1, 0.5, 1.0, 0),
+    "nn_batch": ("NN", 64, 48, 64, 3, 0.0, 1.0, 0),
+    "nt": ("NT", 128, 64, 64, 1, 0.0, 1.0, 0),
+    "nt_edges": ("NT", 70, 33, 100, 1, 1.0, 1.0, 0),
+    "tn": ("TN", 64, 48, 256, 1, 0.0, 1.0, 0),
+    "tn_one_column": ("TN", 100, 1, 400, 1, 0.0, 1.0, 0),
+    "tn_batch": ("TN", 33, 17, 90, 2, 0.5, 1.0, 0),
+    "tt": ("TT", 48, 40, 64, 1, 0.0, 1.0, 0),
+    "nn_padded": ("NN", 70, 41, 130, 2, 0.5, -1.5, 3),
+    "nt_padded": ("NT", 129, 65, 40, 1, 1.0, 0.25, 5),
+    "tn_padded": ("TN", 65, 33, 100, 2, 0.0, 2.0, 1),
+    "nn_whole_padded": ("NN", 129, 900, 20, 1, 0.25, 1.5, 3),
+    "nn_split_2": ("NN", 2500, 1, 40, 1, 0.0, 1.0, 0),
+    "nn_split_8_row_offsets": ("NN", 1, 2500, 9, 1, 0.0, 1.0, 0),
+    "nn_split_16": ("NN", 5, 1, 40, 1, 1.0, 1.0, 0),
+    "nn_split_32": ("NN", 5, 1, 900, 1, 0.0, 1.0, 0),
+    "nt_split_2": ("NT", 900, 4, 20, 1, 0.0, 1.0, 0),
+    "tn_split_2": ("TN", 1, 40, 2500, 1, 0.0, 1.0, 0),
+    "tn_split_4": ("TN", 2500, 1, 17, 1, 0.0, 1.0, 0),
+    "tn_split_8_row_offsets": ("TN", 3, 2, 2500, 1, 0.0, 1.0, 0),
 }
-"""Transposes, m, n, k, batch, beta: sums split 2 to 16 ways or not; TT is left to the stand-in."""
+"""Transposes, m, n, k, batch, beta, alpha, padding of rows and of products of a batch.
+
+By rocBLAS' choice NN and NT are split 4 ways and TN is not, where the name says nothing else.
+TT is left to the stand-in.
+"""
 
 
 @pytest.mark.skipif(TARGET != "GCN3_X86", reason="rocBLAS' kernels are those for gfx803: GCN3 alone")
@@ -372,13 +388,16 @@ ROCBLAS = {
 @pytest.mark.parametrize("name", ROCBLAS)
 def test_rocblas_kernels_compute_what_numpy_says(name: str, gfx: str, gem5: Gem5, visible: Path) -> None:
     checkouts()
-    form, m, n, k, batch, beta = ROCBLAS[name]
+    form, m, n, k, batch, beta, alpha, pad = ROCBLAS[name]
     a, b = form[0] == "T", form[1] == "T"
-    gemm = Gemm(m, n, k, a, b, batch, k if a else m, n if b else k, m, m * k, n * k, m * n, beta)
+    lda, ldb, ldc = (k if a else m) + pad, (n if b else k) + pad, m + pad
+    strides = (lda * (m if a else k) + pad, ldb * (k if b else n) + pad, ldc * n + pad)
+    gemm = Gemm(m, n, k, a, b, batch, lda, ldb, ldc, *strides, beta, alpha=alpha)
+    size_a, size_b, size_c = (batch * stride for stride in strides)
     memory = (
-        Arg("buffer", "a", batch * m * k, "in", "a"),
-        Arg("buffer", "b", batch * n * k, "in", "b"),
-        Arg("buffer", "c", batch * m * n, "inout" if beta else "out", "c"),
+        Arg("buffer", "a", size_a, "in", "a"),
+        Arg("buffer", "b", size_b, "in", "b"),
+        Arg("buffer", "c", size_c, "inout" if beta or pad else "out", "c"),
     )
     found = library_launches([product("layer", "FullyConnected", "fwd", memory, gemm)], gfx)
     record = run(found, gem5, visible, gfx=gfx)
