@@ -86,7 +86,7 @@ RUN: tuple[Column, ...] = (
     Column("evidence", "check", "", "what shows how the run ended"),
     Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
     Column("library", "check", "", "whose kernels the matrix products are, where they are not stand-ins"),
-    Column("changed", "check", "", "what in those kernels is not as their library has them"),
+    Column("changed", "check", "", "what in those kernels is not as their library has them, and why"),
     Column(
         "max_relative_error",
         "check",

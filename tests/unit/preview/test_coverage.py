@@ -65,3 +65,22 @@ def test_a_product_that_the_preview_takes_for_four_times_too_fast_is_marked(root
     (point,) = expand(root, text, "fc_fwd")
     row = preview.run([point], defaults(preview.RELEASE)).iloc[0]
     assert "of sgemm" in row["unmeasured"]
+
+
+@pytest.mark.parametrize(
+    ("size", "units", "measured"), [((128, 96, 256), 4, 258_448), ((40, 57, 1671), 63, 211_402)]
+)
+def test_rocblas_kernels_are_measured_by_their_problem(
+    root: Path, size: tuple[int, int, int], units: int, measured: int
+) -> None:
+    """Each of many kernels ran once or twice on gem5; one model has them all. Cycles of gem5 v23.0.1.0."""
+    (root / "configs/site.yaml").write_text("products: rocblas\n")
+    m, n, k = size
+    head = HEAD.replace("softmax_fwd", "gemm") + f"release: v23.0\noptions: {{num-compute-units: {units}}}\n"
+    layer = "layer: {{m: {}, n: {}, k: {}, transpose_a: false, transpose_b: false}}\n"
+    row = run(root, head + layer.format(m, n, k)).iloc[0]
+    assert row["unmeasured"] == ""
+    assert row["gpu_cycles_low"] < measured < row["gpu_cycles_high"]
+    assert row["gpu_cycles_high"] < 1.5 * row["gpu_cycles_low"]
+    row = run(root, head + layer.format(50 * m, 50 * n, k)).iloc[0]
+    assert "of Cijk_Ailk_Bljk_SB (measured" in row["unmeasured"]

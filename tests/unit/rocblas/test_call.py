@@ -135,6 +135,7 @@ def test_what_runs_is_named() -> None:
     assert library_of(add, "gfx801") == "rocBLAS rocm-4.0.0, gfx803 kernel assembled for gfx801"
     assert library_of(add, "gfx803") == "rocBLAS rocm-4.0.0"
     assert "another GPU" in changed(add, "gfx801")
+    assert "; no priorities (s_setprio ends gem5 before v24.0); " in changed(add, "gfx801")
     assert "flat atomics" in changed(add, "gfx803")
     assert "another GPU" not in changed(add, "gfx803")
     assert (library_of(scale, "gfx801"), changed(scale, "gfx801")) == ("", "")

@@ -71,7 +71,8 @@ class Measured:
     """What the recorded runs span.
 
     Attributes:
-        kernels: by kernel: its runs, the range of each quantity, the 5th and 95th percentile of its errors.
+        kernels: by kernel (``family``): its runs, the range of each quantity, the 5th and 95th percentile of
+        its errors.
         machine: by field of ``GpuModel``: the smallest and the largest value.
         memories: types of DRAM.
         errors: 5th and 95th percentile of all errors.
@@ -143,12 +144,18 @@ def coverage(
     size = len(kernels)
     low, high = np.ones(size), np.ones(size)
     outside: list[tuple[Away, ...]] = []
-    for k, (kernel, machine) in enumerate(zip(kernels, machines, strict=True)):
+    for k, (kernel, machine) in enumerate(zip(map(family, kernels), machines, strict=True)):
         away = [*_of_kernel(kernel, {name: column[k] for name, column in values.items()})]
         away += _of_machine(machine)
         low[k], high[k] = _factors(kernel, max((one.decades for one in away), default=0.0))
         outside.append(tuple(away))
     return Coverage(low, high, outside)
+
+
+def family(kernel: str) -> str:
+    """What a kernel is measured as: rocBLAS' tuned kernels by their problem, for one model has them all."""
+    problem, tile, _ = kernel.partition("_SB_MT")
+    return problem + "_SB" if tile else kernel
 
 
 def _factors(kernel: str, decades: float) -> Range:

@@ -60,11 +60,11 @@ def library_of(launch: Launch, gfx: str) -> str:
 
 
 def changed(launch: Launch, gfx: str) -> str:
-    """What is not as rocBLAS has it in the kernel of a launch, in words; "" where nothing is."""
+    """What is not as rocBLAS has it in the kernel of a launch, and why, in words; "" where nothing is."""
     solution = solution_of(launch.kernel)
     if solution is None:
         return ""
-    return "; ".join(one.name for one in changes_of(solution.splits, bool(solution.row_offsets), gfx))
+    return "; ".join(str(one) for one in changes_of(solution.splits, bool(solution.row_offsets), gfx))
 
 
 def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:

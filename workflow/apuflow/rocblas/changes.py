@@ -25,16 +25,21 @@ class Change:
 
     Attributes:
         name: as tables show it.
-        reason: why.
+        why: in a few words, as tables show it behind the name.
+        reason: in full.
         when: in which kernels: all, those whose sum several workgroups share, that load rows at a scalar
             offset, for another GPU than gfx803.
         edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
     """
 
     name: str
+    why: str
     reason: str
     when: When
     edit: Callable[[str, str], str] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.why})"
 
 
 def changes_of(splits: bool, row_offsets: bool, gfx: str) -> tuple[Change, ...]:
@@ -152,18 +157,21 @@ def _unknown(name: str) -> EngineError:
 CHANGES: Final = (
     Change(
         "another GPU",
+        "rocBLAS has none for gfx801, the instructions are the same",
         "rocBLAS has kernels for gfx803 and none for gfx801, which executes the same instructions",
         "other GPU",
         _retarget,
     ),
     Change(
         "size of arguments",
+        "Tensile leaves it out of the descriptor",
         "Tensile leaves it out of the kernel's descriptor; the runtime reads it elsewhere, the launcher here",
         "always",
         _argument_bytes,
     ),
     Change(
         "no priorities",
+        "s_setprio ends gem5 before v24.0",
         "s_setprio ends gem5 before v24.0 (panicUnimplemented); s_nop takes the same issue slot, and gem5 "
         "has no priorities among wavefronts",
         "always",
@@ -171,6 +179,7 @@ CHANGES: Final = (
     ),
     Change(
         "lane 0 for the first lane",
+        "gem5 decodes v_readfirstlane_b32 wrongly",
         "gem5 takes the scalar destination of v_readfirstlane_b32 for a vector register, which may not be "
         "there (op_encodings.cc, Inst_VOP1::initOperandInfo); v_readlane_b32 of lane 0 does the same "
         "where all lanes hold the value",
@@ -179,6 +188,7 @@ CHANGES: Final = (
     ),
     Change(
         "rows at an offset stay inside",
+        "gem5 takes a scalar offset from the buffer's size",
         "gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger "
         "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small "
         "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",
@@ -187,18 +197,21 @@ CHANGES: Final = (
     ),
     Change(
         "flat atomics",
+        "gem5 has no buffer_atomic_cmpswap for GCN3",
         "gem5 has no buffer_atomic_cmpswap for GCN3: Tensile is asked for flat addresses (BufferStore "
         "false), in what writes C alone",
         "split",
     ),
     Change(
         "address before load",
+        "Tensile's flat form loads C too early",
         "in that form Tensile loads C before it has added the base to the address, on hardware as well",
         "split",
         _address_first,
     ),
     Change(
         "atomics end before lanes change",
+        "gem5 gives their results to the lanes that are active when they arrive",
         "gem5 writes the result of an atomic to the lanes that are active when it arrives (operand.hh, "
         "VecOperand::write), so a lane took a failed addition for done; a wait stands before the change",
         "split",
