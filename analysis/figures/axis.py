@@ -90,7 +90,9 @@ def label(column: str) -> str:
     if column in _LABELS:
         return _LABELS[column]
     if TOGETHER in column:
-        return f" {TOGETHER} ".join(map(label, column.split(TOGETHER)))
+        members = column.split(TOGETHER)
+        name = short_label if "layer.m" in members else label  # of a matrix product n is no batch
+        return f" {TOGETHER} ".join(map(name, members))
     if column.startswith("layer."):
         return f"Layer key {column.removeprefix('layer.')}"
     meaning = {entry.name: entry.meaning for entry in MACHINE}.get(column)

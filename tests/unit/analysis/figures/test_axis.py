@@ -7,7 +7,7 @@ import pytest
 from result_frames import grid
 
 from analysis import figures
-from analysis.figures.axis import quantity
+from analysis.figures.axis import label, quantity
 
 
 def test_lists_that_advance_together_are_one_line() -> None:
@@ -86,3 +86,8 @@ def test_axes_of_different_programs_do_not_hide_each_other() -> None:
 )
 def test_sizes(text: object, size: float | None) -> None:
     assert quantity(text) == size
+
+
+def test_n_of_a_matrix_product_is_no_batch() -> None:
+    assert label("layer.n+layer.c") == "Batch size n + Channels c"
+    assert label("layer.m+layer.n+layer.k+num_compute_units") == "m + n + k + CUs"
