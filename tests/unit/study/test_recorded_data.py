@@ -14,7 +14,7 @@ from places import ROOT
 
 from apuflow import __version__
 from apuflow.core.project import recorded_runs
-from apuflow.study.score import read_tables, recorded, score
+from apuflow.study.score import held_out, point_errors, read_tables, recorded, score
 
 PLACE = ROOT / "data/gem5_runs"
 
@@ -29,14 +29,19 @@ def test_there_is_one_copy_and_score_reads_it() -> None:
 
 
 def test_products_are_scored_and_near_gem5() -> None:
-    """Cycles of all kernels of a product together; the model has seen two thirds of them."""
+    """Cycles of all kernels of a product together. The goal: 8 % in the median, 20 % at the 90th percentile.
+
+    It is of a third that nobody looked at: the runs of the second draw that no hash picks (docs/preview.md).
+    """
     found = score(read_tables([PLACE / "products.csv"]))
     assert not found.refused
-    sums = found.frame.assign(gpu_cycles=pd.to_numeric(found.frame["gpu_cycles"]))
-    sums = sums.groupby("point")[["predicted", "gpu_cycles"]].sum()
-    errors = (sums["predicted"] / sums["gpu_cycles"] - 1).abs()
+    errors = point_errors(found.frame).abs()
     assert len(errors) == 158
-    assert errors.median() < 0.08 and errors.quantile(0.9) < 0.22
+    assert errors.median() < 0.08 and errors.quantile(0.9) < 0.20
+    second = set(found.frame.loc[found.frame["sweep"] == "random_products_2", "point"])
+    unseen = errors[[point in second and not held_out(str(point)) for point in errors.index]]
+    assert len(unseen) == 51
+    assert unseen.median() < 0.08 and unseen.quantile(0.9) < 0.20
 
 
 def test_a_network_adds_up_as_on_gem5() -> None:

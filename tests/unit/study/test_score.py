@@ -12,10 +12,12 @@ from places import ROOT
 from apuflow.core.errors import ConfigError
 from apuflow.study import score as module
 from apuflow.study.score import (
+    Scored,
     held_out,
     held_out_of,
     measured_error,
     ordered_pairs,
+    point_errors,
     read_runs,
     recorded,
     report,
@@ -72,6 +74,25 @@ def test_pairs_that_gem5_tells_apart_are_ordered_or_not() -> None:
     assert (found["ordered_share"], found["ordered_pairs"]) == (0.5, 4)
     nothing = summary(frame[frame["kernel"] == "b"])
     assert (nothing["ordered_share"], nothing["ordered_pairs"]) == (None, 0)
+
+
+def test_a_point_is_all_passes_of_its_kernels() -> None:
+    """110 + 2 x 300 for 100 + 2 x 200; the other point has one kernel."""
+    frame = pd.DataFrame(
+        {
+            "point": ["a", "a", "b"],
+            "primitive": "gemm",
+            "num_compute_units": 4,
+            "gpu_cycles": ["100", "200", "1000"],
+            "predicted": [110.0, 300.0, 900.0],
+            "passes": [1, 2, 1],
+        }
+    )
+    frame["error"] = [0.1, 0.5, -0.1]
+    assert point_errors(frame).to_dict() == pytest.approx({"a": 0.42, "b": -0.1})
+    found = report(Scored(frame, {}))
+    assert (found["points"]["runs"], found["points"]["max_error"]) == (2, pytest.approx(0.42))
+    assert "points" not in report(Scored(frame[1:], {}))
 
 
 def test_the_goals_hold_on_the_recorded_runs() -> None:

@@ -37,7 +37,7 @@ def score(
 
     Shown are median, mean, 90th percentile and maximum of |error| of the GPU cycles, and of the pairs of a
     sweep of compute units more than 10 % apart the share that it puts in the measured order; in all and per
-    primitive.
+    primitive. Runs are single kernels; where a point has several, a last line is of the cycles of each point.
     """
     import json as js
     import sys
@@ -82,6 +82,7 @@ COLUMNS = (
 
 def _show(errors: dict[str, Any]) -> None:
     print(f"{'primitive':18} {'runs':>5}" + "".join(f" {heading:>8}" for heading, _, _ in COLUMNS))
-    for name, part in [*errors["primitives"].items(), ("all", errors)]:
-        cells = ["-" if part[key] is None else form.format(part[key]) for _, key, form in COLUMNS]
+    whole = [("whole points", errors["points"])] if "points" in errors else []
+    for name, part in [*errors["primitives"].items(), ("all", errors), *whole]:
+        cells = ["-" if part.get(key) is None else form.format(part[key]) for _, key, form in COLUMNS]
         print(f"{name:18} {part['runs']:>5}" + "".join(f" {cell:>8}" for cell in cells))

@@ -65,7 +65,8 @@ class Scored:
 
     Attributes:
         frame: the scored rows, with ``predicted`` (GPU cycles), ``error`` (predicted / measured - 1),
-        ``bound``. refused: reasons with the primitives and the number of rows that they concern.
+        ``passes`` (how often the kernel ran), ``bound``.
+        refused: reasons with the primitives and the number of rows that they concern.
     """
 
     frame: pd.DataFrame
@@ -193,6 +194,7 @@ def score(frame: pd.DataFrame) -> Scored:
     out = known.frame.copy()
     measured = pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float)
     out["predicted"], out["bound"] = known.predicted()
+    out["passes"] = [sum(step.times for step in steps) for steps in known.steps]
     out["error"] = out["predicted"] / measured - 1.0
     if "primitive" not in out.columns:
         out["primitive"] = out["kernel"]
@@ -234,24 +236,49 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
         ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``.
     """
     right, pairs = ordered_pairs(frame)
-    error = frame["error"].abs()
     return {
-        "median_error": None if frame.empty else float(error.median()),
-        "mean_error": None if frame.empty else float(error.mean()),
-        "p90_error": None if frame.empty else float(error.quantile(0.9)),
-        "max_error": None if frame.empty else float(error.max()),
+        **_errors(frame["error"]),
         "ordered_share": right / pairs if pairs else None,
         "ordered_pairs": pairs,
-        "runs": len(frame),
     }
 
 
-def report(scored: Scored) -> dict[str, Any]:
-    """The summary of all runs, with one per primitive under ``primitives``."""
-    groups: Sequence[tuple[Any, pd.DataFrame]] = (
-        list(scored.frame.groupby("primitive")) if len(scored.frame) else []
+def _errors(error: pd.Series) -> dict[str, Any]:
+    off, none = error.abs(), error.empty
+    return {
+        "median_error": None if none else float(off.median()),
+        "mean_error": None if none else float(off.mean()),
+        "p90_error": None if none else float(off.quantile(0.9)),
+        "max_error": None if none else float(off.max()),
+        "runs": len(off),
+    }
+
+
+def point_errors(frame: pd.DataFrame) -> pd.Series:
+    """Of scored rows the error of each ``point``: of the cycles of all its kernels together."""
+    passes = frame["passes"]
+    cycles = pd.DataFrame(
+        {
+            "point": frame["point"],
+            "predicted": frame["predicted"] * passes,
+            "measured": pd.to_numeric(frame["gpu_cycles"]) * passes,
+        }
     )
-    return {**summary(scored.frame), "primitives": {str(name): summary(rows) for name, rows in groups}}
+    sums = cycles.groupby("point").sum()
+    return sums["predicted"] / sums["measured"] - 1.0
+
+
+def report(scored: Scored) -> dict[str, Any]:
+    """The summary of all runs, with one per primitive under ``primitives``.
+
+    Where points of several kernels are among them, ``points`` has the errors of whole points.
+    """
+    frame = scored.frame
+    groups: Sequence[tuple[Any, pd.DataFrame]] = list(frame.groupby("primitive")) if len(frame) else []
+    found = {**summary(frame), "primitives": {str(name): summary(rows) for name, rows in groups}}
+    if "point" in frame.columns and frame["point"].dropna().duplicated().any():
+        found["points"] = _errors(point_errors(frame))
+    return found
 
 
 def measured_error() -> str:
