@@ -106,6 +106,27 @@ def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:
     assert all(("algorithm", "direct") in spec.keys for spec in found[1:] if isinstance(spec, Spec))
 
 
+def test_gradients_run_direct_where_miopen_has_a_kernel() -> None:
+    """Of AlexNet's first filter, 11x11 by steps of 4 on the images themselves, too: only its weights have one."""
+    steps = load_suite("alexnet_owt", ROOT).steps(Choice(n=2, direction="bwd", algorithm="direct"))
+    found = [spec for step in steps if step.op == "conv" and isinstance(spec := spec_of(step), Spec)]
+    assert [spec.kind for spec in found] == ["convolution"] * 5
+    assert found[-1].text == (
+        "convolution bwd n=2 c=3 h=224 w=224 num_output=64 kernel_h=11 kernel_w=11 pad_h=2 pad_w=2 "
+        "stride_h=4 stride_w=4 propagation=false algorithm=direct"
+    )
+    kernels = [[one.kernel for one in spec.operation().launches("bwd", 4)] for spec in found]
+    both = ["MIOpenCvBwdWrW", "MIOpenCvBwdWrW_rdc", "MIOpenConvUni"]
+    assert kernels == [both, both, both, both, both[:2]]
+
+
+def test_a_gradient_that_the_preview_refuses_is_left_to_the_gemm() -> None:
+    """Of 64x64 images AlexNet's first filter has its sums in private memory (``direct_gradients.csv``)."""
+    steps = load_suite("alexnet_64", ROOT).steps(Choice(direction="bwd", algorithm="direct"))
+    found = [spec for step in steps if step.op == "conv" and isinstance(spec := spec_of(step), Spec)]
+    assert [spec.kind for spec in found] == [*["convolution"] * 4, "Convolution"]
+
+
 def test_layers_add_their_bias_where_it_is_asked_for() -> None:
     """AlexNet's five convolutions and three fully connected layers have one; DNNMark's have none."""
     suite = load_suite("alexnet_owt", ROOT)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
+from apuflow.miopen import Launch
 from apuflow.suites.lists import OPERATIONS
 from apuflow.suites.spec import Refused, Spec, spec_of
 from apuflow.suites.step import Choice
@@ -46,17 +47,24 @@ def _row(suite: Suite) -> tuple[str, ...]:
 
 
 def _direct(suite: Suite) -> str:
-    """Of the convolutions forward those for which MIOpen has a direct kernel here."""
+    """Of the convolutions those for which MIOpen has direct kernels here; in part: for one gradient of two."""
     if suite.kind == OPERATIONS:
         return "-"
-    steps = suite.steps(Choice(algorithm="direct"))
-    convolutions = [spec_of(step) for step in steps if (step.op, step.phase) == ("conv", "forward")]
-    if not convolutions:
-        return "-"
-    direct = [
-        spec for spec in convolutions if isinstance(spec, Spec) and ("algorithm", "direct") in spec.keys
-    ]
-    return f"{len(direct)} of {len(convolutions)}"
+    found: dict[str, list[Spec]] = {"forward": [], "backward": []}
+    for step in suite.steps(Choice(algorithm="direct")):
+        if step.op == "conv" and isinstance(spec := spec_of(step), Spec):
+            found[step.phase].append(spec)
+    said = []
+    for phase, convolutions in found.items():
+        direct = [spec for spec in convolutions if ("algorithm", "direct") in spec.keys]
+        mixed = sum(any(one.gemm for one in _launches(spec)) for spec in direct)
+        in_part = f" ({mixed} in part)" if mixed else ""
+        said += [f"{phase} {len(direct)} of {len(convolutions)}{in_part}"] if convolutions else []
+    return _joined(said)
+
+
+def _launches(spec: Spec) -> tuple[Launch, ...]:
+    return spec.operation().launches(spec.direction, 4)
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -40,6 +40,12 @@ INDEXED = 16
 UNROLLED = " -mllvm -unroll-full-max-count=8"
 """Has clang unroll the loop over a workgroup's output channels, so that it numbers their sums itself. Else
 it may write v_movrels_b32, which gem5's decoder for GCN3 does not have (``decode_invalid``)."""
+LARGE = 7
+"""Rows of a filter from which on clang does not unroll everything (``sums_in_memory``)."""
+PRODUCTS = 600
+"""Products of a work-item with all output channels from which on it does not unroll the loop over these."""
+LONG = 8
+"""Steps along a row from which on it does not unroll them either, and keeps the sums in registers again."""
 LARGEST_WORKSPACE = 6 << 30
 FEW_WAVES = 512
 """Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
@@ -61,6 +67,26 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
     if _scanned(layer):
         return _of_scans(layer)
     return direct_weights_rows.launches(layer)
+
+
+def spills(layer: Filter) -> bool:
+    """Whether the gradient (``objection`` is None) has its sums in private memory, which the preview refuses."""
+    if _pointwise(layer) or not _scanned(layer):
+        return False
+    plan = _scan(layer)
+    return sums_in_memory(layer.kernel_h, plan.taps, plan.outputs, plan.steps)
+
+
+def sums_in_memory(kernel_h: int, taps: int, outputs: int, steps: int) -> bool:
+    """Whether clang-15 keeps the sums of a work-item of ``MIOpenConvBwdWrWS2.cl`` in private memory.
+
+    Args:
+        taps: of a row of the filter that it has.
+        outputs: channels of its workgroup.
+        steps: that it takes along a row.
+    """
+    products = kernel_h * steps * taps * outputs
+    return kernel_h >= LARGE and outputs * taps > INDEXED and products > PRODUCTS and steps < LONG
 
 
 def _pointwise(layer: Filter) -> bool:
@@ -181,6 +207,7 @@ class _Scan(NamedTuple):
         outputs: channels of the output that a workgroup works on, one after the other.
         row, image: floats of the LDS that hold a row of the input, and all rows of it.
         taps: of a row of the filter that a work-item has.
+        steps: of a work-item along a row of the gradient.
         lds: bytes that it needs.
     """
 
@@ -188,6 +215,7 @@ class _Scan(NamedTuple):
     row: int
     image: int
     taps: int
+    steps: int
     lds: int
 
 
@@ -204,11 +232,11 @@ def _scan(layer: Filter) -> _Scan:
     block = layer.kernel_h * -(-layer.kernel_w // taps)
     blocks = WAVE // block
     if not blocks:
-        return _Scan(outputs, row, image, taps, LDS_BYTES + 1)
+        return _Scan(outputs, row, image, taps, 0, LDS_BYTES + 1)
     steps = -(-layer.out.w // blocks)
     used = min(blocks, -(-layer.out.w // steps))
     gradients = rows * max(steps * used, -(-layer.out.w // READ) * READ)
-    return _Scan(outputs, row, image, taps, 4 * max(image + gradients, block * taps * used))
+    return _Scan(outputs, row, image, taps, steps, 4 * max(image + gradients, block * taps * used))
 
 
 def _scanned(layer: Filter) -> bool:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.suites.spec import workspace_bytes
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, asked
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -100,7 +101,7 @@ class Memory:
         weights: learnt values.
         activations: the images and the output of every layer; what works in place shares its input's.
         gradients: of weights and of activations; 0 without a backward pass.
-        workspace: the largest column matrix of a convolution by GEMM (one image).
+        workspace: the largest of a convolution, as MIOpen asks for it.
         momentum: of the update of the weights; 0 without one.
     """
 
@@ -162,11 +163,12 @@ class Network:
         held += sum(layer.out_elements for layer in self.layers if layer.op not in (*_POINTWISE, "dropout"))
         activations = FLOAT_BYTES * n * held
         weights = FLOAT_BYTES * self.params
+        filtering = (step for step in self.steps(choice, n) if step.op in ("conv", "deconv"))
         return Memory(
             weights,
             activations,
             (weights + activations) if backward else 0,
-            max((_columns(layer) for layer in self.layers), default=0),
+            max((workspace_bytes(asked(step, choice)) for step in filtering), default=0),
             weights if update else 0,
         )
 
@@ -262,14 +264,6 @@ def _window(layer: Layer) -> dict[str, int | str]:
 def _update(layer: Layer) -> Iterator[Step]:
     if layer.weights:
         yield Step(layer.number, layer.name, "sgd", "update", {"elements": layer.weights})
-
-
-def _columns(layer: Layer) -> int:
-    """Bytes of the column matrix of one image; a 1x1 convolution of stride 1 needs none."""
-    if layer.op != "conv" or (layer.kernel, layer.stride, layer.pad) == ((1, 1), (1, 1), (0, 0)):
-        return 0
-    taps = layer.kernel[0] * layer.kernel[1]
-    return FLOAT_BYTES * layer.c // layer.groups * taps * layer.out_h * layer.out_w
 
 
 def check_names(layers: Sequence[Layer], file: Path) -> None:

@@ -16,6 +16,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.layers import KINDS as LAYERS
 from apuflow.dnnmark.shape import NoOutput, started_windows
+from apuflow.operations import direct_weights
+from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
 from apuflow.suites.step import OPERATION, Step
 
@@ -115,6 +117,17 @@ def spec_of(step: Step) -> Spec | Refused:
     return spec
 
 
+def workspace_bytes(step: Step) -> int:
+    """Bytes that a convolution's kernels need beside its tensors: column matrix, transposes, sums of images."""
+    spec = spec_of(step)
+    if isinstance(spec, Refused):
+        return 0
+    # An operation's launches are those of DNNMark's layer of the same shape.
+    made = operations.make("convolution", _grouped(step)) if spec.is_layer else spec.operation()
+    sizes = made.buffer_bytes(spec.direction).items()
+    return max((size for name, size in sizes if name.endswith(".workspace")), default=0)
+
+
 _NOTHING: Final[Mapping[str, str]] = {
     "dropout": "DNNMark has no kernel for it on HIP",
     "sparse_gemm": "MIOpen and rocBLAS of ROCm 4.0 have no sparse product",
@@ -146,13 +159,20 @@ def _convolution(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _direct(step: Step) -> Shape | None:
-    """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM."""
+    """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM.
+
+    Backward one of the two gradients is enough: the other is then GEMM's. One that the preview refuses is left
+    to the GEMM, too, so that all engines run the same.
+    """
+    backward = step.phase == "backward"
     shape: dict[str, Scalar] = {**_grouped(step), "algorithm": "direct"}
     try:
-        operations.make("convolution", shape).passes("fwd")
+        made = operations.make("convolution", shape)
+        made.passes("bwd" if backward else "fwd")
     except ConfigError:
         return None
-    return shape
+    assert isinstance(made, Convolution)
+    return None if backward and direct_weights.spills(made) else shape
 
 
 def _grouped(step: Step) -> Shape:

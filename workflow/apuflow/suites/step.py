@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 Phase: TypeAlias = Literal["forward", "backward", "update"]
@@ -63,7 +63,7 @@ class Choice:
         group: the set that is run; None: all.
         subset: how many items, those with the least work; None: all.
         op: the kind of layer or item that is run alone; None: all.
-        algorithm: of convolutions forward: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
+        algorithm: of convolutions: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
         bias: whether layers of a network that have a bias run it, as frameworks do and DNNMark does not.
         devices: that share the gradients of all weights by a ring all-reduce; 1: nothing is shared.
         bandwidth: GB/s of a link of that ring, in one direction.
@@ -81,3 +81,10 @@ class Choice:
     devices: int = 1
     bandwidth: float = 16.0
     latency: float = 1.0
+
+
+def asked(step: Step, choice: Choice) -> Step:
+    """A step as it is asked for: a convolution says by which algorithm, if not by GEMM."""
+    if choice.algorithm == "gemm" or step.op != "conv":
+        return step
+    return replace(step, shape={**step.shape, "algorithm": choice.algorithm})

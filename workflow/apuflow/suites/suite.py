@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, check_names, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import ALL_REDUCE, Choice, Step
+from apuflow.suites.step import ALL_REDUCE, Choice, Step, asked
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -80,7 +80,7 @@ class Suite:
             ConfigError: a choice that this suite does not have, or a mistake in its table.
         """
         self.check(choice)
-        steps = [_asked(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
+        steps = [asked(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in self._all(choice))
             raise ConfigError(
@@ -180,13 +180,6 @@ class Suite:
         read = lists.READERS[self.kind][0]
         for number, row in enumerate(self._rows, 1):
             yield from read(number, row, choice)
-
-
-def _asked(step: Step, choice: Choice) -> Step:
-    """A step as it is asked for: a convolution forward says by which algorithm, if not by GEMM."""
-    if choice.algorithm == "gemm" or (step.op, step.phase) != ("conv", "forward"):
-        return step
-    return replace(step, shape={**step.shape, "algorithm": choice.algorithm})
 
 
 def _least(steps: Sequence[Step], count: int) -> list[Step]:

@@ -16,6 +16,8 @@ from apuflow import operations
 from apuflow.configure import option_rules
 from apuflow.core.errors import NotModelled
 from apuflow.miopen import Launch
+from apuflow.operations import direct_weights
+from apuflow.operations.convolution import Convolution
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
@@ -32,12 +34,16 @@ def recorded() -> pd.DataFrame:
     return pd.read_csv(RUNS)
 
 
-def launch_of(row: pd.Series) -> Launch:
+def convolution_of(row: pd.Series) -> operations.Operation:
     keys = ("n", "c", "h", "w", "num_output", "kernel_h", "kernel_w", "pad_h", "pad_w", "groups")
     shape: dict[str, bool | int | float | str] = {key: int(row[key]) for key in keys}
     shape |= {"stride_h": int(row["stride"]), "stride_w": int(row["stride"])}
     shape |= {"propagation": bool(row["propagation"]), "algorithm": "direct"}
-    return operations.make("convolution", shape).launches("bwd", 4)[int(row["launch"])]
+    return operations.make("convolution", shape)
+
+
+def launch_of(row: pd.Series) -> Launch:
+    return convolution_of(row).launches("bwd", 4)[int(row["launch"])]
 
 
 def refused(row: pd.Series) -> bool:
@@ -101,3 +107,11 @@ def test_sums_in_private_memory_are_refused() -> None:
     for row in rows:
         with pytest.raises(NotModelled, match="private memory"):
             profile(facts_of(launch_of(row)))
+
+
+def test_suites_know_what_the_preview_refuses() -> None:
+    """``direct_weights.spills`` reckons from the shape what the model reads from the compile arguments."""
+    for _, row in recorded()[recorded()["kernel"] == "MIOpenCvBwdWrW"].iterrows():
+        made = convolution_of(row)
+        assert isinstance(made, Convolution)
+        assert direct_weights.spills(made) == refused(row)

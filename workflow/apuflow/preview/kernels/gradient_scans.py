@@ -18,6 +18,7 @@ from math import ceil
 import numpy as np
 
 from apuflow.core.errors import NotModelled
+from apuflow.operations.direct_weights import sums_in_memory
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import serialised
 from apuflow.preview.profile import (
@@ -33,16 +34,10 @@ from apuflow.preview.profile import (
 
 READ = 6
 """Pixels that a work-item reads at once: two loads, or four where a row is no multiple of it."""
-REGISTERS = 16
-"""Sums of a work-item that the compiler keeps in registers in any case."""
-UNROLLED = 600
-"""Products of a block from which on it does not unroll the loop over the output channels."""
 WRITTEN_OUT = 450
 """Products of a workgroup's work-item up to which it unrolls all loops."""
 FEW = 8
 """Blocks of 3x3 filters up to which it does."""
-LONG = 8
-"""Steps from which on it does not unroll the loop along the rows."""
 LOADS = 1.7, 2.0
 """Of a trip over the input, over gradients."""
 BEYOND = (0.0, 1.0, 2.0, 2.0, 2.0, 2.0)
@@ -219,8 +214,7 @@ def gradient_scans(facts: Facts) -> Profile:
     """
     scan = _scan(facts)
     (kw, kh), n = scan.kernel, facts.define("MLO_BATCH_SZ")
-    sums = scan.outputs * scan.taps
-    if kh >= 7 and sums > REGISTERS and scan.products * scan.outputs > UNROLLED and scan.steps < LONG:
+    if sums_in_memory(kh, scan.taps, scan.outputs, scan.steps):
         raise NotModelled(
             "the preview does not model gradients of large filters whose sums lie in private memory",
             key="kernel",
@@ -277,7 +271,7 @@ def gradient_scans(facts: Facts) -> Profile:
         rounds=float(trips.inputs + trips.gradients),
         walk_rounds=2.0,
         lds_bytes=4 * scan.floats,
-        vgprs=round(22 + 1.9 * sums + 1.3 * kh),
+        vgprs=round(22 + 1.9 * scan.outputs * scan.taps + 1.3 * kh),
         sgprs=48,
         lds_conflicts=_serial(scan) / one.lds - 1.0,
         flops=2.0 * n * outputs * over * per_group * kw * kh,
