@@ -292,7 +292,7 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
         start += len(one.items)
         spent = {phase: part.loc[part["phase"] == phase, "total_ms"].sum(min_count=1) for phase in PHASES}
         total = part["total_ms"].sum(min_count=1)
-        hidden = np.fmin(spent["backward"], spent["communication"])
+        hidden = np.minimum(spent["backward"], spent["communication"])  # NaN without either, unlike fmin
         overlapped = total if math.isnan(hidden) else total - hidden
         flop = int(part.loc[part["ms"].notna(), "flop"].sum())
         counted = by_point[one.engine, one.label]

@@ -131,6 +131,7 @@ def test_the_summary_has_phases_rate_and_memory() -> None:
     [row] = summary(items, folder.table([ITERATION]), [ITERATION]).to_dict("records")
     assert (row["forward_ms"], row["backward_ms"], row["total_ms"]) == (3000, 13000, 16000)
     assert row["images_per_s"] == 8 / 16
+    assert row["overlapped_ms"] == 16000  # one device shares nothing: no communication to hide
     assert row["tflops"] == pytest.approx(9 / 16)
     assert (row["weights_bytes"], row["params"], row["not_run"]) == (20, 5, 1)
 
