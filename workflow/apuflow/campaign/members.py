@@ -18,6 +18,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
 from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.sweep import Sweep
+from apuflow.core import collection
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
@@ -50,6 +51,7 @@ class Member:
         return (point for _, point in self.items if isinstance(point, Point))
 
 
+@collection.paused()
 def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
     """Every suite of a sweep at every combination of its values, engine by engine.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -12,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from apuflow.core import collection
 from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -19,7 +18,7 @@ from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.machine import GpuModel, machine
-from apuflow.preview.process import Step, reach, steps
+from apuflow.preview.process import Step, kept, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -77,18 +76,6 @@ class Batch:
     machines: list[GpuModel]
 
 
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector: a third of the time of 10,000 points, whose objects all stay."""
-    active = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if active:
-            gc.enable()
-
-
 def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
     """Launches and machines of the points.
 
@@ -107,7 +94,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
-    steps_seen: dict[tuple[int, tuple[int, int]], tuple[tuple[Launch, ...], list[Step]]] = {}
+    steps_seen: dict[tuple[int, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
@@ -118,10 +105,10 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
             seen = options_seen[key_of] = options, built
         built = seen[1]
         launches = point.launches(built.compute_units)
-        launched = id(launches), reach(built)
-        made = steps_seen.get(launched)
+        found_by = (id(launches), *kept(built))
+        made = steps_seen.get(found_by)
         if made is None:
-            made = steps_seen[launched] = launches, steps(launches, built)
+            made = steps_seen[found_by] = launches, steps(launches, built)
         for step in made[1]:
             launch = launches[step.number]
             key = (id(launch), id(step.profile), id(built))
@@ -155,7 +142,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
         geometry, count, counters of one of them, bound.
     """
-    with _without_collection():
+    with collection.paused():
         batch = collect(points, defaults)
         modelled, bounds = _modelled(batch)
     size = int(batch.row[-1]) + 1 if len(batch.row) else 0
@@ -227,7 +214,7 @@ def columns(
     Raises:
         NotModelled: by name, what the model does not have.
     """
-    with _without_collection():
+    with collection.paused():
         batch = collect(points, defaults)
         modelled, bounds = _modelled(batch)
     size = len(batch.points)

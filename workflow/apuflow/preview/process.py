@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from math import log
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import Arg
@@ -55,14 +55,36 @@ class Buffer(NamedTuple):
     written: bool
 
 
+_Memory: TypeAlias = tuple[str, int]
+"""A buffer, or the part of one that begins at an offset: launches share both or neither."""
+
+
+class _Use(NamedTuple):
+    """A buffer of a launch; ``apart``: each pass of a loop has a part of its own."""
+
+    memory: _Memory
+    role: str
+    pages: float
+    apart: bool
+
+
+class _Work(NamedTuple):
+    """A launch: what it does alone in a process, its kernel, its buffers."""
+
+    alone: Profile
+    kernel: tuple[object, ...]
+    product: bool
+    uses: tuple[_Use, ...]
+
+
 class _State:
     """What has been used when: pages that had been touched since the process began, and bytes of code."""
 
     def __init__(self, tlb_pages: float, code_bytes: float) -> None:
         self.tlb_pages, self.code_bytes = tlb_pages, code_bytes
         self.clock = self.code = 0.0
-        self.buffers: dict[tuple[str, int], float] = {}
-        self.written: set[tuple[str, int]] = set()
+        self.buffers: dict[_Memory, float] = {}
+        self.written: set[_Memory] = set()
         self.kernels: dict[tuple[object, ...], tuple[float, float]] = {}
 
     def since(self, used: float | None) -> float:
@@ -70,28 +92,28 @@ class _State:
         return float("inf") if used is None else self.clock - used
 
 
-def reach(machine: GpuModel) -> tuple[int, int]:
-    """All of a machine that ``steps`` reads: L3 TLB entries and bytes of an instruction cache."""
-    return machine.l3_tlb_entries, machine.sqc_bytes
+def kept(machine: GpuModel) -> tuple[float, float]:
+    """Pages that a machine's TLBs keep, and bytes of code that its instruction cache does."""
+    return float(machine.l3_tlb_entries), float(machine.sqc_bytes)
 
 
 def steps(launches: Sequence[Launch], machine: GpuModel) -> list[Step]:
     """Launches as a process makes them, each with a profile that says what it finds.
 
-    The first pass of a loop is a step of its own; the others find what the first has left.
+    Of the machine only ``kept`` decides. The first pass of a loop is a step of its own; the others find what the first has left.
 
     Raises:
         NotModelled: the model refuses a kernel.
     """
-    state = _State(*map(float, reach(machine)))
+    state = _State(*kept(machine))
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
-        members = list(body)
+        members = [(number, launch.count, _work(launch)) for number, launch in body]
         before = dict(state.buffers)
-        found += [Step(number, 1, _profile(launch, state, None)) for number, launch in members]
-        again = members[0][1].count - 1
+        found += [Step(number, 1, _profile(work, state, None)) for number, _, work in members]
+        again = members[0][1] - 1
         if again > 0:
-            found += [Step(number, again, _profile(launch, state, before)) for number, launch in members]
+            found += [Step(number, again, _profile(work, state, before)) for number, _, work in members]
     return found
 
 
@@ -99,47 +121,46 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
     return (launch.layer, launch.direction, launch.loop) if launch.loop else (number,)
 
 
-def _profile(launch: Launch, state: _State, before: dict[tuple[str, int], float] | None) -> Profile:
+def _work(launch: Launch) -> _Work:
+    uses = tuple(
+        _Use((str(arg.value), arg.offset), arg.role, _pages(arg), abs(arg.step) >= PAGE)
+        for arg in _buffers(launch)
+    )
+    kernel = launch.program, launch.arguments, launch.kernel
+    return _Work(profile(facts_of(launch)), kernel, _is_product(launch), uses)
+
+
+def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) -> Profile:
     """The launch's profile in this state, which it changes.
 
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
     """
-    kernel = (launch.program, launch.arguments, launch.kernel)
-    buffers = _buffers(launch)
-    alone = profile(facts_of(launch))
+    ran, code = state.kernels.get(work.kernel, (None, 0.0))
+    buffers = []
+    for use in work.uses:
+        # A later pass has a part of its own of what its address steps through.
+        known = state.buffers if before is None or not use.apart else before
+        used = known.get(use.memory)
+        walked = state.since(used) <= state.tlb_pages
+        buffers.append(Buffer(use.role, use.pages, walked, used is not None, use.memory in state.written))
     begin, code_begin = state.clock, state.code
-    result = _after(launch, alone, kernel, buffers, state, before) if state.kernels else alone
-    state.clock += sum({_memory(arg): _pages(arg) for arg in buffers}.values())
-    state.buffers |= {_memory(arg): begin for arg in buffers}
-    state.written |= {_memory(arg) for arg in buffers if "out" in arg.role}
-    state.code += alone.code_bytes
-    state.kernels[kernel] = begin, code_begin
-    return result
-
-
-def _after(
-    launch: Launch,
-    alone: Profile,
-    kernel: tuple[object, ...],
-    buffers: Sequence[Arg],
-    state: _State,
-    before: dict[tuple[str, int], float] | None,
-) -> Profile:
-    """The profile of a launch that is not the first of its process."""
-    ran, code = state.kernels.get(kernel, (None, 0.0))
-    found = tuple(
-        Buffer(
-            arg.role,
-            _pages(arg),
-            state.since(_used(arg, state, before)) <= state.tlb_pages,
-            _used(arg, state, before) is not None,
-            _memory(arg) in state.written,
-        )
-        for arg in buffers
+    result = _found(
+        work.alone,
+        tuple(buffers),
+        work.product,
+        bool(state.kernels),
+        state.since(ran) <= state.tlb_pages,
+        state.code - code <= state.code_bytes,
     )
-    walked = state.since(ran) <= state.tlb_pages
-    return _found(alone, found, _is_product(launch), walked, state.code - code <= state.code_bytes)
+    state.clock += sum({use.memory: use.pages for use in work.uses}.values())
+    for use in work.uses:
+        state.buffers[use.memory] = begin
+        if "out" in use.role:
+            state.written.add(use.memory)
+    state.code += work.alone.code_bytes
+    state.kernels[work.kernel] = begin, code_begin
+    return result
 
 
 def _is_product(launch: Launch) -> bool:
@@ -162,18 +183,6 @@ def _buffers(launch: Launch) -> list[Arg]:
     return [arg._replace(step=step * arg.element_bytes) for arg, step in given]
 
 
-def _used(arg: Arg, state: _State, before: dict[tuple[str, int], float] | None) -> float | None:
-    """When a buffer was last used; a later pass has a part of its own of what its address steps through."""
-    own = before is not None and abs(arg.step) >= PAGE
-    known = before or {} if own else state.buffers
-    return known.get(_memory(arg))
-
-
-def _memory(arg: Arg) -> tuple[str, int]:
-    """A buffer, or the part of one that begins at an offset: launches share both or neither."""
-    return str(arg.value), arg.offset
-
-
 def _pages(arg: Arg) -> float:
     return float(max(1, -(-arg.elements * arg.element_bytes // PAGE)))
 
@@ -183,6 +192,7 @@ def _found(
     alone: Profile,
     buffers: tuple[Buffer, ...],
     product: bool,
+    arguments: bool,
     code: bool,
     cached: bool,
 ) -> Profile:
@@ -191,13 +201,17 @@ def _found(
     else:
         own = [_buffer(stream, buffers) for stream in alone.streams]
     streams = tuple(_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False))
+    if not arguments and streams == alone.streams:
+        return alone
     return replace(
-        alone, streams=streams, arguments_walked=True, code_walked=code, code_cached=code and cached
+        alone, streams=streams, arguments_walked=arguments, code_walked=code, code_cached=code and cached
     )
 
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
     resident = stream.resident and not buffer.written
+    if (stream.walked, stream.loaded, stream.resident) == (buffer.walked, buffer.used, resident):
+        return stream
     return replace(stream, walked=buffer.walked, loaded=buffer.used, resident=resident)
 
 

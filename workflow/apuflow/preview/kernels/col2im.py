@@ -30,14 +30,19 @@ def _range(position: Ints, kernel: int, stride: int, limit: int) -> tuple[Ints, 
     return start, np.maximum(0, np.minimum(limit, position // stride + 1) - start)
 
 
+def _at_work(lanes: NDArray[np.bool_]) -> tuple[int, float]:
+    """Wavefronts that have a lane at work, and how many lanes are."""
+    eights = np.ascontiguousarray(lanes).view(np.uint64)
+    return int(np.count_nonzero(np.bitwise_or.reduce(eights, axis=1))), float(np.count_nonzero(lanes))
+
+
 def _mixed(low: NDArray[np.bool_], live: NDArray[np.bool_], text_low: str, text_high: str) -> Counts:
     """Both sides of a branch, each in the wavefronts that have a lane on it."""
     counts = Counts()
     for side, text in ((low & live, text_low), (~low & live, text_high)):
-        lanes = side.sum(axis=1)
-        waves = int((lanes > 0).sum())
+        waves, lanes = _at_work(side)
         if waves:
-            counts += block(text, float(lanes.sum()) / waves) * waves
+            counts += block(text, lanes / waves) * waves
     return counts
 
 
@@ -75,30 +80,27 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < span_h, live, "s4 v8", "s5 v29")
     counts += block("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1") * size
     counts += _mixed(column < span_w, live, "s4 v8", "s5 v29") + block("s5 sm1 v5 wt1 st1 en1") * size
-    outer = live & (count_h > 0)
-    entered = outer.any(axis=1)
-    counts += block("v34 sm1 s4 wt1 br1 s1", float(outer.sum()) / max(1, entered.sum())) * int(entered.sum())
+    entered, active = _at_work(live & (count_h > 0))
+    counts += block("v34 sm1 s4 wt1 br1 s1", active / max(1, entered)) * entered
     accesses, loads, dilated = 0.0, 0.0, (dh, dw) != (1, 1)
     step = max(1, size // _SAMPLE)
     for i in range(int(count_h.max())):
         rows = live & (count_h > i)
-        busy = int(rows.any(axis=1).sum())
-        share = float(rows.sum()) / max(1, busy)
+        busy, active = _at_work(rows)
+        share = active / max(1, busy)
         counts += block("s1 br1 s5 s1 s3 br1 br1") * busy + block("v32 v2", share) * busy
         for j in range(int(count_w.max())):
             lanes = rows & (count_w > j)
-            hits = lanes.sum(axis=1)
-            trips = int((hits > 0).sum())
+            trips, active = _at_work(lanes)
             if not trips:
                 continue
-            counts += block("s1 br1 s5 v27 br1 br1 s1 s3 v3 br1", float(hits.sum()) / trips) * trips
+            counts += block("s1 br1 s5 v27 br1 br1 s1 s3 v3 br1", active / trips) * trips
             if dilated:  # those outputs take a pixel whose distance is a multiple of the dilation
                 lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
-                hits = lanes.sum(axis=1)
-            taken = int((hits > 0).sum())
+            taken, active = _at_work(lanes)
             if not taken:
                 continue
-            counts += block("v10 ld1 wt1", float(hits.sum()) / taken) * taken
+            counts += block("v10 ld1 wt1", active / taken) * taken
             loads += taken
             some = lanes[::step]
             cy, cx = start_h[::step] + i, start_w[::step] + j

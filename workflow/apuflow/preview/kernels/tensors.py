@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of
 
+Ints = NDArray[np.int64]
 _KINDS: Final[tuple[Literal["load", "store"], ...]] = ("load", "store")
 _ELEMENTWISE = {
     4: ("s3 v4", "s13", "v16 ld2 s4", "wt1 v34 s2 st1", 488),
@@ -74,15 +78,15 @@ def rows(facts: Facts) -> Profile:
     work_0 = 1 if flat else facts.define("WORK_LENGTH_0")
     work_1 = facts.define("WORK_LENGTH_0" if flat else "WORK_LENGTH_1")
     waves = facts.workgroups * facts.waves_per_group
-    alike: dict[tuple[int, int], int] = {}
-    for count, row, column in _waves(waves, work_1, length_0, length_1):
-        outer = -(-(length_0 - row) // work_0) if row < length_0 else 0
-        inner = -(-(length_1 - column) // work_1) if column < length_1 else 0
-        alike[outer, inner] = alike.get((outer, inner), 0) + count
+    row, column = np.divmod(64 * np.arange(waves), work_1)
+    if work_1 < 64:  # a wavefront has several rows
+        column[:] = 0
+    outer = -(-np.maximum(length_0 - row, 0) // work_0)
+    inner = -(-np.maximum(length_1 - column, 0) // work_1)
     counts, trips = NOTHING, 0
-    for (outer, inner), count in alike.items():
-        counts += _one_wave(flat, outer, inner) * count
-        trips += outer * inner * count
+    for (down, across), count in zip(*_alike(outer, inner), strict=True):
+        counts += _one_wave(flat, down, across) * count
+        trips += down * across * count
     elements = length_0 * length_1
     lanes = min(64.0, elements / max(1, trips))
     counts += block("v13", lanes) * trips
@@ -109,15 +113,11 @@ def rows(facts: Facts) -> Profile:
     )
 
 
-def _waves(waves: int, width: int, rows_: int, columns: int) -> list[tuple[int, int, int]]:
-    """(how many alike, first row, first column) of the wavefronts."""
-    alike: dict[tuple[int, int], int] = {}
-    for wave in range(waves):
-        row, column = divmod(64 * wave, width)
-        column = min(column, columns) if width >= 64 else 0
-        key = min(row, rows_), column
-        alike[key] = alike.get(key, 0) + 1
-    return [(count, row, column) for (row, column), count in alike.items()]
+def _alike(outer: Ints, inner: Ints) -> tuple[list[tuple[int, int]], list[int]]:
+    """Trips of the wavefronts along both dimensions, each pair once, and how many wavefronts have it."""
+    pairs = outer * (int(inner.max()) + 1) + inner
+    _, where, times = np.unique(pairs, return_index=True, return_counts=True)
+    return list(zip(outer[where].tolist(), inner[where].tolist(), strict=True)), times.tolist()
 
 
 def _one_wave(flat: bool, outer: int, inner: int) -> Counts:
