@@ -12,6 +12,7 @@ from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.suites.network import read_network
+from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Spec, parse, spec_of
 from apuflow.suites.step import Choice
 
@@ -95,6 +96,31 @@ def test_attention_networks_gather_their_words() -> None:
     ]
     assert "embedding bwd rows=31036 width=768 tokens=128" in bert
     assert transformer[0] == "embedding fwd rows=37000 width=512 tokens=128"
+
+
+def test_scores_of_additive_attention_run_as_their_four_steps() -> None:
+    """NMT: for each of 50 words and 32 sentences, 50 keys of 1,024 units; normed Bahdanau."""
+    steps = load_suite("nmt_gnmt4", ROOT).steps(Choice())
+    found = [(step, spec_of(step)) for step in steps if step.name.startswith("attention.score")]
+    assert {step.repeats for step, _ in found} == {50} and {step.flop for step, _ in found} == {0}
+    assert [spec.text for _, spec in found if isinstance(spec, Spec)] == [
+        "elementwise fwd n=1 c=1 h=1 w=1638400 operator=add",
+        "Activation fwd n=1 c=1638400 h=1 w=1 activation_mode=tanh",
+        "gemm fwd m=1 n=1600 k=1024",
+        "Softmax fwd n=32 c=50 h=1 w=1",
+        "Softmax bwd n=32 c=50 h=1 w=1",
+        "gemm fwd m=1024 n=1600 k=1 transpose_a=true",
+        "gemm fwd m=1 n=1024 k=1600 transpose_b=true",
+        "Activation bwd n=1 c=1638400 h=1 w=1 activation_mode=tanh",
+    ]
+
+
+def test_scores_without_a_product_before_them_name_what_is_missing(tmp_path: Path) -> None:
+    lines = (ROOT / "configs/networks/nmt_gnmt4.csv").read_text().splitlines()
+    table = tmp_path / "mine.csv"
+    table.write_text("\n".join([lines[0], next(line for line in lines if "tanh_dot" in line)]))
+    with pytest.raises(ConfigError, match=r"mine.csv(.|\n)*query's product"):
+        read_sequence(table)
 
 
 def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from apuflow.core.errors import ConfigError
 from apuflow.suites.network import FLOAT_BYTES, Memory
 from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
 from apuflow.suites.table import Row, read_rows
@@ -29,6 +30,9 @@ GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"
 """The same, and its normalisation."""
 NORM_RELU6: Final = "batchnorm+relu6"
 """Two steps: a batch normalisation and an activation."""
+SCORES: Final = "tanh_dot_softmax"
+"""Four steps, the scores of additive attention: the query added to each key, tanh, the product with a learnt
+vector, a softmax over the source. ``elements`` are scores; a key has as many units as the product before has rows."""
 LSTM_GATES: Final = "lstm_pointwise"
 PRODUCTS: Final = ("gemm", "conv")
 """Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""
@@ -42,6 +46,7 @@ class Part:
         macs: multiply-adds of all repeats, as the table states them.
         params: learnt values.
         width: values that a softmax normalises together, or of a gathered row; 0 for any other part.
+        units: of a key, where the part is scores.
     """
 
     number: int
@@ -58,6 +63,7 @@ class Part:
     macs: int
     params: int
     width: int = 0
+    units: int = 0
 
     @property
     def multiply_adds(self) -> int:
@@ -67,7 +73,7 @@ class Part:
     @property
     def out_elements(self) -> int:
         """Values that all repeats write."""
-        each = self.batch * self.m * self.n if self.op in PRODUCTS else self.elements
+        each = self.batch * self.m * self.n if self.op in PRODUCTS else self.elements * (1 + self.units)
         return self.repeats * each
 
 
@@ -127,6 +133,17 @@ def read_sequence(file: Path) -> Sequence:
     for place, part in enumerate(parts):
         if part.op == "softmax":
             parts[place] = replace(part, width=_width(parts, place))
+        elif part.op == SCORES:
+            before = next((each.m for each in reversed(parts[:place]) if each.op == "gemm"), 0)
+            if not before:
+                raise ConfigError(
+                    "no product before it says how many units a key has",
+                    file=file,
+                    key="op",
+                    value=SCORES,
+                    remedy="put the row of the query's product before it",
+                )
+            parts[place] = replace(part, width=_width(parts, place), units=before)
         elif part.op in (GATHER_ADD, GATHER_ADD_LAYERNORM):
             parts[place] = replace(part, width=next((p.k for p in parts[place:] if p.op == "gemm"), 0))
     return Sequence(tuple(parts))
@@ -171,6 +188,10 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
     if part.op == NORM_RELU6:
         yield from (_plain(part, op, phase) for op in part.op.split("+"))
         return
+    if part.op == SCORES:
+        steps = list(_scores(part, phase))
+        yield from reversed(steps) if phase == "backward" else steps
+        return
     if part.op in _COMPOSED:
         yield from _composed(part, phase)
         return
@@ -200,6 +221,17 @@ def _composed(part: Part, phase: Phase) -> Iterator[Step]:
     yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
     if normalised:
         yield _plain(part, "layernorm", phase)
+
+
+def _scores(part: Part, phase: Phase) -> Iterator[Step]:
+    """The steps of additive attention's scores in forward order. The table counts no work for them."""
+    inner = part.elements * part.units
+    both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": inner, "inputs": 2}
+    yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
+    yield Step(part.number, f"{part.name}.tanh", "tanh", phase, {"elements": inner}, part.repeats)
+    dot = replace(part, name=f"{part.name}.dot", op="gemm", m=1, n=part.elements, k=part.units)
+    yield from (replace(step, flop=0) for step in _steps(dot, phase))
+    yield _plain(replace(part, name=f"{part.name}.softmax"), "softmax", phase)
 
 
 def _plain(part: Part, op: str, phase: Phase) -> Step:
