@@ -52,6 +52,8 @@ CASES: dict[str, dict[str, Any]] = {
     "gelu": {"elements": 1000},
     "gelu odd": {"elements": 999},
     "embedding": {"rows": 50, "width": 24, "tokens": 7},
+    "upsample": {"n": 1, "c": 2, "h": 3, "w": 5},
+    "upsample by 4": {"n": 2, "c": 1, "h": 2, "w": 70, "factor": 4},
     "sgd": {"elements": 1000},
 }  # fmt: skip
 """A small shape of every kind."""

@@ -11,9 +11,9 @@ from apuflow.core import collection
 
 def test_it_ends_with_the_block_however_that_ends() -> None:
     assert gc.isenabled()
-    with pytest.raises(ValueError), collection.paused():
+    with pytest.raises(KeyError, match="nothing"), collection.paused():  # noqa: PT012
         assert not gc.isenabled()
-        raise ValueError
+        raise KeyError("nothing")
     assert gc.isenabled()
 
 

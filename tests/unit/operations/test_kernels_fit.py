@@ -52,6 +52,8 @@ SIGNATURES = {
     "layernorm_weights": "b6 i2",
     "embedding_forward": "b3 i2",
     "embedding_backward": "b3 i3",
+    "upsample_forward": "b2 i1",
+    "upsample_backward": "b2 i1",
 }
 """Arguments in the kernels' sources (rocm-4.0.1): buffers, floats, longs, doubles, ints, uints, in runs."""
 

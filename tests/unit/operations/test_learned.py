@@ -10,6 +10,7 @@ import pytest
 from operation_plays import Array, play
 
 from apuflow import operations
+from apuflow.core.errors import ConfigError
 from apuflow.launcher.plan import guest_run, kernel_source
 from apuflow.launcher.reference import expected_outputs
 from apuflow.operations import own
@@ -103,11 +104,26 @@ def test_numbers_of_rows_are_filled_within_the_table(tmp_path: Path) -> None:
     assert set(memory["embedding.index"].tolist()) == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("kind", ["layernorm", "gelu", "embedding", "sgd"])
+def test_upsample_repeats_pixels_and_adds_up_their_gradients() -> None:
+    """Two channels of one row; of the gradients of the first one 1 to 8 by rows."""
+    shape = {"n": 1, "c": 2, "h": 1, "w": 2}
+    done = play("upsample", shape, given={"bottom": np.array([1.0, 2.0, 3.0, 4.0])})
+    assert done["top"].tolist() == [1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4]
+    back = play("upsample", shape, "bwd", {"top_diff": np.array([*range(1, 9), *[0.5] * 8])})
+    assert back["bottom_diff"].tolist() == [1 + 2 + 5 + 6, 3 + 4 + 7 + 8, 2, 2]
+
+
+def test_upsample_takes_two_factors() -> None:
+    with pytest.raises(ConfigError, match=r"factor(.|\n)*2 or 4"):
+        operations.make("upsample", {"n": 1, "c": 1, "h": 1, "w": 1, "factor": 3})
+
+
+@pytest.mark.parametrize("kind", ["layernorm", "gelu", "embedding", "sgd", "upsample"])
 def test_our_own_kernels_are_labelled(kind: str) -> None:
     shapes = {
         "layernorm": {"rows": 2, "width": 8},
         "embedding": {"rows": 2, "width": 8, "tokens": 3},
+        "upsample": {"n": 1, "c": 1, "h": 2, "w": 8},
     }
     [launch] = operations.make(kind, shapes.get(kind, {"elements": 8})).launches("fwd", 4)
     assert launch.note == own.NOTE

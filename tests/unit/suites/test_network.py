@@ -35,7 +35,7 @@ def test_strided_pointwise_convolutions_keep_what_they_see_of_all_images() -> No
 
 
 def test_workspace_of_direct_kernels_is_the_sums_of_each_image() -> None:
-    """VGG-16: columns of its second convolution by GEMM; directly a 3x3 gradient of 512x512 for each image."""
+    """VGG-16: the second convolution's columns by GEMM; directly each image's 3x3 gradient of 512x512."""
     assert memory("vgg16", Choice(n=8)).workspace == 4 * 64 * 9 * 224**2
     assert memory("vgg16", Choice(n=8, algorithm="direct")).workspace == 4 * 8 * 512 * 512 * 9
     assert memory("vgg16", Choice(n=8, algorithm="direct", direction="fwd")).workspace == 0

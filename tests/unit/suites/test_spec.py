@@ -84,6 +84,14 @@ def test_the_masks_of_mask_rcnn_are_enlarged_by_a_transposed_convolution() -> No
     assert text.startswith("deconvolution fwd n=100 c=256 h=14 w=14 num_output=256 kernel_h=2 kernel_w=2")
 
 
+def test_maps_of_mask_rcnn_are_enlarged_twice() -> None:
+    """The pyramid's, of 256 channels: from 25x42 to 50x84, 100x168 and 200x336."""
+    texts = [spec.text for spec in specs("maskrcnn_resnet50_fpn") if spec.kind == "upsample"]
+    sizes = [(25, 42), (50, 84), (100, 168)]
+    assert texts[:3] == [f"upsample fwd n=1 c=256 h={h} w={w} factor=2" for h, w in sizes]
+    assert texts[3:] == [f"upsample bwd n=1 c=256 h={h} w={w} factor=2" for h, w in reversed(sizes)]
+
+
 def test_attention_networks_gather_their_words() -> None:
     """BERT-base: 30,522 words, 512 positions, 2 sentences of 768 values; the Transformer: 37,000 of 512."""
     bert, transformer = (
@@ -133,7 +141,7 @@ def test_convolutions_run_direct_where_miopen_has_a_kernel() -> None:
 
 
 def test_gradients_run_direct_where_miopen_has_a_kernel() -> None:
-    """Of AlexNet's first filter, 11x11 by steps of 4 on the images themselves, too: only its weights have one."""
+    """Of AlexNet's first filter, too, 11x11 by steps of 4: on the images, so its weights alone have one."""
     steps = load_suite("alexnet_owt", ROOT).steps(Choice(n=2, direction="bwd", algorithm="direct"))
     found = [spec for step in steps if step.op == "conv" and isinstance(spec := spec_of(step), Spec)]
     assert [spec.kind for spec in found] == ["convolution"] * 5

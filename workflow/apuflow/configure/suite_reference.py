@@ -47,7 +47,7 @@ def _row(suite: Suite) -> tuple[str, ...]:
 
 
 def _direct(suite: Suite) -> str:
-    """Of the convolutions those for which MIOpen has direct kernels here; in part: for one gradient of two."""
+    """The convolutions for which MIOpen has direct kernels here; in part: for one gradient of two."""
     if suite.kind == OPERATIONS:
         return "-"
     found: dict[str, list[Spec]] = {"forward": [], "backward": []}

@@ -108,6 +108,17 @@ def _embedding_backward(call: Call) -> None:
     call.write(2, sums)
 
 
+def _upsample(call: Call) -> None:
+    factor = int(call.defines["FACTOR"])
+    x = call.read(0, (-1, call["width"]))
+    call.write(1, x.repeat(factor, axis=0).repeat(factor, axis=1))
+
+
+def _upsample_backward(call: Call) -> None:
+    factor = int(call.defines["FACTOR"])
+    call.write(1, call.read(0, (-1, factor, call["width"], factor)).sum((1, 3)))
+
+
 KERNELS: Mapping[str, Callable[[Call], None]] = {
     "gelu_forward": lambda call: call.write(1, _gelu(call.read(0))),
     "gelu_backward": _gelu_backward,
@@ -117,6 +128,8 @@ KERNELS: Mapping[str, Callable[[Call], None]] = {
     "layernorm_weights": _layer_norm_weights,
     "embedding_forward": _embedding,
     "embedding_backward": _embedding_backward,
+    "upsample_forward": _upsample,
+    "upsample_backward": _upsample_backward,
     **reference_convolutions.KERNELS,
     "OpTensorFwdBias": _bias,
     "MIOpenConvBwdB": _bias_gradient,

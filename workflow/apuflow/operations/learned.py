@@ -23,6 +23,11 @@ INT_ELEMENTS = 2**31
 class _Own(Operation):
     """An operation whose kernels are ours."""
 
+    @property
+    def _arguments(self) -> str:
+        """Compile arguments."""
+        return ""
+
     @override
     def macs(self, direction: Pass) -> int:
         return 0
@@ -31,7 +36,7 @@ class _Own(Operation):
         self, direction: Pass, program: str, kernel: str, grid: Extent, group: int, args: tuple[Arg, ...]
     ) -> Launch:
         unit = read_unit(args[0].elements)
-        arguments = f" -DUNIT={unit}" if program == "elementwise.cl" else ""
+        arguments = f" -DUNIT={unit}" if program == "elementwise.cl" else self._arguments
         group_of = (group, 1, 1)
         return launch(self, direction, program, arguments, kernel, grid, group_of, args, own.NOTE)
 
@@ -163,6 +168,57 @@ class Embedding(_Own):
             fill(self, direction, diff._replace(role="out")),
             self._launch(direction, "embedding.cl", "embedding_backward", grid, group, args),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upsample(_Own):
+    """Each pixel as many times down and across; backward the sum of the gradients of its copies."""
+
+    kind: ClassVar[str] = "upsample"
+    title: ClassVar[str] = "images enlarged by repeating pixels (nearest neighbour)"
+    source: ClassVar[str] = "apuflow's own: upsample_forward, upsample_backward"
+
+    n: int = whole("images")
+    c: int = whole("channels")
+    h: int = whole("height")
+    w: int = whole("width")
+    factor: int = whole("how often a pixel stands down and across: 2 or 4", 2)
+
+    @override
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        if self.factor not in (2, 4):
+            yield "factor", "images are enlarged by 2 or 4", "set factor to 2 or 4"
+        elif self._pixels * self.factor**2 >= INT_ELEMENTS:
+            yield "n", "the enlarged images have more elements than a C int counts", "make it smaller"
+
+    @property
+    def _pixels(self) -> int:
+        return self.n * self.c * self.h * self.w
+
+    @property
+    @override
+    def _arguments(self) -> str:
+        return f" -DFACTOR={self.factor}"
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        enlarged = self._pixels * self.factor**2
+        if direction == "fwd":
+            ends = (
+                buffer("upsample.bottom", self._pixels, "in", "x"),
+                buffer("upsample.top", enlarged, "out", "y"),
+            )
+        else:
+            ends = (
+                buffer("upsample.top_diff", enlarged, "in", "dy"),
+                buffer("upsample.bottom_diff", self._pixels, "out", "dx"),
+            )
+        times = self.factor if direction == "fwd" else 1
+        columns = self.w * times
+        grid = (columns, self.n * self.c * self.h * times, 1)
+        group = GROUP if columns >= GROUP else WAVE
+        kernel = "upsample_forward" if direction == "fwd" else "upsample_backward"
+        return (self._launch(direction, "upsample.cl", kernel, grid, group, (*ends, *ints(width=self.w))),)
 
 
 def _too_large(elements: int) -> Iterator[tuple[str, str, str]]:

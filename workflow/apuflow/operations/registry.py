@@ -15,7 +15,7 @@ from apuflow.operations.columns import Col2im, Im2col
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
 from apuflow.operations.key import keys_of
-from apuflow.operations.learned import Embedding, Gelu, LayerNorm, Sgd
+from apuflow.operations.learned import Embedding, Gelu, LayerNorm, Sgd, Upsample
 from apuflow.operations.operation import Operation
 from apuflow.operations.product import Product
 from apuflow.operations.recurrent import Recurrent
@@ -41,6 +41,7 @@ KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType(
             LayerNorm,
             Gelu,
             Embedding,
+            Upsample,
             Sgd,
         )
     }

@@ -100,7 +100,8 @@ def kept(machine: GpuModel) -> tuple[float, float]:
 def steps(launches: Sequence[Launch], machine: GpuModel) -> list[Step]:
     """Launches as a process makes them, each with a profile that says what it finds.
 
-    Of the machine only ``kept`` decides. The first pass of a loop is a step of its own; the others find what the first has left.
+    Of the machine only ``kept`` decides. The first pass of a loop is a step of its own; the others find
+    what the first has left.
 
     Raises:
         NotModelled: the model refuses a kernel.

@@ -19,8 +19,8 @@ from apuflow.core.errors import ConfigError
 WHY: Final = (
     "Our convolutions run as one matrix product per image (MIOpen's GEMM, DNNMark's choice), unless "
     "`stand_in` names direct kernels. MIOpen on the MI25 took Winograd for 37, direct kernels for 36, "
-    "GEMM for 20 and FFT for 1 of DeepBench's 94. So 3x3 filters, Winograd's, stand later in our order, and 1x1 filters, which need no im2col, "
-    "earlier.",
+    "GEMM for 20 and FFT for 1 of DeepBench's 94. So 3x3 filters, Winograd's, stand later in our order, "
+    "and 1x1 filters, which need no im2col, earlier.",
     "Backward over forward is near 2 by GEMM: two products against one. Elsewhere each gradient has an "
     "algorithm of its own, from 1.3 (im2col and GEMM) to 2.6 times forward on the Titan X.",
     "The matrix product is not the rocBLAS of 2017: `stand_in` in our tables says which kernel ran. Its "

@@ -32,7 +32,8 @@ NORM_RELU6: Final = "batchnorm+relu6"
 """Two steps: a batch normalisation and an activation."""
 SCORES: Final = "tanh_dot_softmax"
 """Four steps, the scores of additive attention: the query added to each key, tanh, the product with a learnt
-vector, a softmax over the source. ``elements`` are scores; a key has as many units as the product before has rows."""
+vector, a softmax over the source. ``elements`` are scores; the units of a key are the rows of the product
+before."""
 LSTM_GATES: Final = "lstm_pointwise"
 PRODUCTS: Final = ("gemm", "conv")
 """Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""

@@ -118,7 +118,7 @@ def spec_of(step: Step) -> Spec | Refused:
 
 
 def workspace_bytes(step: Step) -> int:
-    """Bytes that a convolution's kernels need beside its tensors: column matrix, transposes, sums of images."""
+    """Bytes that a convolution needs beside its tensors: column matrix, transposes, sums of images."""
     spec = spec_of(step)
     if isinstance(spec, Refused):
         return 0
@@ -161,8 +161,8 @@ def _convolution(step: Step) -> tuple[str, Shape] | Refused:
 def _direct(step: Step) -> Shape | None:
     """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM.
 
-    Backward one of the two gradients is enough: the other is then GEMM's. One that the preview refuses is left
-    to the GEMM, too, so that all engines run the same.
+    Backward one of the two gradients is enough: the other is then GEMM's. One that the preview refuses is
+    left to the GEMM, too, so that all engines run the same.
     """
     backward = step.phase == "backward"
     shape: dict[str, Scalar] = {**_grouped(step), "algorithm": "direct"}
@@ -347,6 +347,14 @@ def _layer_norm(step: Step) -> tuple[str, Shape] | Refused:
     return "layernorm", {"rows": int(step.shape["elements"]) // width, "width": width}
 
 
+def _upsample(step: Step) -> tuple[str, Shape] | Refused:
+    get = {name: int(value) for name, value in step.shape.items()}
+    factor = get["out_h"] // get["h"]
+    if factor not in (2, 4) or (get["out_h"], get["out_w"]) != (factor * get["h"], factor * get["w"]):
+        return Refused("images are enlarged by 2 or 4 alone")
+    return "upsample", {**_data(step), "factor": factor}
+
+
 def _embedding(step: Step) -> tuple[str, Shape] | Refused:
     """Rows of one table: words, positions and kinds of sentences together."""
     width, elements, params = (int(step.shape[name]) for name in ("width", "elements", "params"))
@@ -392,6 +400,7 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "gelu": _gelu,
     "layernorm": _layer_norm,
     "embedding": _embedding,
+    "upsample_nearest": _upsample,
 }
 
 

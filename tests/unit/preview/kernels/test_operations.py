@@ -31,6 +31,10 @@ COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
     ("layernorm", {"rows": 3, "width": 100}, "fwd", [3 * (214 + 2 * 44)]),
     # 21, 20, 1, 99, 46 and 1 around loops of 21 and 24; then 2 waves of columns, 3 rows
     ("layernorm", {"rows": 3, "width": 100}, "bwd", [3 * (188 + 2 * 45), 2 * (35 + 3 * 27)]),
+    # 24 rows of 80, two waves each; backward 12 rows of 40
+    ("upsample", {"n": 1, "c": 3, "h": 4, "w": 40}, "fwd", [48 * 37]),
+    ("upsample", {"n": 1, "c": 3, "h": 4, "w": 40}, "bwd", [12 * 51]),
+    ("upsample", {"n": 1, "c": 3, "h": 4, "w": 40, "factor": 4}, "bwd", [12 * 79]),
     # a wave for each of 5 rows of 40
     ("embedding", {"rows": 9, "width": 40, "tokens": 5}, "fwd", [5 * 38]),
     # a workgroup for 3 channels of 98 pixels: 56 in every wave, 22 and a trip of 146 in the two with pixels

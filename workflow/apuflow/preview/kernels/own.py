@@ -1,4 +1,4 @@
-"""Our own kernels (``apuflow/operations/kernels``): GELU, momentum, layer normalisation, embedding.
+"""Our own kernels (``apuflow/operations/kernels``): GELU, momentum, normalised rows, embedding, enlarging.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801.
 """
@@ -184,3 +184,54 @@ def embedding_forward(facts: Facts) -> Profile:
         vgprs=8,
         sgprs=24,
     )  # fmt: skip
+
+
+_ENLARGED: dict[tuple[str, int], tuple[str, int, int]] = {
+    ("upsample_forward", 2): ("sm5 wt3 s8 v18 ld1 st1 en1", 200, 6),
+    ("upsample_forward", 4): ("sm5 wt3 s8 v18 ld1 st1 en1", 200, 6),
+    ("upsample_backward", 2): ("sm5 wt3 s10 v29 ld2 st1 en1", 268, 8),
+    ("upsample_backward", 4): ("sm5 wt5 s16 v47 ld4 st1 en1", 388, 20),
+}
+"""(kernel, factor) -> instructions of a wavefront, code bytes, vector registers."""
+
+
+def upsample(facts: Facts) -> Profile:
+    """A work-item takes a pixel of the enlarged image, backward one of the small: its copies, row by row."""
+    factor, width = facts.define("FACTOR"), facts.integer("width")
+    text, code, registers = _ENLARGED[facts.kernel, factor]
+    columns, rows = facts.grid[0], facts.grid[1]
+    pieces = ceil(columns / 64)
+    waves, lanes = rows * pieces, columns / pieces
+    forward = facts.kernel == "upsample_forward"
+    small = rows // factor * width if forward else rows * width
+    large = small * factor**2
+    wide = span_lines(4 * lanes * (1 if forward else factor), 4 * width * factor)
+    narrow = span_lines(4 * lanes / (factor if forward else 1), 4 * width)
+    per_page = 1024 / columns  # workgroups, of the buffer that is as large as the grid
+    if forward:  # the copies of a row follow one another
+        load = Stream(
+            "load", float(waves), waves * narrow, lines_of(small), pages_of(small), "device", 4.0 * columns,
+            sharing=max(1.0, per_page * factor**2), line_sharing=float(factor),
+        )  # fmt: skip
+    else:
+        load = Stream(
+            "load", float(waves * factor), waves * factor * wide, lines_of(large), pages_of(large),
+            sharing=max(1.0, per_page / factor**2),
+        )  # fmt: skip
+    written, stored = (large, wide) if forward else (small, narrow)
+    store = Stream(
+        "store", float(waves), waves * stored, lines_of(written), pages_of(written),
+        sharing=max(1.0, per_page), resident=False,
+    )  # fmt: skip
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=block(text, lanes) * waves,
+        streams=(load, store),
+        waves=waves,
+        code_bytes=float(code),
+        rounds=1.0,
+        vgprs=registers,
+        sgprs=24,
+        flops=0.0 if forward else float(large - small),
+    )

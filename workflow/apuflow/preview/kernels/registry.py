@@ -25,6 +25,7 @@ from apuflow.preview.kernels.own import (
     layer_norm_rows,
     layer_norm_weights,
     straight,
+    upsample,
 )
 from apuflow.preview.kernels.pointwise import pointwise
 from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
@@ -74,6 +75,8 @@ MODELS: dict[str, Model] = {
     "LSTMFwdHidUpdate": lstm_update,
     "LSTMBwdHidUpdate": lstm_update,
     "Cijk_S": scale,
+    "upsample_forward": upsample,
+    "upsample_backward": upsample,
     "gelu_forward": straight,
     "gelu_backward": straight,
     "sgd_momentum": straight,
