@@ -62,6 +62,18 @@ def test_googlenet_of_the_paper_has_berkeleys_number_of_values() -> None:
     assert network("googlenet_bvlc").params == 6_998_552
 
 
+def test_networks_of_papers_have_their_totals() -> None:
+    """Caffe's AlexNet; ResNets of the paper's table 1 (FLOPs: multiply-adds); OverFeat's fast model."""
+    assert network("alexnet_caffe").params == 60_965_224
+    assert [f"{network(name).macs / 1e9:.1f}" for name in ("resnet152_caffe", "overfeat_fast")] == [
+        "11.3",
+        "2.8",
+    ]
+    assert int(network("resnet50_caffe").macs / 1e8) == 38  # the paper cuts off: 3.8
+    assert int(network("overfeat_fast").params / 1e6) == 145
+    assert round(network("ssd300_resnet34").params / 1e6) == 20  # MLPerf
+
+
 def test_bert_base_has_its_109_million_values_and_11_billion_multiply_adds() -> None:
     bert = read_sequence(NETWORKS / "bert_base_seq128.csv")
     assert bert.params == 109_482_240

@@ -63,5 +63,5 @@ def network(
     files, said = add_network(model, name, shape, n, Path())
     console = terminal_console()
     for file in files:
-        console.print(str(file), highlight=False)
-    console.print(said, highlight=False)
+        console.print(str(file), highlight=False, markup=False)
+    console.print(said, highlight=False, markup=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.words import many
 from apuflow.suites.network import COLUMNS, IMAGES
 
 Dims: TypeAlias = tuple[int, ...]
@@ -72,13 +73,14 @@ def table(graph: Graph) -> str:
             continue
         if not read:
             continue  # constants
+        which = f"{node.op} ({node.name})" if node.name else node.op
         if node.op not in _ROWS:
-            problems.append(f"{node.op} ({node.name})")
+            problems.append(which)
             continue
         try:
             cells = _ROWS[node.op](node, graph)
         except (_NoRowError, KeyError, IndexError) as error:
-            problems.append(f"{node.op} ({node.name}): {error}")
+            problems.append(f"{which}: {error}")
             continue
         inputs = [made_by.get(name, IMAGES) for name in read]
         name = _unique(node.name or node.op, rows)
@@ -86,7 +88,7 @@ def table(graph: Graph) -> str:
         made_by |= dict.fromkeys(node.outputs, name)
     if problems:
         raise ConfigError(
-            f"{len(problems)} operators have no row in a table of layers",
+            f"{many(len(problems), 'operator')} without a row in a table of layers",
             file=graph.source,
             value="; ".join(problems[:8]) + ("; ..." if len(problems) > 8 else ""),
             remedy="export the model without them, or write the table by hand (configs/networks/README.md)",
