@@ -161,7 +161,9 @@ def calls(draw: st.DrawFn, most: int = 3000) -> Gemm:
     sizes = lda * (m if a else k), ldb * (k if b else n), ldc * n
     strides = [size + more for size, more in zip(sizes, gap, strict=True)]
     beta, alpha = draw(st.sampled_from([0.0, 0.5, 1.0])), draw(st.sampled_from([1.0, -1.5, 0.0]))
-    return Gemm(m, n, k, a, b, batch, lda, ldb, ldc, *strides, beta, *offset, alpha=alpha)
+    shape = Gemm(m, n, k, a, b, batch, lda, ldb, ldc, beta=beta, alpha=alpha)
+    shape = shape._replace(stride_a=strides[0], stride_b=strides[1], stride_c=strides[2])
+    return shape._replace(offset_a=offset[0], offset_b=offset[1], offset_c=offset[2])
 
 
 def given_to(one: Launch) -> dict[str, Any]:

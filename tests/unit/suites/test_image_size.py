@@ -30,13 +30,13 @@ def network(name: str) -> Network:
     ],
 )
 def test_on_its_own_images_a_network_is_what_its_table_says(name: str) -> None:
-    """Every size in the table is found again from the first layer's: floors, ceilings, branches, last poolings."""
+    """Every size of the table is found again from the first layer's: floors, ceilings, branches."""
     table = network(name)
     assert on_images(table, table.layers[0].h) == table
 
 
 def test_a_residual_network_shrinks_with_the_square_of_the_side() -> None:
-    """ResNet-18's planes of 112 to 7 pixels become 32 to 2: 3.5 times fewer a side; 512,000 are of the last layer."""
+    """ResNet-18's planes of 112 to 7 pixels become 32 to 2; 512,000 are of the last layer."""
     whole = network("resnet18")
     small = on_images(whole, 64)
     assert small.macs == (whole.macs - 512_000) / 3.5**2 + 512_000 == 148_557_824
@@ -44,7 +44,7 @@ def test_a_residual_network_shrinks_with_the_square_of_the_side() -> None:
 
 
 def test_squeezenet_pools_by_ceiling() -> None:
-    """64 pixels: 31 behind the first convolution, then 15, 7 and 3; multiply-adds of a pixel are those of 224."""
+    """64 pixels: 31 behind the first convolution, then 15, 7 and 3."""
     small = on_images(network("squeezenet1_1"), 64)
     planes = {layer.name: layer.out_h for layer in small.layers}
     assert [planes[f"features_{n}"] for n in (0, 2, 5, 8)] == [31, 15, 7, 3]
