@@ -24,7 +24,7 @@ from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release,
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
-from apuflow.configure.suite_reference import HEADINGS, suite_rows
+from apuflow.configure.suite_reference import HEADINGS, TOTAL_HEADINGS, suite_rows, total_rows
 from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
 from apuflow.operations.reference import kinds_text
@@ -81,6 +81,8 @@ def _part(name: str) -> str:
         return kinds_text()
     if name == "suites":
         return _table(HEADINGS, suite_rows(Path()))
+    if name == "totals":
+        return _table(TOTAL_HEADINGS, total_rows(Path()))
     if name == "differences":
         return differences_text()
     return keys_text(MODELS[name])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
+from apuflow.core import paths
 from apuflow.miopen import Launch
 from apuflow.suites.lists import OPERATIONS
 from apuflow.suites.spec import Refused, Spec, spec_of
@@ -20,6 +22,23 @@ HEADINGS = ("suite", "steps", "distinct", "run as", "direct", "not run, and why"
 def suite_rows(root: Path) -> list[tuple[str, ...]]:
     """A row per suite, under ``HEADINGS``; of all its sets, forward, backward and update."""
     return [_row(load_suite(name, root)) for name in suite_names(root)]
+
+
+TOTAL_HEADINGS = ("network", "learnt values", "multiply-adds", "published")
+
+
+def total_rows(root: Path) -> list[tuple[str, ...]]:
+    """A row per network, under ``TOTAL_HEADINGS``: what follows from the shapes, and what its index states."""
+    with (root / paths.network_table("index")).open(encoding="utf-8") as stream:
+        published = {row["network"]: row["check"] for row in csv.DictReader(stream)}
+    found = []
+    for name in suite_names(root):
+        suite = load_suite(name, root)
+        network = suite.network or suite.sequence
+        if network is not None:
+            size, work = f"{network.params:,}", f"{network.macs / 1e9:,.3f} G"
+            found.append((f"`{name}`", size, work, published.get(suite.table.stem) or "-"))
+    return found
 
 
 def _row(suite: Suite) -> tuple[str, ...]:
