@@ -28,10 +28,10 @@ TOTAL_HEADINGS = ("network", "learnt values", "multiply-adds", "published")
 
 
 def total_rows(root: Path) -> list[tuple[str, ...]]:
-    """A row per network, under ``TOTAL_HEADINGS``: what follows from the shapes, and what its index states."""
+    """A row per network, under ``TOTAL_HEADINGS``: what follows from the shapes, what the index states."""
     with (root / paths.network_table("index")).open(encoding="utf-8") as stream:
         published = {row["network"]: row["check"] for row in csv.DictReader(stream)}
-    found = []
+    found: list[tuple[str, ...]] = []
     for name in suite_names(root):
         suite = load_suite(name, root)
         network = suite.network or suite.sequence
