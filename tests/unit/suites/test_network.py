@@ -1,4 +1,4 @@
-"""What an iteration of a network needs."""
+"""What an iteration of a network takes."""
 
 from __future__ import annotations
 
