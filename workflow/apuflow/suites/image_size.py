@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from apuflow.core.errors import ConfigError
+from apuflow.dnnmark.shape import NoOutput, started_windows, whole_windows
 from apuflow.suites.network import IMAGES, Layer, Network
 
 Size = tuple[int, int]
@@ -68,23 +69,30 @@ def _outputs(layer: Layer, size: Size, side: int) -> Size:
 def _windows(layer: Layer, axis: int, size: int, side: int) -> int:
     """Outputs along an axis, rounded down or up as for the size that the table has."""
     table, outputs = _along(layer, axis)
-    for ceil in (False, True):
-        if _count(layer, axis, table, ceil) == outputs:
-            found = _count(layer, axis, size, ceil)
-            if found < 1:
-                raise _refused(layer, side, f"its window does not fit into {size} pixels")
-            return found
+    for rounded in (_down, _up):
+        try:
+            if rounded(layer, axis, table) != outputs:
+                continue
+        except NoOutput:
+            continue
+        try:
+            return rounded(layer, axis, size)
+        except NoOutput:
+            raise _refused(layer, side, f"its window does not fit into {size} pixels") from None
     raise _refused(layer, side, "its outputs in the table do not follow from its window")
 
 
-def _count(layer: Layer, axis: int, size: int, ceil: bool) -> int:
-    """PyTorch's formula: a window that begins behind the input and its first padding does not count."""
-    pad, stride = layer.pad[axis], layer.stride[axis]
-    room = size + 2 * pad - layer.dilation * (layer.kernel[axis] - 1) - 1
-    if room < 0:
-        return 0
-    found = (-(-room // stride) if ceil else room // stride) + 1
-    return found - 1 if ceil and (found - 1) * stride >= size + pad else found
+def _down(layer: Layer, axis: int, size: int) -> int:
+    return whole_windows(size, _span(layer, axis), layer.pad[axis], layer.stride[axis])
+
+
+def _up(layer: Layer, axis: int, size: int) -> int:
+    return started_windows(size, _span(layer, axis), layer.pad[axis], layer.stride[axis], padded=True)
+
+
+def _span(layer: Layer, axis: int) -> int:
+    """Pixels from the first to the last that a window reads."""
+    return layer.dilation * (layer.kernel[axis] - 1) + 1
 
 
 def _scaled(layer: Layer, axis: int, size: int, side: int) -> int:
