@@ -69,14 +69,12 @@ def _gather(rows: Sequence[Row]) -> Batch:
 
 
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
-    given = zip(*(_listed(batch.columns[name]) for name in batch.axes), strict=True)
-    own = [dict(zip(batch.axes, values, strict=True)) for values in given] if batch.axes else []
-    keys = list(zip(_listed(batch.columns["engine"]), _listed(batch.columns["point"]), strict=True))
-    own = own or [{} for _ in keys]
-    values = [
-        {axis_column(str(name)): value for name, value in axes.get(key, recorded).items()}
-        for key, recorded in zip(keys, own, strict=True)
-    ]
+    identity = zip(_listed(batch.columns["engine"]), _listed(batch.columns["point"]), strict=True)
+    own = {name: _listed(batch.columns[name]) for name in batch.axes}
+    values = []
+    for row, key in enumerate(identity):
+        given = axes[key] if key in axes else {name: cells[row] for name, cells in own.items()}
+        values.append({axis_column(str(name)): value for name, value in given.items()})
     names = dict.fromkeys(name for row in values for name in row)
     cells = {name: _column([row.get(name) for row in values]) for name in names}
     return Batch({**batch.columns, **cells}, tuple(cells))

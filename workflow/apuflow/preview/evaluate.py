@@ -147,10 +147,8 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         modelled, bounds = _modelled(batch)
     size = int(batch.row[-1]) + 1 if len(batch.row) else 0
     pair, owner = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    pair[batch.row], owner[batch.row] = (
-        batch.pair,
-        batch.owner,
-    )  # the last step of a launch is most of its passes
+    pair[batch.row] = batch.pair  # the last step of a launch is most of its passes
+    owner[batch.row] = batch.owner
     count = np.bincount(batch.row, weights=batch.times, minlength=size)
     counters = {
         column: np.bincount(batch.row, weights=values[batch.pair] * batch.times, minlength=size) / count

@@ -71,7 +71,7 @@ def calibrate(frame: pd.DataFrame) -> Fit:
     names = [_name(row) for row in known.frame.to_dict("records")]
     aside = np.array([held_out(name) for name in names], dtype=bool)
     _enough(aside, known.refused)
-    chosen, judged = _part(known, ~aside), _part(known, aside)
+    chosen, judged = known.part(~aside), known.part(aside)
     found = _fitted(chosen)
     after = _mean(judged, found)
     before = _mean(judged, RECORDED.constants)
@@ -103,10 +103,6 @@ def _enough(aside: NDArray[np.bool_], refused: Any) -> None:
         value=reasons or None,
         remedy=f"at least {FEWEST} and {FEWEST_HELD_OUT}: sweep calibration has enough",
     )
-
-
-def _part(known: Modelled, chosen: NDArray[np.bool_]) -> Modelled:
-    return known.part(np.flatnonzero(chosen).tolist())
 
 
 def _logarithms(known: Modelled, constants: Constants) -> Array:

@@ -138,12 +138,13 @@ class Modelled:
     machines: list[GpuModel]
     refused: Mapping[str, int]
 
-    def part(self, chosen: list[int]) -> Modelled:
-        """Some of the rows."""
+    def part(self, chosen: NDArray[np.bool_]) -> Modelled:
+        """The rows that are chosen."""
+        at = np.flatnonzero(chosen)
         return Modelled(
-            self.frame.iloc[chosen].reset_index(drop=True),
-            [self.steps[k] for k in chosen],
-            [self.machines[k] for k in chosen],
+            self.frame.iloc[at].reset_index(drop=True),
+            [self.steps[k] for k in at],
+            [self.machines[k] for k in at],
             self.refused,
         )
 

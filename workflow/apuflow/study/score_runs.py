@@ -152,7 +152,7 @@ def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
     """
     if not (text(row, "config") and text(row, "launch")):
         return [Step(0, 1, profile(row_facts(row)))]
-    row_facts(row)
+    row_facts(row)  # refuses a row that is no launch of its layer
     directions = _directions(row)
     direction: Direction = directions[0] if len(directions) == 1 else "both"
     layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.suites import lists
 from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, check_names, read_network
@@ -127,33 +128,17 @@ class Suite:
         """
         what = "a network" if self.is_network else "a list of items"
         if choice.n is not None and self.kind != NETWORK:
-            raise ConfigError(
-                f"the sizes of suite {self.name} are fixed: each of its items has a batch of its own",
-                key="layer.n",
-                value=choice.n,
-                remedy="leave n out for it (per_workload gives it to others alone)",
-            )
+            why = f"the sizes of suite {self.name} are fixed: each of its items has a batch of its own"
+            raise _for_others("n", choice.n, why)
         if choice.image is not None and self.kind != NETWORK:
-            raise ConfigError(
-                f"suite {self.name} is no network of layers: it has no images to resize",
-                key="layer.image",
-                value=choice.image,
-                remedy="leave image out for it (per_workload gives it to others alone)",
-            )
+            why = f"suite {self.name} is no network of layers: it has no images to resize"
+            raise _for_others("image", choice.image, why)
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
-            raise ConfigError(
-                f"the operations of suite {self.name} are fixed, their algorithms among them",
-                key="layer.algorithm",
-                value=choice.algorithm,
-                remedy="leave algorithm out for it (per_workload gives it to others alone)",
-            )
+            why = f"the operations of suite {self.name} are fixed, their algorithms among them"
+            raise _for_others("algorithm", choice.algorithm, why)
         if choice.bias and self.kind != NETWORK:
-            raise ConfigError(
-                f"suite {self.name} is no network of layers: nothing in it has a bias of its own",
-                key="layer.bias",
-                value=choice.bias,
-                remedy="leave bias out for it (per_workload gives it to others alone)",
-            )
+            why = f"suite {self.name} is no network of layers: nothing in it has a bias of its own"
+            raise _for_others("bias", choice.bias, why)
         if choice.group is not None and choice.group not in self.groups:
             raise ConfigError(
                 f"suite {self.name} has no such set",
@@ -180,6 +165,15 @@ class Suite:
         read = lists.READERS[self.kind][0]
         for number, row in enumerate(self._rows, 1):
             yield from read(number, row, choice)
+
+
+def _for_others(key: str, value: Scalar, why: str) -> ConfigError:
+    return ConfigError(
+        why,
+        key=f"layer.{key}",
+        value=value,
+        remedy=f"leave {key} out for it (per_workload gives it to others alone)",
+    )
 
 
 def _least(steps: Sequence[Step], count: int) -> list[Step]:
