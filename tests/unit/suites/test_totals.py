@@ -64,7 +64,17 @@ def test_googlenet_of_the_paper_has_berkeleys_number_of_values() -> None:
 
 def test_networks_of_papers_have_their_totals() -> None:
     """Caffe's AlexNet; ResNets of the paper's table 1 (FLOPs: multiply-adds); OverFeat's fast model."""
-    assert network("alexnet_caffe").params == 60_965_224
+    alexnet = (  # filters x (channels of a group x kernel + bias): groups of two in conv2, conv4 and conv5
+        96 * (3 * 11 * 11 + 1)
+        + 256 * (48 * 5 * 5 + 1)
+        + 384 * (256 * 3 * 3 + 1)
+        + 384 * (192 * 3 * 3 + 1)
+        + 256 * (192 * 3 * 3 + 1)
+        + 4096 * (256 * 6 * 6 + 1)
+        + 4096 * (4096 + 1)
+        + 1000 * (4096 + 1)
+    )
+    assert network("alexnet_caffe").params == alexnet == 60_965_224
     assert [f"{network(name).macs / 1e9:.1f}" for name in ("resnet152_caffe", "overfeat_fast")] == [
         "11.3",
         "2.8",
