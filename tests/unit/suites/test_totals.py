@@ -62,9 +62,8 @@ def test_googlenet_of_the_paper_has_berkeleys_number_of_values() -> None:
     assert network("googlenet_bvlc").params == 6_998_552
 
 
-def test_networks_of_papers_have_their_totals() -> None:
-    """Caffe's AlexNet; ResNets of the paper's table 1 (FLOPs: multiply-adds); OverFeat's fast model."""
-    alexnet = (  # filters x (channels of a group x kernel + bias): groups of two in conv2, conv4 and conv5
+def test_alexnet_of_caffe_has_the_values_of_its_eight_layers() -> None:
+    by_hand = (  # filters x (channels of a group x kernel + bias): groups of two in conv2, conv4 and conv5
         96 * (3 * 11 * 11 + 1)
         + 256 * (48 * 5 * 5 + 1)
         + 384 * (256 * 3 * 3 + 1)
@@ -74,7 +73,11 @@ def test_networks_of_papers_have_their_totals() -> None:
         + 4096 * (4096 + 1)
         + 1000 * (4096 + 1)
     )
-    assert network("alexnet_caffe").params == alexnet == 60_965_224
+    assert network("alexnet_caffe").params == by_hand == 60_965_224
+
+
+def test_networks_of_papers_have_their_totals() -> None:
+    """ResNets of the paper's table 1 (FLOPs: multiply-adds); OverFeat's fast model."""
     assert [f"{network(name).macs / 1e9:.1f}" for name in ("resnet152_caffe", "overfeat_fast")] == [
         "11.3",
         "2.8",
