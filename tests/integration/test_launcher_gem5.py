@@ -50,6 +50,8 @@ from apuflow.run.process import PointFacts, Simulation
 pytestmark = pytest.mark.gem5
 
 RELEASE = real_gem5.release()
+MISTAKES = RELEASE.instruction_defects(APU)
+"""What its file says that this gem5 executes wrongly: each is expected, and nothing else."""
 Direction = Literal["fwd", "bwd"]
 
 
@@ -242,9 +244,11 @@ def test_pairs_in_two_cache_lines_are_named(name: str, gem5: Gem5, visible: Path
     """The gradient of the weights reads rows of 7 and 9 elements two at a time."""
     made = operations.make(name.partition(" ")[0], SHAPES[name])
     record = run(made.launches("bwd", 4), gem5, visible)
+    wrong = "split_pairs" in MISTAKES
     assert record.results is not None
-    assert record.results.agree is False
-    assert "flat_load_dwordx2: where its 8 bytes lie in two cache lines" in (record.results.note or "")
+    assert record.results.agree is not wrong
+    named = "flat_load_dwordx2: where its 8 bytes lie in two cache lines" in (record.results.note or "")
+    assert named is wrong
 
 
 def test_every_dispatch_is_counted_as_if_it_ran_alone(gem5: Gem5, visible: Path) -> None:
@@ -273,11 +277,13 @@ def _whole_machine(units: int) -> dict[str, Scalar]:
 
 LARGE = {
     "relu": layer("Activation", (8, 32, 32, 64), activation_mode="relu"),
-    "pool_max": layer("Pooling", (4, 64, 32, 32), pool_mode="max", kernel_size=3, pad=0, stride=2),
+    "pool_max": layer("Pooling", (6, 64, 32, 32), pool_mode="max", kernel_size=3, pad=0, stride=2),
     "bn": layer("BatchNorm", (8, 1000, 1, 1), batchnorm_mode="per_activation", **NORM),
     "fc": layer("FullyConnected", (128, 128, 1, 1), num_output=512),
 }
 """Layers whose kernels have many more workgroups than four compute units hold."""
+FILLS = {"GCN3_X86": 8, "VEGA_X86": 3}[TARGET]
+"""Four compute units hold 16 of these workgroups on GCN3 (barrier slots), 40 or 64 on Vega."""
 
 
 @pytest.mark.parametrize(
@@ -292,7 +298,7 @@ def test_the_first_workgroups_tell_the_whole(
     run(found, gem5, visible)
     whole = kernel_table(visible / "run")
     shutil.rmtree(visible / "run")
-    record = run(found, gem5, visible, fills=8)
+    record = run(found, gem5, visible, fills=FILLS)
     assert record.results is not None and record.results.agree is not False, record.results
     row, cut = read_record(visible / "run"), kernel_table(visible / "run")
     assert isinstance(row, Row) and row.values["extrapolated"]
@@ -326,9 +332,13 @@ def test_crash_names_the_instruction(gem5: Gem5, visible: Path) -> None:
 
 
 def test_uncorrected_code_computes_wrong(gem5: Gem5, visible: Path) -> None:
-    """As MIOpen compiles it, gem5 takes the wrong operand and leaves the upper half: each is needed."""
+    """As MIOpen compiles it: a wrong operand and a kept upper half, or the end at the instruction."""
     made = operations.make("convolution", SHAPES["convolution direct small"])
-    record = run(made.launches("fwd", 4), gem5, visible, as_upstream=True)
+    record = run(made.launches("fwd", 4), gem5, visible, on_failure="record", as_upstream=True)
+    if "refused_sdwa" in MISTAKES:
+        assert record.status == "gem5_panic"
+        assert "SDWA not implemented for v_mul_lo_u16" in record.evidence
+        return
     assert record.results is not None
     assert record.results.agree is False
     assert "v_mul_lo_u16_sdwa" in (record.results.note or "")

@@ -71,6 +71,19 @@ def kernel(*body: str, name: str = "k", registers: int = 9) -> str:
             f"v_cvt_f32_u32_sdwa v1, v1 {PAD} src0_sel:BYTE_3",
             ["v_bfe_u32 v1, v1, 24, 8", "v_cvt_f32_u32 v1, v1"],
         ),
+        # a comparison has no vector register to put a part into: see the next test
+        ("v_cmp_eq_u16_sdwa vcc, v0, v1 src0_sel:WORD_0 src1_sel:DWORD", ["v_cmp_eq_u16 vcc, v0, v1"]),
+        # three words of LDS: what overwrites the address comes last
+        (
+            "ds_read_b96 v[13:15], v40 offset:896",
+            ["ds_read_b32 v15, v40 offset:904", "ds_read_b64 v[13:14], v40 offset:896"],
+        ),
+        ("ds_read_b96 v[1:3], v1", ["ds_read_b32 v3, v1 offset:8", "ds_read_b64 v[1:2], v1"]),
+        ("ds_read_b96 v[1:3], v3", ["ds_read_b64 v[1:2], v3", "ds_read_b32 v3, v3 offset:8"]),
+        (
+            "ds_write_b96 v0, v[2:4] offset:24",
+            ["ds_write_b32 v0, v4 offset:32", "ds_write_b64 v0, v[2:3] offset:24"],
+        ),
         ("s_mov_b64 s[4:5], 0xfff", ["s_mov_b32 s4, 0xfff", "s_mov_b32 s5, 0"]),
         ("s_mov_b64 exec, 0x10001", ["s_mov_b32 exec_lo, 0x10001", "s_mov_b32 exec_hi, 0"]),
     ],
@@ -93,6 +106,16 @@ def test_replacements(before: str, after: list[str]) -> None:
             ["v_bfe_u32 v9, v1, 8, 8", "v_bfe_u32 v10, v2, 16, 8", "v_xor_b32 v1, v9, v10"],
             2,
         ),
+        (
+            "v_cmp_eq_u32_sdwa s[4:5], v0, v1 src0_sel:WORD_0 src1_sel:DWORD",
+            ["v_bfe_u32 v9, v0, 0, 16", "v_cmp_eq_u32 s[4:5], v9, v1"],
+            1,
+        ),
+        (
+            "v_cmp_ne_u16 vcc, v0, v1 src0_sel:BYTE_1 src1_sel:WORD_1",  # as LLVM 15 writes it for GFX8
+            ["v_bfe_u32 v9, v0, 8, 8", "v_bfe_u32 v10, v1, 16, 16", "v_cmp_ne_u16 vcc, v9, v10"],
+            2,
+        ),
     ],
 )
 def test_a_part_takes_a_register_where_the_target_is_read(before: str, after: list[str], more: int) -> None:
@@ -108,7 +131,9 @@ def test_a_part_takes_a_register_where_the_target_is_read(before: str, after: li
         f"v_or_b32_sdwa v0, v0, v1 {PAD} src0_sel:BYTE_0 src1_sel:DWORD",
         "v_and_b32_sdwa v1, v0, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:DWORD",
         f"v_mul_f32_sdwa v1, -v0, v2 {PAD} src0_sel:WORD_1 src1_sel:DWORD",
-        "v_cmp_eq_u16_sdwa vcc, v0, v1 src0_sel:BYTE_0 src1_sel:DWORD",
+        "v_cmpx_eq_u16_sdwa vcc, v0, v1 src0_sel:BYTE_0 src1_sel:DWORD",
+        "ds_read_b96 v[1:3], v0 offset:65528",
+        "ds_read_b128 v[1:4], v0",
         "s_mov_b64 s[4:5], -1",
         "s_mov_b64 s[4:5], 0xfffffff0",
         "s_and_b64 s[4:5], s[4:5], 0xfff",

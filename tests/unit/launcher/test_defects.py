@@ -72,6 +72,8 @@ READ: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
         "scalar_sdwa": {"vega": ("v21.2", "v24.1")}
     },
     "flat_load_dwordx2 v[2:3], v[4:5]": {"split_pairs": GCN3 | {"vega": ("v21.2", "v24.0")}},
+    "ds_read_b96 v[2:4], v0": {"lds_triples": GCN3 | {"vega": ("v22.0", "v24.1")}},
+    "ds_write_b96 v0, v[2:4] offset:16": {"lds_triples": GCN3 | {"vega": ("v22.0", "v24.1")}},
     "scratch_load_dwordx2 v[2:3], off, s3": {"wide_scratch": {"vega": ("v24.1", "v24.1")}},
 }
 """By instruction and defect: the first and the last release that has it, as gem5's sources were read.
@@ -79,8 +81,9 @@ READ: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
 Below ``src/arch/amdgpu`` of v21.1.0.2 ... v24.0.0.1 and commit c91af552: which ``execute`` in
 ``insts/vop1.cc``, ``vop2.cc``, ``vopc.cc`` (before v24.0: ``instructions.cc``) asks ``isSDWAInst`` and
 ``isDPPInst``, and whether it panics; ``insts/flat.cc`` (``initMemRead<VecElemU64>`` until v24.0,
-``initMemRead<2>`` after), ``insts/inst_util.hh`` (``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh``
-(``sdwabSelect``), ``gpu_mem_helpers.hh``.
+``initMemRead<2>`` after), ``insts/ds.cc`` (``DS_READ_B96``, ``DS_WRITE_B96``),
+``insts/inst_util.hh`` (``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh`` (``sdwabSelect``,
+``initMemRead<3>``), ``gpu_mem_helpers.hh``.
 """
 
 

@@ -17,13 +17,14 @@ from typing import Final
 from apuflow.launcher.defects import DefectName, pattern_of
 from apuflow.miopen.compiler import Compiler
 
-CORRECTIONS_VERSION: Final = "1"
+CORRECTIONS_VERSION: Final = "2"
 """Raised whenever a change does something else; part of the identity of objects and of points."""
 
 _KEPT = re.compile(r"v_(?:mad|fma|div_fixup)_\w*16")
 """Vega's own instructions of three operands keep the upper half."""
 _SDWA = re.compile(
-    r"(?P<name>v_\w+)_sdwa (?P<operands>[^:]+?)(?: dst_sel:(?P<to>\w+) dst_unused:(?P<rest>\w+))?"
+    r"(?P<name>v_\w+?)(?:_sdwa)? (?P<operands>(?:[^:[]|\[\d+:\d+\])+?)"
+    r"(?: dst_sel:(?P<to>\w+) dst_unused:(?P<rest>\w+))?"
     r" src0_sel:(?P<first>\w+)(?: src1_sel:(?P<second>\w+))?$"
 )
 _PARTS: Final = {
@@ -32,6 +33,15 @@ _PARTS: Final = {
 }  # fmt: skip
 """First bit and width of a part of a register."""
 _VECTOR = re.compile(r"v\d+")
+_MASK = re.compile(r"vcc|s\[\d+:\d+\]")
+"""Where a comparison puts a bit for each lane."""
+_TRIPLE = re.compile(
+    r"(?P<name>ds_(?:read|write))_b96 "
+    r"(?:(?P<to>v\[\d+:\d+\]), (?P<from>v\d+)|(?P<at>v\d+), (?P<what>v\[\d+:\d+\]))"
+    r"(?: offset:(?P<offset>\d+))?$"
+)
+_LARGEST_OFFSET: Final = (1 << 16) - 1
+"""Bytes of an LDS address that an instruction can add."""
 _OPERAND = re.compile(r"sext\((?P<signed>[vs]\d+)\)|(?P<plain>[vs]\d+|-?\d+)")
 _WIDE_MOVE = re.compile(
     r"s_mov_b64 (?P<to>s\[(?P<low>\d+):(?P<high>\d+)\]|vcc|exec), (?P<value>0x[0-9a-f]+)$"
@@ -100,7 +110,10 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
         return None
     target, *sources = (word.strip() for word in found["operands"].split(","))
     operands = [word for source in sources if (word := _OPERAND.fullmatch(source))]
-    if not _VECTOR.fullmatch(target) or len(operands) < len(sources) or len(sources) > _SPARES:
+    compares = found["name"].startswith("v_cmp_")
+    if not (_MASK if compares else _VECTOR).fullmatch(target):
+        return None
+    if len(operands) < len(sources) or len(sources) > _SPARES:
         return None
     narrow = found["name"].endswith("16")  # reads the lower half of a register anyhow
     parts = [
@@ -109,7 +122,7 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
     ]
     read = [word["signed"] or word["plain"] for word in operands]
     whole = [register for register, part in zip(read, parts, strict=False) if part is None]
-    alone = len(whole) == len(read) - 1 and target not in whole
+    alone = not compares and len(whole) == len(read) - 1 and target not in whole
     before = list[str]()
     for number, (word, part) in enumerate(zip(operands, parts, strict=False)):
         if part is not None:
@@ -136,11 +149,34 @@ def _halves(instruction: str, spare: int) -> tuple[str, ...] | None:
     return f"s_mov_b32 {low}, {found['value']}", f"s_mov_b32 {high}, 0"
 
 
+def _pair_and_single(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """Three words of LDS in two instructions; the one that overwrites the address comes last.
+
+    Those that wait for LDS count one instruction more, so they wait as long or longer.
+    """
+    del spare
+    found = _TRIPLE.match(instruction)
+    offset = int(found["offset"] or 0) if found else _LARGEST_OFFSET
+    if found is None or offset + 8 > _LARGEST_OFFSET:
+        return None
+    address, words = found["from"] or found["at"], found["to"] or found["what"]
+    first = int(words[2:].partition(":")[0])
+
+    def part(kind: str, words: str, offset: int) -> str:
+        operands = f"{words}, {address}" if found["to"] else f"{address}, {words}"
+        return f"{found['name']}_{kind} {operands}" + (f" offset:{offset}" if offset else "")
+
+    pair, single = part("b64", f"v[{first}:{first + 1}]", offset), part("b32", f"v{first + 2}", offset + 8)
+    return (pair, single) if address == f"v{first + 2}" else (single, pair)
+
+
 _REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | None]]] = {
     "ignored_sdwa": _whole,
     "refused_sdwa": _whole,
     "scalar_sdwa": _whole,
+    "short_words": _whole,
     "narrow_results": _narrow,
     "wide_literals": _halves,
+    "lds_triples": _pair_and_single,
 }
 """In this order: an instruction of 16 bits is left where its parts are taken out."""

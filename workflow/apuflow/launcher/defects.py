@@ -7,8 +7,9 @@ which were only read. Which of them a gem5 has stands in its release's file.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -30,6 +31,7 @@ DefectName: TypeAlias = Literal[
     "first_lane_register",
     "scalar_sdwa",
     "split_pairs",
+    "lds_triples",
     "wide_scratch",
 ]
 """Names by which a release's file says which of them it has."""
@@ -46,6 +48,7 @@ class Defect:
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
         ends_gem5: it ends gem5 where it does harm; otherwise the run goes on with wrong values.
         seldom: most kernels hold it and come to no harm: it explains wrong values, and is no suspicion.
+        mended_by: the next instruction that undoes the harm, of a target of its own: ``{target}``.
     """
 
     name: DefectName
@@ -54,6 +57,22 @@ class Defect:
     source: str
     ends_gem5: bool = False
     seldom: bool = False
+    mended_by: str = ""
+
+    def met_in(self, lines: Sequence[str]) -> list[str]:
+        """Names of the instructions of this kind in a disassembly that do harm, in order of the alphabet."""
+        matcher = re.compile(self.pattern)
+        return sorted(
+            {
+                match[0]
+                for line, after in itertools.pairwise((*lines, ""))
+                if (match := matcher.match(line)) and not self._mended(line, after)
+            }
+        )
+
+    def _mended(self, line: str, after: str) -> bool:
+        target = line.partition(" ")[2].partition(",")[0]
+        return bool(self.mended_by) and bool(re.match(self.mended_by.format(target=re.escape(target)), after))
 
 
 _DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"
@@ -67,6 +86,7 @@ DEFECTS = (
         r"v_(?!cvt|cmp|mad_mix|pk_|dot)\w+_[iub]16(?:_e32|_e64|_sdwa)?",
         "the upper half of the result's register keeps what was there, the GPU clears it",
         "operand.hh, VecOperand::write",
+        mended_by=r"v_and_b32\S* {target}, 0xffff, {target}$",
     ),
     Defect(
         "ignored_sdwa",
@@ -151,6 +171,13 @@ DEFECTS = (
         seldom=True,
     ),
     Defect(
+        "lds_triples",
+        r"ds_(?:read|write)_b96",
+        "every lane but the first takes words of other lanes",
+        "insts/ds.cc (instructions.cc before v24.0), Inst_DS__DS_READ_B96::completeAcc and "
+        "Inst_DS__DS_WRITE_B96::execute (lane * 4), with initMemRead<3> (lane * N)",
+    ),
+    Defect(
         "wide_scratch",
         r"scratch_(?:load|store)_dwordx[234]",
         "gem5 ends: Misaligned swizzled scratch access not yet implemented (at lanes 15, 31, ...)",
@@ -190,8 +217,6 @@ def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName])
     lines = [line for path in objects for line in instructions(disassembled(path, gfx))]
     named = []
     for defect in looked_for:
-        matcher = re.compile(defect.pattern)
-        names = sorted({match[0] for line in lines if (match := matcher.match(line))})
-        if names:
+        if names := defect.met_in(lines):
             named.append(f"{', '.join(names)}: {defect.effect} ({defect.source})")
     return tuple(named)
