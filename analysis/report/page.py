@@ -26,6 +26,7 @@ from analysis.report.describe import (
 )
 from analysis.report.handover import has_stand_ins, repeat, trust
 from analysis.report.sample import load_samples
+from analysis.report.suites import SuiteFiles, load_suites
 from analysis.tables.columns import INTERVAL, UNMEASURED
 from analysis.tables.tables import columns
 from apuflow import __version__
@@ -47,6 +48,7 @@ def render(
     out: str | Path,
     choice: Choice | None = None,
     sampled: Sequence[str | Path] = (),
+    suites: Sequence[SuiteFiles] = (),
 ) -> None:
     """Write a sweep's report.
 
@@ -58,6 +60,7 @@ def render(
         out: the page to write; links are relative to its directory.
         choice: what the sweep says of figures, for the chart.
         sampled: tables of a sample: its operations, its totals.
+        suites: of each suite its tables of items.
 
     Raises:
         AnalysisError: no table, or a record or figure cannot be read.
@@ -99,6 +102,7 @@ def render(
             runs=runs,
             figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
             samples=load_samples(sampled),
+            suites=load_suites(suites, out),
             sample_files={Path(file).name: href(file, out) for file in sampled},
             tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],
             metrics=METRICS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,9 +145,7 @@ def test_a_network_is_folded_from_its_operations(tmp_path: Path, new_project: Ca
         "description: a test\nengines: [preview]\nsuites: [alexnet_owt]\nlayer: {n: 2}\n"
     )
     below = "results/nets"
-    done = run(
-        project, f"{below}/items/alexnet_owt.csv", f"{below}/alexnet_owt.csv", f"{below}/figures/layers.svg"
-    )
+    done = run(project, f"{below}/report.html")
     assert done.returncode == 0, done.stdout + done.stderr
     items = pd.read_csv(project / below / "items/alexnet_owt.csv")
     [table] = pd.read_csv(project / below / "alexnet_owt.csv").to_dict("records")
@@ -160,4 +159,6 @@ def test_a_network_is_folded_from_its_operations(tmp_path: Path, new_project: Ca
     # three passes of two images, two operations per multiply-add; the images themselves have no gradient
     macs, first = 714_188_480, 70_276_800
     assert summary["flop"] == 2 * 2 * (3 * macs - first)
-    assert (project / below / "figures/layers.png").exists()
+    links = re.findall(r'href="((?:items|figures)/[^"]+)"', (project / below / "report.html").read_text())
+    assert {"items/alexnet_owt.csv", "figures/layers.png"} <= set(links)
+    assert all((project / below / link).is_file() for link in links)

@@ -39,10 +39,43 @@ rule suite_items:
         paths.log("suites", "{under}{suite}"),
     conda:
         "../envs/apuflow.yaml"
+    params:
+        under=lambda wildcards: wildcards.under,
+        suites=lambda wildcards: [wildcards.suite],
     message:
         "items of suite {wildcards.suite}: {output.each}"
     script:
         "../scripts/suite_items.py"
+
+
+for suites in session.suite_sets():
+
+    rule:
+        name:
+            suites.rule
+        input:
+            table=paths.table(suites.under, paths.OPERATIONS, "parquet"),
+            configuration=session.campaign.suites_configuration(
+                suites.under, suites.names
+            ),
+        output:
+            [
+                file
+                for each in suites.names
+                for file in paths.suite_files(suites.under, each)
+            ],
+        log:
+            paths.log("suites", suites.sweep),
+        localrule: True
+        conda:
+            "../envs/apuflow.yaml"
+        params:
+            under=suites.under,
+            suites=suites.names,
+        message:
+            "items of the suites of results/{params.under}"
+        script:
+            "../scripts/suite_items.py"
 
 
 checkpoint sample_round:
@@ -151,6 +184,7 @@ rule report:
         tables=session.campaign.sweep_tables,
         figures=session.campaign.sweep_figures,
         sampled=session.campaign.sweep_sampled,
+        suites=session.campaign.sweep_items,
         configuration=session.campaign.sweep_configuration,
     output:
         report(

@@ -14,7 +14,7 @@ from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings
 
 from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.session import Session, figure_sets
+from apuflow.campaign.session import Session, figure_sets, suite_sets
 from apuflow.core import paths
 
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
@@ -88,3 +88,16 @@ def test_figures_of_a_sweep_are_drawn_together_where_several_are_asked_for() -> 
         "quickstart",
     ]
     assert figure_sets(campaign, ["results/nonesuch/report.html"]) == []
+
+
+def test_items_of_all_suites_are_made_together_for_a_report() -> None:
+    """A sampled sweep has none: what its operations add up to is an estimate."""
+    campaign = Campaign(ROOT)
+    for asked in (["results/networks/report.html"], ["--target-jobs", "suites_of_networks:"]):
+        (found,) = suite_sets(campaign, ["--cores", "8", *asked])
+        assert (found.rule, found.sweep) == ("suites_of_networks", "networks")
+        assert found.names == ("alexnet_owt", "resnet18", "deepbench_gemm")
+        made = [file for name in found.names for file in paths.suite_files(found.under, name)]
+        assert made == campaign.sweep_items({"under": "networks/"})
+    for other in ("networks/items/resnet18.csv", "quickstart/report.html", "sampled_network/report.html"):
+        assert suite_sets(campaign, [f"results/{other}"]) == []

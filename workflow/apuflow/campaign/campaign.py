@@ -279,7 +279,21 @@ class Campaign:
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide which items a suite has."""
-        return self.configuration(self.sweep(wildcards["under"]), wildcards["suite"])
+        return self.suites_configuration(wildcards["under"], [wildcards["suite"]])
+
+    def suites_configuration(self, under: str, suites: Iterable[str]) -> list[str]:
+        """Configuration files that decide which items several suites have."""
+        return self.configuration(self.sweep(under), *suites)
+
+    def itemised(self, under: str) -> list[str]:
+        """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
+        sweep = self.sweep(under)
+        return [] if sweep.sampling is not None else self.suites(sweep)
+
+    def sweep_items(self, wildcards: Wildcards) -> list[str]:
+        """The tables of items of a sweep's suites, three for each."""
+        under = wildcards["under"]
+        return [file for suite in self.itemised(under) for file in paths.suite_files(under, suite)]
 
     def _supplied(self, workload: str) -> list[str]:
         """Programs and checkouts of the user's own. Another program there makes other points."""

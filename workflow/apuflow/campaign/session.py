@@ -12,7 +12,7 @@ import os
 import pwd
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,13 @@ class Session:
             # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
             check_targets(self.campaign, sys.argv[1:])
 
-    def figure_sets(self) -> list[FigureSet]:
+    def figure_sets(self) -> list[ResultSet]:
         """Figures that one job draws, of every sweep of which this call wants more than one."""
         return figure_sets(self.campaign, sys.argv[1:])
+
+    def suite_sets(self) -> list[ResultSet]:
+        """Suites whose items one job tabulates, of every sweep whose report this call wants."""
+        return suite_sets(self.campaign, sys.argv[1:])
 
     def start(self) -> None:
         """Before the first job.
@@ -115,13 +119,13 @@ def check_writable(root: Path) -> None:
 
 
 @dataclass(frozen=True)
-class FigureSet:
-    """All figures of a sweep.
+class ResultSet:
+    """Results of a sweep that one job makes together: starting Python takes longer than making one.
 
     Attributes:
-        rule: name of the rule that draws them.
+        rule: name of the rule that makes them; it finds a job in a process of its own (on a cluster) again.
         under: the sweep's place below results/.
-        names: of the figures.
+        names: of the figures or suites.
     """
 
     rule: str
@@ -131,37 +135,61 @@ class FigureSet:
     @property
     def sweep(self) -> str:
         """The sweep's name."""
-        return self.under.rstrip("/") or paths.DEFAULT_SWEEP
+        return _sweep(self.under)
 
 
-_SET_RULE = "figures_of_"
-
-
-def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[FigureSet]:
-    """The sets of figures that a call of Snakemake draws together: starting Python takes longer than drawing.
+def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
+    """The sets of figures that a call of Snakemake draws together.
 
     A sweep has one where its report is asked for, or several of its figures; a single one is drawn by itself.
-    A job in a process of its own (on a cluster) is found again by
-    its rule's name.
 
     Args:
         campaign: the project.
         arguments: the command line.
     """
+    return _sets("figures_of_", arguments, campaign.figure_names, {"figure": 1, "report": 2})
+
+
+def suite_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
+    """The sets of suites whose items a call of Snakemake tabulates together, for a report to link to.
+
+    Args:
+        campaign: the project.
+        arguments: the command line.
+    """
+    return _sets("suites_of_", arguments, campaign.itemised, {"report": 2})
+
+
+def _sets(
+    prefix: str,
+    arguments: Iterable[str],
+    names_of: Callable[[str], Iterable[str]],
+    weights: Mapping[str, int],
+) -> list[ResultSet]:
+    """One set for each sweep whose targets weigh more than 1 together."""
     asked: Counter[str] = Counter()
     for argument in arguments:
         named = paths.target(argument)
-        if named is not None and "workload" not in named:
-            asked[named["under"] or ""] += 1 if "figure" in named else 2
-        elif argument.startswith(_SET_RULE):
-            asked[paths.under(argument.partition(":")[0].removeprefix(_SET_RULE))] += 2
+        if named is not None:
+            asked[named["under"] or ""] += weights.get(_kind(named), 0)
+        elif argument.startswith(prefix):
+            asked[paths.under(argument.partition(":")[0].removeprefix(prefix))] += 2
     sets = []
-    for under in sorted(name for name, count in asked.items() if count > 1):
-        sweep = under.rstrip("/") or paths.DEFAULT_SWEEP
+    for under in sorted(name for name, weight in asked.items() if weight > 1):
         with contextlib.suppress(ConfigError):
-            if names := tuple(campaign.figure_names(under)):
-                sets.append(FigureSet(f"{_SET_RULE}{sweep}", under, names))
+            if names := tuple(names_of(under)):
+                sets.append(ResultSet(f"{prefix}{_sweep(under)}", under, names))
     return sets
+
+
+def _sweep(under: str) -> str:
+    return under.rstrip("/") or paths.DEFAULT_SWEEP
+
+
+def _kind(named: Mapping[str, str]) -> str:
+    """What a results file is: table, figure or report."""
+    is_table = "workload" in named or "sampled" in named
+    return "table" if is_table else "figure" if "figure" in named else "report"
 
 
 def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
@@ -196,8 +224,7 @@ def result_lines(targets: Iterable[str]) -> list[str]:
         named = paths.target(path)
         if named is None:
             continue
-        is_table = "workload" in named or "sampled" in named
-        kind = "table" if is_table else "figure" if "figure" in named else "report"
+        kind = _kind(named)
         if kind == "report":
             lines.append((1, f"tables: {paths.table(named['under'] or '', '*')}"))
         lines.append((2 if kind == "report" else 0, f"{kind}: {path}"))

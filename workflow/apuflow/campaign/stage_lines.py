@@ -33,7 +33,7 @@ STAGES: Mapping[str, str] = {
     "simulate": "runs on gem5",
     "batch": "runs on gem5",
     "table": "tables",
-    "suite_items": "suites",
+    "suite_items": "items of suites",
     "sample_round": "rounds of the sample",
     "sampled": "sample",
     "figure": "figures",
@@ -41,7 +41,8 @@ STAGES: Mapping[str, str] = {
 }
 """Rules, and the stage that each belongs to. A rule that is not here is a stage of its own."""
 
-_FIGURE_SET = "figures_of_"
+_SETS = {"figures_of_": "figures", "suites_of_": "items of suites"}
+"""Beginnings of the names of rules that make several results of a sweep."""
 _FOLLOWED = {
     "gem5": "hours of processor time; log: logs/toolchain",
     "runs on gem5": "`apuflow status` follows them",
@@ -54,7 +55,10 @@ def stage(rule: str) -> str:
     """The stage of a rule; empty for ``all``, which does nothing."""
     if rule == "all":
         return ""
-    return "figures" if rule.startswith(_FIGURE_SET) else STAGES.get(rule, rule)
+    for beginning, name in _SETS.items():
+        if rule.startswith(beginning):
+            return name
+    return STAGES.get(rule, rule)
 
 
 class StageLines:

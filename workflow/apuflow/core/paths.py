@@ -135,6 +135,11 @@ def suite_summary(under: str = "{under}", suite: str = "{suite}") -> str:
     return f"{RESULTS}/{under}items/{suite}.summary.csv"
 
 
+def suite_files(under: str = "{under}", suite: str = "{suite}") -> tuple[str, str, str]:
+    """All tables of one suite's items: the items, their times, their summary."""
+    return suite_items(under, suite), suite_times(under, suite), suite_summary(under, suite)
+
+
 def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
     """One figure of a sweep."""
     return f"{RESULTS}/{under}figures/{name}.{extension}"

@@ -74,10 +74,11 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     workloads = campaign.workloads(sweep)
     wanted = [
         paths.table(under, workload, extension)
-        for workload in workloads
+        for workload in dict.fromkeys([*workloads, *campaign.shown(sweep)])
         for extension in ("csv", "parquet", "columns.json")
     ]
-    wanted += [*campaign.sweep_sampled({"under": under}), report]
+    behind = {"under": under}
+    wanted += [*campaign.sweep_items(behind), *campaign.sweep_sampled(behind), report]
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]
     missing = [path for path in (*records, *wanted) if not (root / path).is_file()]
     if missing:

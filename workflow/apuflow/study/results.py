@@ -129,4 +129,5 @@ def write_report(
     ]
     wanted = sweep.figures
     choice = Choice.of(wanted.x, wanted.lines, wanted.baseline)
-    report.render(described, frames, records, figure_files, page, choice, sampled)
+    suites = [paths.suite_files(under, suite) for suite in campaign.itemised(under)]
+    report.render(described, frames, records, figure_files, page, choice, sampled, suites)

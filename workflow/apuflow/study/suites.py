@@ -144,22 +144,22 @@ def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.
     return frame
 
 
-def write_items(
-    campaign: Campaign, under: str, suite: str, operations: str | Path, files: Sequence[str | Path]
-) -> None:
-    """Write a suite's items, its sums by phase and kind, and its summary, as CSV; all files or none.
+def write_items(campaign: Campaign, under: str, suites: Sequence[str], operations: str | Path) -> None:
+    """Write suites' items, their sums by phase and kind, and their summaries, as CSV; all files or none.
 
     Args:
         campaign: the project.
         under: the sweep's place below results/.
-        suite: its name.
+        suites: their names; each gets three files (``paths.suite_files``).
         operations: the sweep's table of operations, Parquet.
-        files: where the three go, in this order.
     """
     sweep = campaign.sweep(under)
     folder = Folder(store.read(operations, whole=True))
-    all_of_it = iterations(campaign, sweep, suite)
-    items = folder.items(all_of_it)
-    frames = (items, times(items, all_of_it), summary(items, folder.table(all_of_it), all_of_it))
-    texts = (frame.to_csv(index=False, lineterminator="\n") for frame in frames)
-    write_files({file: text.encode() for file, text in zip(files, texts, strict=True)})
+    texts: dict[str | Path, bytes] = {}
+    for suite in suites:
+        all_of_it = iterations(campaign, sweep, suite)
+        items = folder.items(all_of_it)
+        frames = (items, times(items, all_of_it), summary(items, folder.table(all_of_it), all_of_it))
+        for file, frame in zip(paths.suite_files(under, suite), frames, strict=True):
+            texts[campaign.root / file] = frame.to_csv(index=False, lineterminator="\n").encode()
+    write_files(texts)

@@ -1,0 +1,82 @@
+"""A report's section on suites: time of each iteration by phase, and links to the tables of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.figures.axis import in_sentence, label
+from analysis.report.describe import href
+from analysis.tables.suites import PHASES
+from apuflow.core.errors import AnalysisError
+
+SuiteFiles = tuple[str | Path, str | Path, str | Path]
+"""Of one suite: its items, times and summary (``apuflow.core.paths.suite_files``), CSV."""
+_HOLDS = ("items", "times by phase and kind of layer", "summary")
+_NUMBERS = {
+    **{f"{phase}_ms": f"{phase} [ms]" for phase in PHASES},
+    "total_ms": "whole [ms]",
+    "images_per_s": "images per second",
+    "tflops": "TFLOPS",
+}
+
+
+@dataclass(frozen=True)
+class SuiteTable:
+    """One suite of a sweep: a row for each of its iterations.
+
+    Attributes:
+        name: of the suite.
+        links: what each of its files holds, to the file from the page.
+        columns: headings: engine, axes, direction, then times and rates.
+        rows: texts; "" where an iteration has no such value.
+        not_run: items of all iterations that nothing runs here.
+    """
+
+    name: str
+    links: Mapping[str, str]
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    not_run: int
+
+
+def load_suites(files: Iterable[SuiteFiles], out: str | Path) -> tuple[SuiteTable, ...]:
+    """The suites of a sweep.
+
+    Args:
+        files: of each suite.
+        out: the page that links to them.
+
+    Raises:
+        AnalysisError: a summary cannot be read.
+    """
+    return tuple(_suite(each, out) for each in files)
+
+
+def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
+    summary = _read(files[-1])
+    names = list(summary.columns)
+    choices = names[1 : names.index("direction") + 1]
+    numbers = [name for name in _NUMBERS if summary[name].notna().any()]
+    texts = summary[choices].fillna("").astype(str)
+    for name in numbers:
+        texts[name] = ["" if pd.isna(value) else f"{value:,.4g}" for value in summary[name]]
+    return SuiteTable(
+        Path(files[0]).stem,
+        {holds: href(file, out) for holds, file in zip(_HOLDS, files, strict=True)},
+        (*(in_sentence(label(name)) for name in choices), *(_NUMBERS[name] for name in numbers)),
+        list(texts.itertuples(index=False, name=None)),
+        int(summary["not_run"].sum()),
+    )
+
+
+def _read(file: str | Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(file)
+    except (OSError, ValueError) as error:
+        raise AnalysisError(
+            "cannot read the summary of a suite", file=file, remedy="remove it and start the workflow again"
+        ) from error
