@@ -10,6 +10,7 @@ from places import ROOT
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
+from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
@@ -38,6 +39,23 @@ def test_a_suite_says_what_runs_as_what_and_what_does_not() -> None:
     assert "   2 conv forward: Convolution" in said
     assert "dropout forward: DNNMark has no kernel for it on HIP" in said
     assert overview(load_suite("deepbench_sparse", ROOT))[2:5] == ("32", "0", "32")
+
+
+@pytest.mark.parametrize("name", suite_names(ROOT))
+def test_every_suite_can_be_described(name: str) -> None:
+    assert details(load_suite(name, ROOT)).startswith(f"{name}: ")
+
+
+def test_the_memory_of_a_suite_ends_where_its_operations_no_longer_run() -> None:
+    """A level of the pyramid, 256x200x336 elements, is 2.2 G of 128 images: more than 2^31 - 1."""
+    said = details(load_suite("maskrcnn_resnet50_fpn", ROOT)).split("\n")
+    first = next(number for number, line in enumerate(said) if line.startswith("memory of an iteration"))
+    images = [line.split()[0] for line in said[first + 2 : first + 10]]
+    assert images == ["1", "2", "4", "8", "16", "32", "64", "128"]
+    assert (
+        said[first + 9]
+        == "  128 images do not run: operation convolution: a buffer has more elements than a C int counts"
+    )
 
 
 def shared(project: Path, suite: str, layer: str) -> dict[str, float]:

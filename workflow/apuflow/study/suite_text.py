@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
+from apuflow.core.errors import ConfigError
 from apuflow.suites.spec import Refused, Spec, spec_of
 from apuflow.suites.step import Choice, Step
 from apuflow.suites.suite import Suite
@@ -58,11 +59,22 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def _memory(suite: Suite) -> list[str]:
-    """MB of an iteration of training by part: of a network of layers for several numbers of images."""
+    """MB of an iteration of training by part: of a network of layers for several numbers of images.
+
+    They end where an operation is larger than MIOpen can address.
+    """
     batches = BATCHES if suite.network is not None else (None,)
-    parts = [(n, memory) for n in batches if (memory := suite.memory(Choice(n=n))) is not None]
+    parts, end = [], []
+    for n in batches:
+        try:
+            memory = suite.memory(Choice(n=n))
+        except ConfigError as error:
+            end = [f"  {n} images do not run: {error.message}"]
+            break
+        if memory is not None:
+            parts.append((n, memory))
     if not parts:
-        return []
+        return end
     names = [field.name for field in fields(parts[0][1])]
     rows = ["memory of an iteration of training, MB:"]
     rows.append("  " + "".join(f"{name:>13}" for name in ("images", *names, "together")))
@@ -70,7 +82,7 @@ def _memory(suite: Suite) -> list[str]:
         sizes = [getattr(memory, name) / 1e6 for name in names]
         cells = [str(n or suite.n or 1), *(f"{size:,.1f}" for size in (*sizes, sum(sizes)))]
         rows.append("  " + "".join(f"{cell:>13}" for cell in cells))
-    return rows
+    return rows + end
 
 
 def _specified(suite: Suite) -> list[tuple[Step, Spec | Refused]]:
