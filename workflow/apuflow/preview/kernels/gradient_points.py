@@ -60,13 +60,15 @@ def _adding(waves: int, wide: bool) -> tuple[Counts, float]:
 
 @lru_cache(maxsize=4096)
 def _lines(unit: int, row: int, rows: int, pitch: int, image: int, stride: int, n: int, lanes: int) -> float:
-    """Mean lines of a wavefront's loads of a channel: ``unit`` pixels of each work-item.
+    """Mean lines of a wavefront's loads of a channel: ``unit`` pixels of each work-item; 0 of smaller images.
 
     Args:
         row, rows: pieces of a row, and rows, of an image. pitch, image: elements from one row, one image to
             the next. stride: from one pixel to the next.
     """
     pieces = row * rows * n
+    if not pieces:
+        return 0.0
     starts = sampled_waves(ceil(pieces / lanes), _MOST_TRIPS) * lanes
     piece = starts[:, None] + np.arange(lanes, dtype=np.int64)
     inside = piece < pieces

@@ -1,0 +1,85 @@
+"""The preview of any operation on any machine: a finite row that fits together, or a plain refusal."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from operation_shapes import CASES
+from preview_rows import DEFAULTS, FACTS, any_machine, broken, size, strict_numbers
+
+from apuflow import operations, preview
+from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.preview_constants import RECORDED, Calibration
+from apuflow.core.record import ReleaseFacts
+from apuflow.miopen import Launch
+from apuflow.operations.operation import Operation, Pass
+
+LARGEST = {
+    "kernel": 11,
+    "stride": 4,
+    "pad": 6,
+    "dilation": 3,
+    "groups": 8,
+    "factor": 4,
+    "layers": 3,
+    "steps": 8,
+}
+"""Of keys that begin so; others are sizes."""
+
+
+@dataclass(frozen=True)
+class Point:
+    id: str
+    made: Operation
+    direction: Pass
+    options: dict[str, Any]
+    release_facts: ReleaseFacts
+    calibration: Calibration = RECORDED
+
+    @property
+    def text(self) -> str:
+        return self.made.text
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return self.made.launches(self.direction, compute_units)
+
+
+def any_shape(draw: random.Random, name: str) -> dict[str, Any]:
+    """A shape that is known to run, some of whose sizes are others."""
+    shape = dict(CASES[name])
+    sizes = [key for key, value in shape.items() if type(value) is int]
+    most = draw.choice((4, 20, 300))
+    for key in draw.sample(sizes, draw.randrange(1, min(5, len(sizes)) + 1)):
+        shape[key] = size(draw, LARGEST.get(key.partition("_")[0], most))
+    return shape
+
+
+def test_thousands_of_operations_have_finite_rows_or_are_refused_by_name() -> None:
+    draw, modelled = random.Random(20261124), 0
+    for number in range(1500):
+        name = draw.choice(list(CASES))
+        try:
+            made = operations.make(name.partition(" ")[0], any_shape(draw, name))
+            point = Point(
+                str(number), made, draw.choice(("fwd", "bwd")), any_machine(draw), draw.choice(FACTS)
+            )
+            with strict_numbers():
+                frame = preview.run([point], DEFAULTS)
+        except (ConfigError, NotModelled) as error:
+            assert error.remedy, error
+            continue
+        modelled += 1
+        assert not broken(frame), point
+    assert modelled > 700
+
+
+def test_images_smaller_than_what_a_work_item_reads() -> None:
+    """All pixels of an image are left over: no work-item reads two at once, as the kernel wants to."""
+    sizes = {"n": 1, "c": 64, "h": 1, "w": 1, "num_output": 64, "kernel_h": 1, "kernel_w": 1}
+    made = operations.make("convolution", {**sizes, "algorithm": "direct"})
+    point = Point("one", made, "bwd", {"num-compute-units": 4}, FACTS[0])
+    with strict_numbers():
+        frame = preview.run([point], DEFAULTS)
+    assert not broken(frame)
