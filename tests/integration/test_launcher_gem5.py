@@ -282,7 +282,7 @@ LARGE = {
     "fc": layer("FullyConnected", (128, 128, 1, 1), num_output=512),
 }
 """Layers whose kernels have many more workgroups than four compute units hold."""
-FILLS = {"GCN3_X86": 8, "VEGA_X86": 3}[TARGET]
+FILLS = {"GCN3_X86": 8, "VEGA_X86": 4}[TARGET]
 """Four compute units hold 16 of these workgroups on GCN3 (barrier slots), 40 or 64 on Vega."""
 
 

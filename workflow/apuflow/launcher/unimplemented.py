@@ -24,7 +24,7 @@ def missing(
     """By release: instructions in the code objects that its gem5 does not execute, by name.
 
     Args:
-        releases: some, the oldest first; those that come after the last one of the table are like it.
+        releases: some of gem5's own, as ``v24.0``; those after the last one of the table are like it.
 
     Nothing is found where no llvm-objdump lies beside the machine's clang.
     """
@@ -34,12 +34,19 @@ def missing(
         for line in instructions(disassembled(path, gfx))
         if line
     }
-    last = _table()[build]
+    last = {name: _number(release) for name, release in _table()[build].items()}
     newest = max(last.values())
     return {
-        release: tuple(sorted(name for name in present if min(release, newest) <= last.get(name, "")))
+        release: tuple(
+            sorted(name for name in present & last.keys() if min(_number(release), newest) <= last[name])
+        )
         for release in releases
     }
+
+
+def _number(release: str) -> tuple[int, ...]:
+    """``v24.0`` as (24, 0): v9.1 comes before v21.1."""
+    return tuple(map(int, release.removeprefix("v").split(".")))
 
 
 @lru_cache(maxsize=1)
