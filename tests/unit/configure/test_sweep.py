@@ -77,7 +77,10 @@ BAD = {
     "unknown layer key": (HEAD + "layer: {num_output: 3}\n", "keys that can be set"),
     "dotted layer axis": (HEAD + "axes: {layer.n: [1]}\n", "layer: {n: [...]}"),
     "layer axis as list": (HEAD + "axes: {layer: [1]}\n", "layer: {n: [1, 10, 100]}"),
-    "set twice": (HEAD + "options: {num-tccs: 1}\naxes: {num-tccs: [2]}\n", "two places"),
+    "set twice": (
+        HEAD + "options: {num-tccs: 1}\naxes: {num-tccs: [2]}\n",
+        "two places of this sweep, options",
+    ),
     "zip as an axis": (HEAD + "axes: {zip: {num-tccs: [1], num-dirs: [1]}}\n", "zip is no axis"),
     "layers as an axis": (HEAD + "axes: {layers: [{n: 1}]}\n", "beside axes"),
     "a zip of one group": (HEAD + "zip: {num-tccs: [1], num-dirs: [1]}\n", "zip is a list of groups"),
@@ -189,6 +192,15 @@ def test_all_mistakes_are_listed_with_their_lines(root: Path) -> None:
         expand(root, HEAD + "options:\n  num-tccs: 3\n  foo: 1\naxes:\n  num-dirs: [1, 3]\n")
     for expected in ("3 mistakes", "t.yaml:5", "t.yaml:6", "t.yaml:8"):
         assert expected in str(caught.value)
+
+
+def test_what_is_set_twice_is_named_with_its_line(root: Path) -> None:
+    for first, key in (("axes:\n  num-tccs: [2]\n", "axes.num-tccs"), ("layer:\n  n: 2\n", "layer.n")):
+        second = "zip:\n- {num-tccs: [1, 2], layer: {n: [3, 4]}}\n"
+        with pytest.raises(ConfigError, match="set in two places of this sweep, ") as caught:
+            expand(root, HEAD + first + second)
+        assert caught.value.key == key
+        assert str(caught.value.file).endswith("t.yaml:5")
 
 
 def test_a_mistake_over_many_values_is_told_once_with_all_of_them(root: Path) -> None:

@@ -51,6 +51,14 @@ def test_plan_says_that_not_all_workgroups_will_run(root: Path, capsys: pytest.C
     assert "fill the GPU 6 times and extrapolates the rest" in said
 
 
+def test_plan_says_which_settings_hold_for_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = "per_workload:\n  pool_*: {layer: {n: 4}}\n  softmax_*: {layer: {n: 5}}\n"
+    expand(root, HEAD + own)
+    show(plan.plan_sweep("t", None, root), every_point=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "per_workload has pool_*: none of the sweep's workloads" in said
+
+
 def test_plan_estimates_from_the_preview_when_nothing_ran(root: Path) -> None:
     """Host seconds of this kernel in runs.csv: 11.95 on 1 unit, 60.63 on 64.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
@@ -125,17 +125,21 @@ class Variation(Model):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        layer = {f"layer.{name}" for name in self.layer}
-        listed = {f"layer.{name}" for line in self.layers[:1] for name in line}
-        places = [set(self.options) | layer, set(self.axes), listed, *(set(group) for group in self.zip)]
-        for index, names in enumerate(places):
-            for other in places[index + 1 :]:
-                twice = sorted(names & other)
-                if twice:
+        in_lines = {f"layer.{name}" for line in self.layers[:1] for name in line}
+        places: list[tuple[str, str, Collection[str]]] = [
+            ("options", "options.", self.options),
+            ("layer", "", {f"layer.{name}" for name in self.layer}),
+            ("axes", "axes.", self.axes),
+            ("layers", "", in_lines),
+            *((f"zip[{number}]", "", group) for number, group in enumerate(self.zip)),
+        ]
+        for (first, above, names), (second, _, others) in itertools.combinations(places, 2):
+            for name in names:
+                if name in others:
                     raise ValueProblem(
-                        "set in two places of this sweep",
-                        key=twice[0],
-                        remedy="keep it in options, axes, layers or one zip group",
+                        f"set in two places of this sweep, {first} and {second}",
+                        key=above + name,
+                        remedy="keep it in one of them",
                     )
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from apuflow.configure import Sweep, load_site, load_sweep, load_workload
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.point import Point
+from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
@@ -95,6 +97,7 @@ class SweepPlan:
         obstacle: why no point can run in this directory, with the fix; empty: they can.
         sampling: how many of the points will run where the sweep takes a sample; empty: all.
         workgroups: of which launches not all workgroups will run; empty: all run whole.
+        unused: patterns of ``per_workload`` that none of the sweep's workloads and suites matches.
     """
 
     sweep: str
@@ -106,6 +109,7 @@ class SweepPlan:
     obstacle: str = ""
     sampling: str = ""
     workgroups: str = ""
+    unused: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -146,7 +150,13 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _obstacle(sweep, root),
         _sampling(sweep),
         _workgroups(sweep),
+        _unused(sweep, root),
     )
+
+
+def _unused(sweep: Sweep, root: Path) -> tuple[str, ...]:
+    names = [*sweep_workloads(sweep, root), *sweep_suites(sweep, root)]
+    return tuple(pattern for pattern in sweep.per_workload if not fnmatch.filter(names, pattern))
 
 
 def _say_if_large(sweep: Sweep, names: Sequence[str], root: Path) -> None:

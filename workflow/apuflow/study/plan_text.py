@@ -66,6 +66,14 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
             warned.setdefault(warning, []).append(workload.workload)
     for warning, names in warned.items():
         out.print(f"warning: {', '.join(dict.fromkeys(names))}: {warning}", highlight=False, markup=False)
+    if plan.unused:
+        patterns = ", ".join(plan.unused)
+        out.print(
+            f"warning: per_workload has {patterns}: none of the sweep's workloads is called so, and nothing "
+            "of it holds",
+            highlight=False,
+            markup=False,
+        )
     if every_point:
         for workload in plan.workloads:
             _points(workload, out)
