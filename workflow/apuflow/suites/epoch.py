@@ -37,10 +37,12 @@ DATASETS: Final[Mapping[str, Dataset]] = MappingProxyType(
     {
         "imagenet": Dataset(1_281_167, "DAWNBench ImageNet; MLPerf ResNet-50", f"ILSVRC 2012; {_RULES}"),
         "cifar10": Dataset(50_000, "DAWNBench CIFAR-10", "the data set's own page"),
-        "coco": Dataset(117_266, "MLPerf Mask R-CNN, SSD", "COCO 2017, images with annotations; own page"),
-        "squad": Dataset(87_599, "DAWNBench SQuAD", "SQuAD 1.1, questions; the data set's own page"),
-        "wmt16": Dataset(4_500_000, "MLPerf Transformer, GNMT", "about 4.5 million pairs; own page"),
-        "librispeech": Dataset(281_241, "MLPerf RNN-T; DeepSpeech", "960 hours, utterances; own page"),
+        "coco": Dataset(117_266, "MLPerf Mask R-CNN, SSD", "COCO 2017, images with annotations; from memory"),
+        "squad": Dataset(87_599, "DAWNBench SQuAD", "SQuAD 1.1, questions; catalogue of TensorFlow Datasets"),
+        "wmt16": Dataset(4_500_000, "MLPerf Transformer, GNMT", "about 4.5 million pairs; from memory"),
+        "librispeech": Dataset(
+            28_539 + 104_014 + 148_688, "MLPerf RNN-T; DeepSpeech", "960 hours, utterances; its data card"
+        ),
         "wikipedia": Dataset(156_725_653, "MLPerf BERT", f"2020-01-01, sequences of 512 tokens; {_RULES}"),
         "criteo": Dataset(4_195_197_692, "MLPerf DLRM", f"Criteo Terabyte, samples; {_RULES}"),
     }
