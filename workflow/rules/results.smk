@@ -167,6 +167,7 @@ for figures in session.figure_sets():
         log:
             paths.log("figures", figures.sweep),
         localrule: True
+        threads: 4
         conda:
             "../envs/apuflow.yaml"
         params:

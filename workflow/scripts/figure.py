@@ -6,4 +6,5 @@ from apuflow.study.results import write_figures
 
 with rule(snakemake) as (output, log):
     params = snakemake.params
-    write_figures(Campaign(), params.under, params.names, snakemake.input.tables, output.parent)
+    tables, processes = snakemake.input.tables, snakemake.threads
+    write_figures(Campaign(), params.under, params.names, tables, output.parent, processes)

@@ -11,7 +11,7 @@ from typing import Any
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.units import format_duration
-from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, epoch
+from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, Dataset, epoch
 from apuflow.suites.ring import FLOAT_BYTES, ParallelIteration, Ring
 
 _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "update_ms", "params")
@@ -37,7 +37,7 @@ def epoch_numbers(
     Raises:
         ConfigError: no such table or data set, or no row of a whole training iteration.
     """
-    examples = _examples(dataset)
+    chosen = _dataset(dataset)
     rows = [row for row in _read(summary) if row["backward_ms"] and row["images"]]
     if not rows:
         raise ConfigError(
@@ -45,11 +45,11 @@ def epoch_numbers(
             file=summary,
             remedy="run a network with direction: both (a list of items has no iteration)",
         )
-    found = [_numbers(row, examples, ring, price_per_hour) for row in rows]
+    found = [_numbers(row, chosen, ring, price_per_hour) for row in rows]
     return [one for place, one in enumerate(found) if one not in found[:place]]
 
 
-def _numbers(row: Mapping[str, str], examples: int, ring: Ring, price: float | None) -> dict[str, Any]:
+def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float | None) -> dict[str, Any]:
     seconds = {phase: float(row[f"{phase}_ms"] or 0) / 1e3 for phase in ("forward", "backward", "update")}
     batch = round(float(row["images"]))
     one = ParallelIteration(**seconds, communication=ring.seconds(FLOAT_BYTES * int(row["params"])))
@@ -60,11 +60,12 @@ def _numbers(row: Mapping[str, str], examples: int, ring: Ring, price: float | N
         found["update_ms"] = None
     found["communication_ms"] = one.communication * 1e3
     for name, duration in (("", one.apart), ("overlapped_", one.overlapped)):
-        of_all = epoch(examples, batch, ring.devices, duration, price)
+        of_all = epoch(dataset.train, batch, ring.devices, duration, price)
         found[f"{name}iteration_ms"] = duration * 1e3
         found[f"{name}images_per_s"] = batch * ring.devices / duration
         found[f"{name}epoch_s"] = of_all.seconds
         found[f"{name}cost"] = of_all.cost
+    found["examples"], found["examples_source"] = dataset.train, dataset.source
     found["basis"] = EXTRAPOLATED
     return found
 
@@ -106,11 +107,11 @@ def _axes(row: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _examples(dataset: str) -> int:
+def _dataset(dataset: str) -> Dataset:
     if dataset in DATASETS:
-        return DATASETS[dataset].train
+        return DATASETS[dataset]
     if dataset.isdigit() and int(dataset):
-        return int(dataset)
+        return Dataset(int(dataset), "", "given")
     raise ConfigError(
         "no such data set",
         key="dataset",

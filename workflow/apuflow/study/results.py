@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Mapping, Sequence
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +56,12 @@ def write_table(
 
 
 def write_figures(
-    campaign: Campaign, under: str, names: Sequence[str], table_files: Sequence[str], directory: Path
+    campaign: Campaign,
+    under: str,
+    names: Sequence[str],
+    table_files: Sequence[str],
+    directory: Path,
+    processes: int = 1,
 ) -> None:
     """Write figures of a sweep as SVG and PNG, and their numbers as CSV.
 
@@ -64,6 +71,7 @@ def write_figures(
         names: the figures (``analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
         directory: where they go, each under its name.
+        processes: that share the work.
     """
     from analysis import figures  # matplotlib: a table has no use for it
     from apuflow.study.kernel_rows import kernel_rows
@@ -79,6 +87,12 @@ def write_figures(
             [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
         )
 
+    shares = min(processes, len(names))
+    if shares > 1:  # forked, so that they have all modules from the start
+        with ProcessPoolExecutor(shares, multiprocessing.get_context("fork")) as pool:
+            parts = [names[start::shares] for start in range(shares)]
+            list(pool.map(partial(_write_share, campaign.root, under, table_files, directory), parts))
+        return
     sweep = campaign.sweep(under)
     wanted = sweep.figures
     choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, sweep.together, wanted.objectives)
@@ -87,6 +101,12 @@ def write_figures(
         rows = frame(per_item=known.per_item, per_kernel=known.per_kernel)
         plot = figures.make_or_say(name, figures.choose(rows, choice))
         figures.save(plot.figure, plot.data, directory / name)
+
+
+def _write_share(
+    root: Path, under: str, table_files: Sequence[str], directory: Path, names: Sequence[str]
+) -> None:
+    write_figures(Campaign(root), under, names, table_files, directory)
 
 
 def write_report(
