@@ -18,10 +18,47 @@ rule table:
         paths.log("tables", "{under}{workload}"),
     conda:
         "../envs/apuflow.yaml"
+    params:
+        under=lambda wildcards: wildcards.under,
+        names=lambda wildcards: [wildcards.workload],
     message:
         "table {output.csv}"
     script:
         "../scripts/table.py"
+
+
+for tables in session.table_sets():
+
+    rule:
+        name:
+            tables.rule
+        input:
+            records=[
+                paths.preview_record(tables.sweep, each)
+                for each in session.campaign.previewed(tables.under)
+            ],
+            configuration=session.campaign.batch_configuration(
+                tables.under, tables.names
+            ),
+        output:
+            [
+                file
+                for each in tables.names
+                for file in paths.table_files(tables.under, each)
+            ],
+        log:
+            paths.log("tables", tables.sweep, "all"),
+        localrule: True
+        threads: 4
+        conda:
+            "../envs/apuflow.yaml"
+        params:
+            under=tables.under,
+            names=tables.names,
+        message:
+            "tables of results/{params.under}"
+        script:
+            "../scripts/table.py"
 
 
 rule suite_items:

@@ -16,8 +16,42 @@ rule preview:
         "../envs/apuflow.yaml"
     message:
         "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
+    params:
+        sweep=lambda wildcards: wildcards.sweep,
+        workloads=lambda wildcards: [wildcards.workload],
     script:
         "../scripts/preview.py"
+
+
+for previews in session.preview_sets():
+
+    rule:
+        name:
+            previews.rule
+        input:
+            configuration=session.campaign.batch_configuration(
+                previews.under, previews.names
+            ),
+        output:
+            counters=[
+                paths.preview_counters(previews.sweep, each) for each in previews.names
+            ],
+            record=[
+                paths.preview_record(previews.sweep, each) for each in previews.names
+            ],
+        log:
+            paths.log("preview", previews.sweep, "all"),
+        localrule: True
+        threads: 4
+        conda:
+            "../envs/apuflow.yaml"
+        params:
+            sweep=previews.sweep,
+            workloads=previews.names,
+        message:
+            "preview engine: sweep {params.sweep}"
+        script:
+            "../scripts/preview.py"
 
 
 rule simulate:

@@ -1,10 +1,9 @@
-"""Rule preview: the timing model over all points of a sweep's workload."""
+"""Rules preview and previews_of_SWEEP: the timing model over all points of workloads of a sweep."""
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.engines.preview_batch import write_batch
+from apuflow.study.results import write_previews
 
 with rule(snakemake):
-    wildcards, output = snakemake.wildcards, snakemake.output
-    points = Campaign().batch(wildcards.sweep, wildcards.workload)
-    write_batch(points, output.counters, output.record)
+    params = snakemake.params
+    write_previews(Campaign(), params.sweep, params.workloads, snakemake.threads)

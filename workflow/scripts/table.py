@@ -1,10 +1,9 @@
-"""Rule table: run records and statistics to one tidy table."""
+"""Rules table and tables_of_SWEEP: run records and statistics to tidy tables."""
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.results import write_table
+from apuflow.study.results import write_tables
 
 with rule(snakemake):
-    wildcards, output = snakemake.wildcards, snakemake.output
-    files = (output.csv, output.parquet, output.columns)
-    write_table(Campaign(), wildcards.under, wildcards.workload, files, late=bool(snakemake.input.batches))
+    params, late = snakemake.params, bool(snakemake.input.get("batches"))
+    write_tables(Campaign(), params.under, params.names, snakemake.threads, late=late)

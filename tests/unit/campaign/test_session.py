@@ -14,7 +14,7 @@ from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings
 
 from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.session import Session, figure_sets, suite_sets
+from apuflow.campaign.session import Session, figure_sets, preview_sets, suite_sets, table_sets
 from apuflow.core import paths
 
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
@@ -88,6 +88,21 @@ def test_figures_of_a_sweep_are_drawn_together_where_several_are_asked_for() -> 
         "quickstart",
     ]
     assert figure_sets(campaign, ["results/nonesuch/report.html"]) == []
+
+
+def test_a_sweep_of_the_preview_alone_is_previewed_and_tabulated_at_once() -> None:
+    """One that runs on gem5 is not: each of its tables is there as soon as its runs are."""
+    campaign = Campaign(ROOT)
+    for sets, rule in ((preview_sets, "previews_of_"), (table_sets, "tables_of_")):
+        for sweep in ("quickstart", "networks"):
+            for asked in (f"results/{sweep}/report.html", f"{rule}{sweep}:"):
+                (found,) = sets(campaign, ["--cores", "8", asked])
+                assert (found.rule, found.sweep) == (rule + sweep, sweep)
+        for other in ("quickstart/softmax_fwd.csv", "kernels/report.html", "sampled_network/report.html"):
+            assert sets(campaign, [f"results/{other}"]) == []
+    assert preview_sets(campaign, ["results/networks/report.html"])[0].names == ("operations",)
+    (tables,) = table_sets(campaign, ["results/networks/report.html"])
+    assert tables.names == ("operations", "alexnet_owt", "resnet18", "deepbench_gemm")
 
 
 def test_items_of_all_suites_are_made_together_for_a_report() -> None:

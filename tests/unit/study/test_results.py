@@ -38,9 +38,9 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
 
 
 def make_table(campaign: Campaign, workload: str) -> str:
-    csv, parquet = paths.table("two/", workload), paths.table("two/", workload, "parquet")
-    Path(csv).parent.mkdir(parents=True, exist_ok=True)
-    results.write_table(campaign, "two/", workload, (csv, parquet, paths.table_columns("two/", workload)))
+    parquet = paths.table("two/", workload, "parquet")
+    Path(parquet).parent.mkdir(parents=True, exist_ok=True)
+    results.write_tables(campaign, "two/", [workload])
     return parquet
 
 
@@ -50,6 +50,28 @@ def test_a_table_has_a_row_per_point(campaign: Campaign) -> None:
     assert list(table["num_compute_units"]) == [4, 8]
     described = json.loads(Path("results/two/softmax_fwd.columns.json").read_text())
     assert list(table.columns) == [column["name"] for column in described["columns"]]
+
+
+def test_several_processes_write_what_one_writes(campaign: Campaign) -> None:
+    files = [Path(file) for workload in WORKLOADS for file in paths.table_files("two/", workload)]
+    files[0].parent.mkdir(parents=True)
+    written = []
+    for processes in (1, 2):
+        results.write_previews(campaign, "two", WORKLOADS, processes)
+        results.write_tables(campaign, "two/", WORKLOADS, processes)
+        written.append([file.read_text() for file in files if file.suffix == ".csv"])
+        for file in files:
+            file.unlink()
+    assert written[0] == written[1]
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_mistake_in_another_process_is_told_as_it_is() -> None:
+    file = Path("configs/sweeps/two.yaml")
+    file.write_text(file.read_text().replace("[4, 8]", "[4, 8, 16]"))
+    with pytest.raises(ConfigError, match="no row of this point") as caught:
+        results.write_tables(Campaign(), "two/", WORKLOADS, 2)
+    assert caught.value.remedy and "runs/preview" in str(caught.value.file)
 
 
 @pytest.mark.usefixtures("campaign")
@@ -64,7 +86,7 @@ def test_a_batch_of_an_older_sweep_makes_no_table() -> None:
 def test_figures_are_drawn_from_kernels_or_from_tables_and_together_as_alone(campaign: Campaign) -> None:
     tables = [make_table(campaign, workload) for workload in WORKLOADS]
     together, alone = Path("results/two/figures"), Path("results/two/alone")
-    results.write_figures(campaign, "two/", ["kernels", "ipc", "stalls"], tables, together)
+    results.write_figures(campaign, "two/", ["kernels", "ipc", "stalls"], tables, together, processes=2)
     results.write_figures(campaign, "two/", ["ipc"], tables, alone)
     for name, per_kernel in (("kernels", True), ("ipc", False)):
         drawn = pd.read_csv(together / f"{name}.csv")

@@ -290,6 +290,16 @@ class Campaign:
         sweep = self.sweep(under)
         return [] if sweep.sampling is not None else self.suites(sweep)
 
+    def previewed(self, under: str) -> list[str]:
+        """Workloads of a sweep of the preview alone; none of one that runs something on gem5."""
+        sweep = self.sweep(under)
+        return self.workloads(sweep) if all(map(is_batch, sweep.engines)) else []
+
+    def tabulated(self, under: str) -> list[str]:
+        """The tables of such a sweep, in an order in which each finds those that it is made from."""
+        suites = self.suites(self.sweep(under))
+        return [*names, *suites] if (names := self.previewed(under)) else []
+
     def sweep_items(self, wildcards: Wildcards) -> list[str]:
         """The tables of items of a sweep's suites, three for each."""
         under = wildcards["under"]
@@ -304,6 +314,11 @@ class Campaign:
         checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
         files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
         return [file for file in files if (self.root / file).is_file()]
+
+    def batch_configuration(self, under: str, names: Iterable[str]) -> list[str]:
+        """Files whose change makes other points of several workloads and suites of a sweep of the preview."""
+        found = (self.table_configuration({"under": under, "workload": name}) for name in names)
+        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide what the preview computes for a sweep's workload."""

@@ -61,6 +61,14 @@ class Session:
         """Figures that one job draws, of every sweep of which this call wants more than one."""
         return figure_sets(self.campaign, sys.argv[1:])
 
+    def preview_sets(self) -> list[ResultSet]:
+        """Workloads that one job previews, of every sweep of the preview alone whose report is wanted."""
+        return preview_sets(self.campaign, sys.argv[1:])
+
+    def table_sets(self) -> list[ResultSet]:
+        """Workloads that one job tabulates, of the same sweeps."""
+        return table_sets(self.campaign, sys.argv[1:])
+
     def suite_sets(self) -> list[ResultSet]:
         """Suites whose items one job tabulates, of every sweep whose report this call wants."""
         return suite_sets(self.campaign, sys.argv[1:])
@@ -148,6 +156,28 @@ def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]
         arguments: the command line.
     """
     return _sets("figures_of_", arguments, campaign.figure_names, {"figure": 1, "report": 2})
+
+
+def preview_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
+    """The sets of workloads that a call of Snakemake previews together.
+
+    Sweeps that run something on gem5 have none: their tables come one by one, as the runs end.
+
+    Args:
+        campaign: the project.
+        arguments: the command line.
+    """
+    return _sets("previews_of_", arguments, campaign.previewed, {"report": 2})
+
+
+def table_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
+    """The sets of tables that a call of Snakemake makes together, of the sweeps of ``preview_sets``.
+
+    Args:
+        campaign: the project.
+        arguments: the command line.
+    """
+    return _sets("tables_of_", arguments, campaign.tabulated, {"report": 2})
 
 
 def suite_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:

@@ -41,7 +41,12 @@ STAGES: Mapping[str, str] = {
 }
 """Rules, and the stage that each belongs to. A rule that is not here is a stage of its own."""
 
-_SETS = {"figures_of_": "figures", "suites_of_": "items of suites"}
+_SETS = {
+    "previews_of_": "preview",
+    "tables_of_": "tables",
+    "figures_of_": "figures",
+    "suites_of_": "items of suites",
+}
 """Beginnings of the names of rules that make several results of a sweep."""
 _FOLLOWED = {
     "gem5": "hours of processor time; log: logs/toolchain",

@@ -120,6 +120,12 @@ def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
     return f"{RESULTS}/{under}{workload}.columns.json"
 
 
+def table_files(under: str = "{under}", workload: str = "{workload}") -> tuple[str, str, str]:
+    """One workload's table as CSV and Parquet, and its columns."""
+    csv, parquet = (table(under, workload, extension) for extension in ("csv", "parquet"))
+    return csv, parquet, table_columns(under, workload)
+
+
 def suite_items(under: str = "{under}", suite: str = "{suite}") -> str:
     """One suite's items, a row each."""
     return f"{RESULTS}/{under}items/{suite}.csv"

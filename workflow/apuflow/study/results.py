@@ -1,9 +1,9 @@
-"""What stands in results/: a workload's table, a sweep's figures, its report. One function per rule."""
+"""The preview's rows, and what stands in results/: tables, figures, the report. One function per rule."""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
@@ -21,16 +21,40 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_table(
-    campaign: Campaign, under: str, workload: str, files: tuple[str, str, str], *, late: bool = False
+def write_previews(campaign: Campaign, sweep: str, workloads: Sequence[str], processes: int = 1) -> None:
+    """Run the timing model over all points of workloads of a sweep, and write their counters and records.
+
+    Args:
+        campaign: the project.
+        sweep: its name.
+        workloads: their names.
+        processes: that share the work.
+
+    Raises:
+        NotModelled: the model refuses a layer or an option.
+    """
+    _shared(processes, partial(_preview, sweep), campaign, workloads)
+
+
+def _preview(sweep: str, campaign: Campaign, workloads: Sequence[str]) -> None:
+    from apuflow.engines.preview_batch import write_batch
+
+    for workload in workloads:
+        files = (path(sweep, workload) for path in (paths.preview_counters, paths.preview_record))
+        counters, record = (campaign.root / file for file in files)
+        write_batch(campaign.batch(sweep, workload), counters, record)
+
+
+def write_tables(
+    campaign: Campaign, under: str, names: Sequence[str], processes: int = 1, *, late: bool = False
 ) -> None:
-    """Write a workload's table: a row per point of the sweep, in the sweep's order.
+    """Write tables of workloads, a row per point in the sweep's order, and of suites, a row per iteration.
 
     Args:
         campaign: the project.
         under: the sweep's place below results/, as ``paths.under`` gives it.
-        workload: its name.
-        files: where CSV, Parquet and the description of the columns go.
+        names: of workloads and suites; a suite's table is made from that of the operations.
+        processes: that share the work.
         late: other machines have made records just now, which this one may see a little later.
 
     Raises:
@@ -38,21 +62,30 @@ def write_table(
         AnalysisError: a record or its statistics cannot be read; or a point failed, and the sweep does not
             say ``on_failure: record``.
     """
+    suites = campaign.suites(campaign.sweep(under))
+    for are_suites in (False, True):
+        chosen = [name for name in names if (name in suites) == are_suites]
+        _shared(processes, partial(_tabulate, under, late), campaign, chosen)
+
+
+def _tabulate(under: str, late: bool, campaign: Campaign, names: Sequence[str]) -> None:
     sweep = campaign.sweep(under)
-    records = campaign.records(sweep, workload)
-    if workload in campaign.suites(sweep):
-        store.write(suite_table(campaign, sweep, workload, records[0]), *files)
-        return
-    axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
-        (point.engine, point.id): point.axes for point in campaign.table_points(sweep, workload)
-    }
-    if late:
-        wait_for_files(campaign.root / record for record in records)
-    frame = tables.build(records, axes=axes)
-    campaign.check_rows(sweep, workload, zip(frame["engine"], frame["point"], strict=True))
-    if sweep.on_failure == "strict":
-        tables.require_completed(frame)
-    store.write(frame, *files)
+    for name in names:
+        records = campaign.records(sweep, name)
+        files = [campaign.root / file for file in paths.table_files(under, name)]
+        if name in campaign.suites(sweep):
+            store.write(suite_table(campaign, sweep, name, campaign.root / records[0]), *files)
+            continue
+        axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
+            (point.engine, point.id): point.axes for point in campaign.table_points(sweep, name)
+        }
+        if late:
+            wait_for_files(campaign.root / record for record in records)
+        frame = tables.build([campaign.root / record for record in records], axes=axes)
+        campaign.check_rows(sweep, name, zip(frame["engine"], frame["point"], strict=True))
+        if sweep.on_failure == "strict":
+            tables.require_completed(frame)
+        store.write(frame, *files)
 
 
 def write_figures(
@@ -73,6 +106,12 @@ def write_figures(
         directory: where they go, each under its name.
         processes: that share the work.
     """
+    _shared(processes, partial(_draw, under, table_files, directory), campaign, names)
+
+
+def _draw(
+    under: str, table_files: Sequence[str], directory: Path, campaign: Campaign, names: Sequence[str]
+) -> None:
     from analysis import figures  # matplotlib: a table has no use for it
     from apuflow.study.kernel_rows import kernel_rows
 
@@ -87,12 +126,6 @@ def write_figures(
             [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
         )
 
-    shares = min(processes, len(names))
-    if shares > 1:  # forked, so that they have all modules from the start
-        with ProcessPoolExecutor(shares, multiprocessing.get_context("fork")) as pool:
-            parts = [names[start::shares] for start in range(shares)]
-            list(pool.map(partial(_write_share, campaign.root, under, table_files, directory), parts))
-        return
     sweep = campaign.sweep(under)
     wanted = sweep.figures
     choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, sweep.together, wanted.objectives)
@@ -103,10 +136,21 @@ def write_figures(
         figures.save(plot.figure, plot.data, directory / name)
 
 
-def _write_share(
-    root: Path, under: str, table_files: Sequence[str], directory: Path, names: Sequence[str]
+def _shared(
+    processes: int, act: Callable[[Campaign, Sequence[str]], None], campaign: Campaign, names: Sequence[str]
 ) -> None:
-    write_figures(Campaign(root), under, names, table_files, directory)
+    """Act on all names: processes that are forked, and so have all modules, take a part of them each."""
+    count = min(processes, len(names))
+    if count < 2:
+        act(campaign, names)
+        return
+    parts = [names[start::count] for start in range(count)]
+    with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as pool:
+        list(pool.map(partial(_act, act, campaign.root), parts))
+
+
+def _act(act: Callable[[Campaign, Sequence[str]], None], root: Path, names: Sequence[str]) -> None:
+    act(Campaign(root), names)
 
 
 def write_report(
