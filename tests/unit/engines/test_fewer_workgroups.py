@@ -26,21 +26,24 @@ HEAD = "description: x\nengines: [gem5-kernels, preview]\nrelease: v23.0\nworklo
 
 
 @pytest.mark.parametrize(
-    ("groups", "held", "fills", "wanted"),
+    ("groups", "held", "fills", "most", "wanted"),
     [
-        ((6272, 1, 1), 160, 8, (1312, 1, 1)),  # 8 times 160, and the 32 that 6272 leaves over
-        ((1000, 1, 1), 16, 8, (136, 1, 1)),
-        ((1, 1, 1000), 16, 8, (1, 1, 136)),
-        ((100, 1, 1), 16, 8, None),  # 128 are needed
-        ((180, 1, 1), 16, 8, None),  # 132 of 180 are more than 70 %
-        ((144, 13, 1), 16, 8, (144, 2, 1)),  # the first layer, and 7 fillings of the next
-        ((32, 16, 1), 16, 8, (32, 5, 1)),  # 32 + 7 * 16 = 144 are five layers
+        ((6272, 1, 1), 160, 8, 0, (1312, 1, 1)),  # 8 times 160, and the 32 that 6272 leaves over
+        ((1000, 1, 1), 16, 8, 0, (136, 1, 1)),
+        ((1, 1, 1000), 16, 8, 0, (1, 1, 136)),
+        ((100, 1, 1), 16, 8, 0, None),  # 128 are needed
+        ((180, 1, 1), 16, 8, 0, None),  # 132 of 180 are more than 70 %
+        ((144, 13, 1), 16, 8, 0, (144, 2, 1)),  # the first layer, and 7 fillings of the next
+        ((32, 16, 1), 16, 8, 0, (32, 5, 1)),  # 32 + 7 * 16 = 144 are five layers
+        ((1000, 1, 1), 40, 4, 40, (160, 1, 1)),
+        ((1000, 1, 1), 40, 4, 64, (200, 1, 1)),  # seen to hold 64: three of these are 192, the rest as of 40
+        ((1000, 1, 1), 40, 8, 64, (320, 1, 1)),
     ],
 )
 def test_how_many_workgroups_are_launched(
-    groups: tuple[int, ...], held: int, fills: int, wanted: tuple[int, ...] | None
+    groups: tuple[int, ...], held: int, fills: int, most: int, wanted: tuple[int, ...] | None
 ) -> None:
-    assert first_workgroups(groups, held, fills) == wanted
+    assert first_workgroups(groups, held, fills, most) == wanted
 
 
 def _machine(units: int) -> dict[str, Scalar]:

@@ -114,7 +114,9 @@ def _shortened(
         kernel.scalar_registers,
     )
     held = held_at_once(demand, asked.options, asked.barrier_slots)
-    groups = first_workgroups(whole, held, asked.fills)
+    two = replace(demand, waves=min(demand.waves, 2))  # what has several takes a barrier slot
+    most = held_at_once(two, asked.options, asked.barrier_slots)
+    groups = first_workgroups(whole, held, asked.fills, most)
     if groups is None:
         return dispatch, Cut()
     axis = last_axis(whole)
@@ -126,7 +128,7 @@ def _shortened(
     return replace(dispatch, grid=(grid[0], grid[1], grid[2])), Cut(ran=prod(groups))
 
 
-def first_workgroups(groups: Sequence[int], held: int, fills: int) -> tuple[int, ...] | None:
+def first_workgroups(groups: Sequence[int], held: int, fills: int, most: int = 0) -> tuple[int, ...] | None:
     """How many workgroups to launch along each axis; None: all of them.
 
     They fill the machine at least ``fills`` times. Of a grid of several axes the first layer counts as the
@@ -136,10 +138,14 @@ def first_workgroups(groups: Sequence[int], held: int, fills: int) -> tuple[int,
     Args:
         groups: of the whole grid.
         held: workgroups that the machine holds at once.
+        most: that it may hold where other wavefronts of each have ended; of these fillings there are
+            two after the first, too, without which nothing can be extrapolated.
     """
     axis = last_axis(groups)
     each, whole = layer(groups), prod(groups)
-    least = -(-(max(held, each) + (fills - 1) * held) // each)
+    largest = max(most, held)
+    enough = (-(-max(largest, each) // largest) + 2) * largest
+    least = -(-max(max(held, each) + (fills - 1) * held, enough) // each)
     layers = min(
         range(least, least + max(1, held // each)),
         key=lambda number: min((number * each - whole) % held, (whole - number * each) % held),
