@@ -36,7 +36,7 @@ HEAD = "description: x\nengines: [gem5-kernels, preview]\nrelease: v23.0\nworklo
         ((144, 13, 1), 16, 8, 0, (144, 2, 1)),  # the first layer, and 7 fillings of the next
         ((32, 16, 1), 16, 8, 0, (32, 5, 1)),  # 32 + 7 * 16 = 144 are five layers
         ((1000, 1, 1), 40, 4, 40, (160, 1, 1)),
-        ((1000, 1, 1), 40, 4, 64, (200, 1, 1)),  # seen to hold 64: three of these are 192, the rest as of 40
+        ((1000, 1, 1), 40, 4, 64, (280, 1, 1)),  # seen to hold 64: four of these are 256, the rest as of 40
         ((1000, 1, 1), 40, 8, 64, (320, 1, 1)),
     ],
 )

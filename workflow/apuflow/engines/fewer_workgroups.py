@@ -139,12 +139,12 @@ def first_workgroups(groups: Sequence[int], held: int, fills: int, most: int = 0
         groups: of the whole grid.
         held: workgroups that the machine holds at once.
         most: that it may hold where other wavefronts of each have ended; of these fillings there are
-            two after the first, too, without which nothing can be extrapolated.
+            three after the first, too, without which no interval is known.
     """
     axis = last_axis(groups)
     each, whole = layer(groups), prod(groups)
     largest = max(most, held)
-    enough = (-(-max(largest, each) // largest) + 2) * largest
+    enough = (-(-max(largest, each) // largest) + 3) * largest
     least = -(-max(max(held, each) + (fills - 1) * held, enough) // each)
     layers = min(
         range(least, least + max(1, held // each)),
