@@ -50,12 +50,14 @@ def test_every_rule_has_a_docstring_and_a_log() -> None:
 
 
 def test_builds_and_runs_alone_become_jobs_on_a_cluster() -> None:
-    """As docs/howto/cluster.md says; the one rule without a name of its own makes figures."""
+    """As docs/howto/cluster.md says; rules without a name of their own make several results of a sweep."""
     text = "".join(file.read_text() for file in sorted((ROOT / "workflow/rules").glob("*.smk")))
     names = set(re.findall(r"^(?:rule|checkpoint) (\w+):", text, re.M))
     local = set(re.findall(r"\w+", re.search(r"^localrules:\n((?:    \w+,\n)+)", text, re.M)[1]))  # type: ignore[index]
     assert names - local == {"gem5", "dnnmark", "simulate", "batch"} and local - names == {"all"}
-    assert text.count("\n    rule:\n") == text.count("\n        localrule: True\n") == 1
+    sets = ("preview", "table", "suite", "figure")
+    assert [text.count(f"in session.{kind}_sets():\n\n    rule:\n") for kind in sets] == [1, 1, 1, 1]
+    assert text.count("\n    rule:\n") == text.count("\n        localrule: True\n") == len(sets)
 
 
 def test_help_of_commands_holds_no_markup() -> None:

@@ -49,9 +49,9 @@ for tables in session.table_sets():
         log:
             paths.log("tables", tables.sweep, "all"),
         localrule: True
-        threads: 4
         conda:
             "../envs/apuflow.yaml"
+        threads: 4
         params:
             under=tables.under,
             names=tables.names,
@@ -204,9 +204,9 @@ for figures in session.figure_sets():
         log:
             paths.log("figures", figures.sweep),
         localrule: True
-        threads: 4
         conda:
             "../envs/apuflow.yaml"
+        threads: 4
         params:
             under=figures.under,
             names=figures.names,

@@ -14,11 +14,11 @@ rule preview:
         paths.log("preview", "{sweep}", "{workload}"),
     conda:
         "../envs/apuflow.yaml"
-    message:
-        "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
     params:
         sweep=lambda wildcards: wildcards.sweep,
         workloads=lambda wildcards: [wildcards.workload],
+    message:
+        "preview engine: {wildcards.workload} of sweep {wildcards.sweep}"
     script:
         "../scripts/preview.py"
 
@@ -42,9 +42,9 @@ for previews in session.preview_sets():
         log:
             paths.log("preview", previews.sweep, "all"),
         localrule: True
-        threads: 4
         conda:
             "../envs/apuflow.yaml"
+        threads: 4
         params:
             sweep=previews.sweep,
             workloads=previews.names,
