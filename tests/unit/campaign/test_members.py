@@ -10,6 +10,7 @@ import yaml
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import point_at, points
+from apuflow.campaign.session import check_targets
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -108,6 +109,19 @@ def test_what_a_suite_does_not_have_is_refused_with_what_it_has(
         Campaign(project).members(load_sweep("some", project))
     assert said in str(refused.value)
     assert "some.yaml" in str(refused.value)
+
+
+def test_suites_of_which_nothing_runs_are_refused_with_the_reason(project: Path) -> None:
+    """All-reduces are reckoned, sparse products have no kernel; beside others they keep their items."""
+    write(project, suites=["deepbench_all_reduce", "deepbench_sparse"])
+    with pytest.raises(ConfigError) as refused:
+        Campaign(project).points("some", paths.OPERATIONS)
+    said = str(refused.value)
+    assert "reckoned by the ring formula" in said and "no sparse product" in said and "some.yaml" in said
+    with pytest.raises(ConfigError, match="nothing of the sweep's suites runs"):
+        check_targets(Campaign(project), ["results/some/report.html"])
+    write(project, suites=["deepbench_all_reduce", "squeezenet1_1"])
+    assert Campaign(project).points("some", paths.OPERATIONS)
 
 
 @pytest.mark.parametrize("engine", ["preview", "gem5-kernels"])

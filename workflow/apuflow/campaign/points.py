@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import NoReturn
 
-from apuflow.campaign.members import distinct, members, operation_at
+from apuflow.campaign.members import Member, distinct, members, operation_at
 from apuflow.campaign.resolve import Resolver, resolved_point
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.combinations import Assignment, plan
@@ -22,6 +23,7 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
+from apuflow.suites.spec import Refused
 
 
 def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
@@ -31,7 +33,8 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
     if workload == paths.OPERATIONS:
-        return list(distinct(members(sweep, root)))
+        every = members(sweep, root)
+        return list(distinct(every)) or _refuse_empty(sweep, every)
     loaded = load_workload(workload, root)
     planned = plan(sweep, workload, root)
     resolver = Resolver(sweep, loaded, planned, root)
@@ -44,6 +47,19 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
                 result.append(point)
     resolver.raise_problems()
     return result
+
+
+def _refuse_empty(sweep: Sweep, every: Iterable[Member]) -> NoReturn:
+    whys = dict.fromkeys(
+        f"{step.op}: {spec.why}" for one in every for step, spec in one.items if isinstance(spec, Refused)
+    )
+    raise ConfigError(
+        f"nothing of the sweep's suites runs on an engine: {'; '.join(whys)}",
+        file=paths.sweep_file(sweep.name),
+        key="suites",
+        value=", ".join(sweep.suites),
+        remedy="name another suite; `apuflow suites` counts what each of them runs",
+    )
 
 
 def chosen_points(

@@ -243,7 +243,8 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
             campaign.check_figure(named["figure"])
         elif "workload" not in named:
             campaign.figure_names(named["under"])
-        for workload in [named["workload"]] if "workload" in named else campaign.shown(sweep):
+        asked = [*campaign.workloads(sweep), *campaign.shown(sweep)]
+        for workload in [named["workload"]] if "workload" in named else dict.fromkeys(asked):
             campaign.points(sweep.name, workload)
 
 
