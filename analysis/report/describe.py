@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.figures.specs import FIGURES
 from analysis.tables.columns import axis_column
 from analysis.tables.records import COMPLETED
+from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, RunRecord, read
 
 _PROVENANCE = {
@@ -237,6 +238,23 @@ def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, 
         seconds = sum(run.wall_seconds or 0.0 for run in own)
         summaries.append(EngineSummary(engine, len(rows), done, len(own), seconds, provenance))
     return tuple(summaries)
+
+
+def read_csv(file: str | Path, what: str) -> pd.DataFrame:
+    """A table of results that the report shows; only empty cells are missing values.
+
+    Args:
+        what: it is, for the message.
+
+    Raises:
+        AnalysisError: it cannot be read.
+    """
+    try:
+        return pd.read_csv(file, keep_default_na=False, na_values=[""])
+    except (OSError, ValueError) as error:
+        raise AnalysisError(
+            f"cannot read the {what}", file=file, remedy="remove it and start the workflow again"
+        ) from error
 
 
 def href(path: str | Path, out: str | Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from apuflow.core.errors import AnalysisError
+from analysis.report.describe import read_csv
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -40,17 +40,8 @@ def load_samples(files: Sequence[str | Path]) -> tuple[Sample, ...]:
     """
     if not files:
         return ()
-    members, totals = (_read(file) for file in files)
+    members, totals = (read_csv(file, "table of a sample") for file in files)
     return tuple(_sample(total, members) for total in totals.to_dict("records"))
-
-
-def _read(file: str | Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(file, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError) as error:
-        raise AnalysisError(
-            "cannot read the table of a sample", file=file, remedy="remove it and start the workflow again"
-        ) from error
 
 
 def _sample(total: Mapping[Any, Any], members: pd.DataFrame) -> Sample:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.figures.axis import in_sentence, label
-from analysis.report.describe import href
+from analysis.report.describe import href, read_csv
 from analysis.tables.suites import PHASES
-from apuflow.core.errors import AnalysisError
 
 SuiteFiles = tuple[str | Path, str | Path, str | Path]
 """Of one suite: its items, times and summary (``apuflow.core.paths.suite_files``), CSV."""
@@ -57,7 +56,7 @@ def load_suites(files: Iterable[SuiteFiles], out: str | Path) -> tuple[SuiteTabl
 
 
 def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
-    summary = _read(files[-1])
+    summary = read_csv(files[-1], "summary of a suite")
     names = list(summary.columns)
     choices = names[1 : names.index("direction") + 1]
     numbers = [name for name in _NUMBERS if summary[name].notna().any()]
@@ -71,12 +70,3 @@ def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
         list(texts.itertuples(index=False, name=None)),
         int(summary["not_run"].sum()),
     )
-
-
-def _read(file: str | Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(file)
-    except (OSError, ValueError) as error:
-        raise AnalysisError(
-            "cannot read the summary of a suite", file=file, remedy="remove it and start the workflow again"
-        ) from error

@@ -1,4 +1,4 @@
-"""What any row of the preview has to satisfy, and machines drawn at random."""
+"""Points of the preview on machines drawn at random, and what any row of it has to satisfy."""
 
 from __future__ import annotations
 
@@ -6,19 +6,37 @@ import random
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from apuflow.configure import option_rules
+from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
+from apuflow.dnnmark import Direction, parse
+from apuflow.miopen import Launch, launches
 
 FACTS = tuple(ReleaseFacts(slots, keeps_cache_statistics=False) for slots in (4, 16))
 """A compute unit's barrier slots before and since v23.1."""
 
-
 DEFAULTS = option_rules.defaults("v23.0")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A DNNMark text in one direction on a machine."""
+
+    id: str
+    text: str
+    direction: Direction
+    options: dict[str, Any]
+    release_facts: ReleaseFacts = FACTS[0]
+    calibration: Calibration = RECORDED
+
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        return launches(parse(self.text), self.direction, compute_units)
 
 
 def size(draw: random.Random, most: int) -> int:

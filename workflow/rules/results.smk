@@ -37,7 +37,7 @@ for tables in session.table_sets():
                 paths.preview_record(tables.sweep, each)
                 for each in session.campaign.previewed(tables.under)
             ],
-            configuration=session.campaign.batch_configuration(
+            configuration=session.campaign.tables_configuration(
                 tables.under, tables.names
             ),
         output:
@@ -92,9 +92,7 @@ for suites in session.suite_sets():
             suites.rule
         input:
             table=paths.table(suites.under, paths.OPERATIONS, "parquet"),
-            configuration=session.campaign.suites_configuration(
-                suites.under, suites.names
-            ),
+            configuration=session.campaign.set_configuration(suites.under, suites.names),
         output:
             [
                 file

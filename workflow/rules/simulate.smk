@@ -29,7 +29,7 @@ for previews in session.preview_sets():
         name:
             previews.rule
         input:
-            configuration=session.campaign.batch_configuration(
+            configuration=session.campaign.set_configuration(
                 previews.under, previews.names
             ),
         output:

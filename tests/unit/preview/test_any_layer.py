@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from launcher_layers import layer
-from preview_rows import DEFAULTS, FACTS, any_machine, broken, size, strict_numbers
+from preview_rows import DEFAULTS, FACTS, Point, any_machine, broken, size, strict_numbers
 
 from apuflow import preview
 from apuflow.core.errors import NotModelled
-from apuflow.core.preview_constants import RECORDED, Calibration
-from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, check, parse
-from apuflow.miopen import Launch, launches
 
 Keys = dict[str, str | int]
 
 
 MOST_ELEMENTS = 1 << 24
-
-
-@dataclass(frozen=True)
-class Point:
-    id: str
-    text: str
-    direction: Direction
-    options: dict[str, Any]
-    release_facts: ReleaseFacts = FACTS[0]
-    calibration: Calibration = RECORDED
-
-    def launches(self, compute_units: int) -> tuple[Launch, ...]:
-        return launches(parse(self.text), self.direction, compute_units)
 
 
 def any_shape(draw: random.Random) -> tuple[int, int, int, int]:

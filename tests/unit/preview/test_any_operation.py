@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
 
 from operation_shapes import CASES
-from preview_rows import DEFAULTS, FACTS, any_machine, broken, size, strict_numbers
+from preview_rows import DEFAULTS, FACTS, Point, any_machine, broken, size, strict_numbers
 
 from apuflow import operations, preview
 from apuflow.core.errors import ConfigError, NotModelled
-from apuflow.core.preview_constants import RECORDED, Calibration
-from apuflow.core.record import ReleaseFacts
 from apuflow.miopen import Launch
-from apuflow.operations.operation import Operation, Pass
 
 LARGEST = {
     "kernel": 11,
@@ -29,21 +25,11 @@ LARGEST = {
 """Of keys that begin so; others are sizes."""
 
 
-@dataclass(frozen=True)
-class Point:
-    id: str
-    made: Operation
-    direction: Pass
-    options: dict[str, Any]
-    release_facts: ReleaseFacts
-    calibration: Calibration = RECORDED
-
-    @property
-    def text(self) -> str:
-        return self.made.text
+class OperationPoint(Point):
+    """The text of an operation instead of DNNMark's."""
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
-        return self.made.launches(self.direction, compute_units)
+        return operations.parse(self.text).launches(self.direction, compute_units)
 
 
 def any_shape(draw: random.Random, name: str) -> dict[str, Any]:
@@ -62,8 +48,8 @@ def test_thousands_of_operations_have_finite_rows_or_are_refused_by_name() -> No
         name = draw.choice(list(CASES))
         try:
             made = operations.make(name.partition(" ")[0], any_shape(draw, name))
-            point = Point(
-                str(number), made, draw.choice(("fwd", "bwd")), any_machine(draw), draw.choice(FACTS)
+            point = OperationPoint(
+                str(number), made.text, draw.choice(("fwd", "bwd")), any_machine(draw), draw.choice(FACTS)
             )
             with strict_numbers():
                 frame = preview.run([point], DEFAULTS)
@@ -79,7 +65,7 @@ def test_images_smaller_than_what_a_work_item_reads() -> None:
     """All pixels of an image are left over: no work-item reads two at once, as the kernel wants to."""
     sizes = {"n": 1, "c": 64, "h": 1, "w": 1, "num_output": 64, "kernel_h": 1, "kernel_w": 1}
     made = operations.make("convolution", {**sizes, "algorithm": "direct"})
-    point = Point("one", made, "bwd", {"num-compute-units": 4}, FACTS[0])
+    point = OperationPoint("one", made.text, "bwd", {"num-compute-units": 4})
     with strict_numbers():
         frame = preview.run([point], DEFAULTS)
     assert not broken(frame)

@@ -279,11 +279,16 @@ class Campaign:
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide which items a suite has."""
-        return self.suites_configuration(wildcards["under"], [wildcards["suite"]])
+        return self.set_configuration(wildcards["under"], [wildcards["suite"]])
 
-    def suites_configuration(self, under: str, suites: Iterable[str]) -> list[str]:
-        """Configuration files that decide which items several suites have."""
-        return self.configuration(self.sweep(under), *suites)
+    def set_configuration(self, under: str, names: Iterable[str]) -> list[str]:
+        """Configuration files that decide what several workloads or suites of a sweep have."""
+        return self.configuration(self.sweep(under), *names)
+
+    def tables_configuration(self, under: str, names: Iterable[str]) -> list[str]:
+        """Files whose change makes other points of several workloads and suites."""
+        found = (self.table_configuration({"under": under, "workload": name}) for name in names)
+        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def itemised(self, under: str) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
@@ -314,11 +319,6 @@ class Campaign:
         checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
         files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
         return [file for file in files if (self.root / file).is_file()]
-
-    def batch_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Files whose change makes other points of several workloads and suites of a sweep of the preview."""
-        found = (self.table_configuration({"under": under, "workload": name}) for name in names)
-        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide what the preview computes for a sweep's workload."""

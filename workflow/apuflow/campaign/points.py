@@ -12,7 +12,7 @@ from typing import NoReturn
 from apuflow.campaign.members import Member, distinct, members, operation_at
 from apuflow.campaign.resolve import Resolver, resolved_point
 from apuflow.configure.base import did_you_mean, listing
-from apuflow.configure.combinations import Assignment, plan
+from apuflow.configure.combinations import Assignment, line_of, plan
 from apuflow.configure.loading import workload_names
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
@@ -34,7 +34,7 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     """
     if workload == paths.OPERATIONS:
         every = members(sweep, root)
-        return list(distinct(every)) or _refuse_empty(sweep, every)
+        return list(distinct(every)) or _refuse_empty(sweep, every, root)
     loaded = load_workload(workload, root)
     planned = plan(sweep, workload, root)
     resolver = Resolver(sweep, loaded, planned, root)
@@ -49,13 +49,13 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     return result
 
 
-def _refuse_empty(sweep: Sweep, every: Iterable[Member]) -> NoReturn:
+def _refuse_empty(sweep: Sweep, every: Iterable[Member], root: Path) -> NoReturn:
     whys = dict.fromkeys(
         f"{step.op}: {spec.why}" for one in every for step, spec in one.items if isinstance(spec, Refused)
     )
     raise ConfigError(
         f"nothing of the sweep's suites runs on an engine: {'; '.join(whys)}",
-        file=paths.sweep_file(sweep.name),
+        file=line_of(sweep, root, ["suites"]),
         key="suites",
         value=", ".join(sweep.suites),
         remedy="name another suite; `apuflow suites` counts what each of them runs",

@@ -73,9 +73,9 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     report = paths.report(under)
     workloads = campaign.workloads(sweep)
     wanted = [
-        paths.table(under, workload, extension)
-        for workload in dict.fromkeys([*workloads, *campaign.shown(sweep)])
-        for extension in ("csv", "parquet", "columns.json")
+        file
+        for name in dict.fromkeys([*workloads, *campaign.shown(sweep)])
+        for file in paths.table_files(under, name)
     ]
     behind = {"under": under}
     wanted += [*campaign.sweep_items(behind), *campaign.sweep_sampled(behind), report]

@@ -111,12 +111,7 @@ def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
     tables = [table_of(points(sweep, name, root)) for name in names]
     if sweep.suites:
         campaign = Campaign(root)
-        try:
-            folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
-        except ConfigError as error:
-            if error.file == paths.sweep_file(NAME):
-                error.file = None  # the question is no file
-            raise
+        folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
         tables += [folder.table(iterations(campaign, sweep, name)) for name in campaign.suites(sweep)]
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 

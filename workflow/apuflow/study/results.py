@@ -40,8 +40,8 @@ def _preview(sweep: str, campaign: Campaign, workloads: Sequence[str]) -> None:
     from apuflow.engines.preview_batch import write_batch
 
     for workload in workloads:
-        files = (path(sweep, workload) for path in (paths.preview_counters, paths.preview_record))
-        counters, record = (campaign.root / file for file in files)
+        counters = campaign.root / paths.preview_counters(sweep, workload)
+        record = campaign.root / paths.preview_record(sweep, workload)
         write_batch(campaign.batch(sweep, workload), counters, record)
 
 
@@ -70,18 +70,19 @@ def write_tables(
 
 def _tabulate(under: str, late: bool, campaign: Campaign, names: Sequence[str]) -> None:
     sweep = campaign.sweep(under)
+    suites = campaign.suites(sweep)
     for name in names:
-        records = campaign.records(sweep, name)
+        records = [campaign.root / record for record in campaign.records(sweep, name)]
         files = [campaign.root / file for file in paths.table_files(under, name)]
-        if name in campaign.suites(sweep):
-            store.write(suite_table(campaign, sweep, name, campaign.root / records[0]), *files)
+        if name in suites:
+            store.write(suite_table(campaign, sweep, name, records[0]), *files)
             continue
         axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
             (point.engine, point.id): point.axes for point in campaign.table_points(sweep, name)
         }
         if late:
-            wait_for_files(campaign.root / record for record in records)
-        frame = tables.build([campaign.root / record for record in records], axes=axes)
+            wait_for_files(records)
+        frame = tables.build(records, axes=axes)
         campaign.check_rows(sweep, name, zip(frame["engine"], frame["point"], strict=True))
         if sweep.on_failure == "strict":
             tables.require_completed(frame)
