@@ -142,7 +142,7 @@ def test_a_wall_limit_asks_first(run: Run, directory: Path) -> None:
 
 def test_a_job_that_does_not_listen_is_killed(run: Run) -> None:
     deaf = "trap '' INT TERM; while :; do sleep 0.05; done"
-    result = run("sh", "-c", deaf, limits=Limits(wall_seconds=0.5, grace_seconds=0.5))
+    result = run("sh", "-c", deaf, limits=Limits(wall_seconds=3, grace_seconds=0.5))
     assert (result.code, result.stopped, result.oom_killed) == (137, "wall", False)
 
 
