@@ -9,6 +9,7 @@ rule kernel_object:
         paths.kernel_object(),
     log:
         paths.log("kernels", "{gfx}", "{object}"),
+    priority: session.inputs.input_priority(paths.kernel_object())
     conda:
         "../envs/apuflow.yaml"
     params:
@@ -27,6 +28,7 @@ rule gemm_assembly:
         paths.kernel_assembly(),
     log:
         paths.log("kernels", "{assembly}"),
+    priority: session.inputs.input_priority(paths.kernel_assembly())
     conda:
         "../envs/apuflow.yaml"
     params:
@@ -45,6 +47,7 @@ rule gemm_object:
         paths.kernel_object(name="{gemm}"),
     log:
         paths.log("kernels", "{gfx}", "{gemm}"),
+    priority: session.inputs.input_priority(paths.kernel_object(name="{gemm}"))
     conda:
         "../envs/apuflow.yaml"
     params:
@@ -63,6 +66,7 @@ rule product_table:
         paths.product_table(),
     log:
         paths.log("kernels", "rocblas-{table}"),
+    priority: session.inputs.input_priority(paths.product_table())
     conda:
         "../envs/apuflow.yaml"
     params:
@@ -81,6 +85,7 @@ rule kernel_database:
         paths.kernel_database(),
     log:
         paths.log("kernels", "{release}", "{rows}", "{database}"),
+    priority: session.inputs.input_priority(paths.kernel_database())
     conda:
         "../envs/apuflow.yaml"
     params:
@@ -97,6 +102,7 @@ rule mmap:
         paths.mmap_file(),
     log:
         paths.log("inputs", "mmap-{bytes}"),
+    priority: session.inputs.input_priority(paths.mmap_file())
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -113,6 +119,7 @@ rule launcher:
         paths.launcher(),
     log:
         paths.log("inputs", "launcher-{sources}"),
+    priority: session.inputs.input_priority(paths.launcher())
     conda:
         "../envs/apuflow.yaml"
     message:

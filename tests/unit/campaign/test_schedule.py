@@ -11,6 +11,7 @@ from schedules import Run, bound, makespan, recorded_runs
 from apuflow.campaign import schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.rule_inputs import RuleInputs
+from apuflow.core import paths
 from apuflow.engines import estimate
 
 
@@ -57,6 +58,26 @@ def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take() -> No
     expected = [inputs.expected_memory(each) for each in wildcards]
     assert max(expected) == 1_000 and min(expected) < 1_000
     assert all(mb <= inputs.simulation_memory(each) for mb, each in zip(expected, wildcards, strict=True))
+
+
+def test_what_the_longest_run_reads_is_made_first() -> None:
+    """So it starts when its own kernels are there: a sweep of 1,000 points has hundreds of them."""
+    campaign = Campaign(ROOT)
+    points = campaign.points("random_layers", "conv_bwd", "gem5-kernels")
+    inputs = RuleInputs(campaign)
+    inputs.memory_mb = 16_000
+    pattern = paths.kernel_object()
+    needed: dict[str, list[float]] = {}
+    for point in points:
+        wildcards = {"engine": point.engine, "workload": point.workload, "point": point.id}
+        for file in inputs.simulation_inputs(wildcards)["objects"]:
+            needed.setdefault(file, []).append(inputs.simulation_priority(wildcards))
+    assert len({max(each) for each in needed.values()}) > 1
+    for file, runs in needed.items():
+        _, gfx, name = file.rsplit("/", 2)
+        wildcards = {"gfx": gfx, "object": name.removesuffix(".o")}
+        assert pattern.format(**wildcards) == file
+        assert inputs.input_priority(pattern)(wildcards) == max(runs)
 
 
 def test_available_memory_is_the_systems_own_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

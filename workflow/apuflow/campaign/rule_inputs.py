@@ -58,6 +58,7 @@ class RuleInputs:
         self.memory_mb: int | None = None
         self.kernels = KernelOrders(self.tools, self._walk)
         self._pending: set[tuple[str, Use]] = set()
+        self._priorities: dict[str, float] = {}
 
     # toolchain -------------------------------------------------------------------------------------------
     def source_checked(self, wildcards: Wildcards) -> list[str]:
@@ -217,6 +218,9 @@ class RuleInputs:
         self._pending.add((point.release, engine.use(tools.workload(point.workload))))
         needs = engine.needs(tools, point)
         self.kernels.remember(needs, point.release, for_launcher=engine.for_launcher)
+        priority = self._priority(point)
+        for file in needs.made_for_runs():
+            self._priorities[file] = max(priority, self._priorities.get(file, priority))
         return needs.rule_inputs()
 
     def _order(self, point: Point, sweep: str, seconds: float | None) -> PointOrder:
@@ -270,11 +274,21 @@ class RuleInputs:
 
     def simulation_priority(self, wildcards: Wildcards) -> float:
         """The longest runs first (see ``schedule``)."""
+        return self._priority(self._point(wildcards))
+
+    def input_priority(self, pattern: str) -> Callable[[Wildcards], float]:
+        """What runs read is made in their order: the first starts before the last kernel is compiled.
+
+        Args:
+            pattern: path of what the rule makes, with its wildcards in braces.
+        """
+        return lambda wildcards: self._priorities.get(pattern.format(**wildcards), 0.0)
+
+    def _priority(self, point: Point) -> float:
         if self.memory_mb is None or self._elsewhere():
             return 0.0
-        point = self._point(wildcards)
-        lengths = self._lengths(self.point_sweep(wildcards), point.workload, point.engine)
-        return schedule.priority(lengths.get(point.id))
+        sweep = self.campaign.sweep_of(point.engine, point.workload, point.id)
+        return schedule.priority(self._lengths(sweep, point.workload, point.engine).get(point.id))
 
     def _expected_lengths(self, sweep: str, workload: str, engine: EngineName) -> dict[str, float | None]:
         """Seconds that the points of a workload are expected to take, by their names."""

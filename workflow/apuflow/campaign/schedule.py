@@ -16,7 +16,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def priority(seconds: float | None) -> float:
-    """Snakemake's priority of a run: falls with its length, and is below that of all jobs that are no runs.
+    """Snakemake's priority of a run and of what is made for it; below that of all other jobs.
 
     Args:
         seconds: expected; None: not known, then it is one of the first.

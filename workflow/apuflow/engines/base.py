@@ -25,6 +25,7 @@ from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow.rocblas.library_table import ProductLibrary
+from apuflow.rocblas.objects import assembly_path, is_library_kernel
 from apuflow.run.process import Process
 
 
@@ -112,6 +113,13 @@ class Needs:
             "table": [self.library.table] if self.library else [],
             "launcher": [self.launcher] if self.launcher else [],
         }
+
+    def made_for_runs(self) -> list[str]:
+        """All that is made for runs, on the way to them too; tools are made for a release."""
+        made = [file for name, files in self.rule_inputs().items() if name != "tools" for file in files]
+        made += [paths.kernel_object(item.gfx, item.name) for item in self.every_object]
+        programs = (item.row.program for item in self.every_object)
+        return made + [assembly_path(program) for program in programs if is_library_kernel(program)]
 
 
 @dataclass(frozen=True)
