@@ -39,11 +39,11 @@ def write_sweep(root: Path, **changes: Any) -> None:
 def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project where a run is there when its record is; an empty one completed, any other failed."""
 
-    def measured(point: Point, root: Path) -> float | None:
+    def measured(point: Point, kernels: object, root: Path) -> tuple[float, ...] | None:
         record = root / paths.run_record(point.engine, point.workload, point.id)
         if not record.exists():
             return None
-        return float("nan") if record.read_text() else float(RECORDED[str(point.axes[AXIS])])
+        return () if record.read_text() else (float(RECORDED[str(point.axes[AXIS])]),)
 
     monkeypatch.setattr(sampled_suites, "_measured", measured)
     monkeypatch.chdir(root)

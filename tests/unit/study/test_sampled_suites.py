@@ -31,7 +31,9 @@ def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def gem5(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Cycles of what has been run; add to it."""
     runs: dict[str, float] = {}
-    monkeypatch.setattr(sampled_suites, "_measured", lambda point, root: runs.get(point.id))
+    monkeypatch.setattr(
+        sampled_suites, "_measured", lambda point, *_: (runs[point.id],) if point.id in runs else None
+    )
     return runs
 
 
@@ -46,7 +48,7 @@ def sampled(root: Path, aim: Sampling = DEFAULT) -> list[Sampled]:
 def truth(root: Path) -> pd.Series:
     """Made-up cycles of every operation: the preview's, off by a factor per kind and one per operation."""
     [one] = sampled(root)
-    members = one.estimate.members
+    members = one.members
     generator = np.random.default_rng(11)
     factors = {name: generator.normal(0.1, 0.2) for name in members["kernels"].unique()}
     kind = members["kernels"].map(factors).to_numpy(float)

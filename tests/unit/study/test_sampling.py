@@ -10,37 +10,59 @@ import pandas as pd
 import pytest
 
 from apuflow.configure.sampling import Sampling
-from apuflow.study.sampling import Sample, strata
+from apuflow.study.sampling import Sample
 
 
 def network(generator: np.random.Generator, kernels: int, within: float, between: float) -> pd.DataFrame:
-    """A made-up network: ``truth`` is ``predicted`` times a factor per kernel and one per member."""
+    """A made-up network of operations of one to three kernels.
+
+    ``truth`` is ``predicted`` times a factor of the kernel and one of its own.
+    """
     size = int(generator.integers(30, 100))
-    kernel = generator.integers(0, kernels, size)
-    predicted = np.exp(generator.normal(11, 1.5, size))
-    factor = np.exp(generator.normal(0, between, kernels)[kernel] + generator.normal(0, within, size))
+    operation = np.repeat(np.arange(size), generator.integers(1, 4, size))
+    kernel = generator.integers(0, kernels, len(operation))
+    predicted = np.exp(generator.normal(11, 1.5, len(operation)))
+    factor = np.exp(
+        generator.normal(0, between, kernels)[kernel] + generator.normal(0, within, len(operation))
+    )
     return pd.DataFrame(
         {
-            "kernels": [f"k{number}" for number in kernel],
-            "weight": generator.geometric(0.4, size).astype(float),
+            "family": [f"f{number // 2}" for number in kernel],
+            "kernel": [f"k{number}" for number in kernel],
+            "weight": generator.geometric(0.4, size).astype(float)[operation],
             "predicted": predicted,
             "truth": predicted * factor,
         },
-        index=[f"m{number}" for number in range(size)],
+        index=[f"m{number}" for number in operation],
     )
 
 
-def cycles(members: pd.DataFrame, names: Iterable[str]) -> dict[str, float]:
+def sample(parts: pd.DataFrame, measured: dict[str, list[float]], aside: Iterable[str] = ()) -> Sample:
+    weight = dict(zip(parts.index, parts["weight"], strict=True))
+    return Sample(parts, weight, measured, tuple(aside))
+
+
+def alone(number: int, predicted: float, names: str = "") -> pd.DataFrame:
+    """Operations of one kernel, all alike."""
+    index = list(names) or [f"m{each}" for each in range(number)]
+    return pd.DataFrame({"family": "f", "kernel": "k", "weight": 1.0, "predicted": predicted}, index=index)
+
+
+def cycles(parts: pd.DataFrame, names: Iterable[str]) -> dict[str, list[float]]:
     """What gem5 would take for these."""
-    return {name: float(members["truth"][name]) for name in names}
+    return {name: parts.loc[[name], "truth"].tolist() for name in names}
 
 
-def sampled(members: pd.DataFrame, aim: Sampling) -> tuple[float, Sample, dict[str, float]]:
+def truth_of(parts: pd.DataFrame) -> float:
+    return float((parts["weight"] * parts["truth"]).sum())
+
+
+def sampled(parts: pd.DataFrame, aim: Sampling) -> tuple[float, Sample, dict[str, list[float]]]:
     """Simulate until the aim is met; the true total beside."""
-    measured: dict[str, float] = {}
-    while names := Sample(members, measured).next(aim):
-        measured |= cycles(members, names)
-    return float((members["weight"] * members["truth"]).sum()), Sample(members, measured), measured
+    measured: dict[str, list[float]] = {}
+    while names := sample(parts, measured).next(aim):
+        measured |= cycles(parts, names)
+    return truth_of(parts), sample(parts, measured), measured
 
 
 @pytest.mark.parametrize(("within", "between"), [(0.05, 0.05), (0.1, 0.3), (0.2, 0.1)])
@@ -49,8 +71,8 @@ def test_the_interval_holds_the_total_as_often_as_promised(within: float, betwee
     aim = Sampling(bound=0.05, budget=0.9)
     held, errors, widths = [], [], []
     for _ in range(100):
-        truth, sample, _ = sampled(network(generator, 6, within, between), aim)
-        estimate = sample.estimate(aim)
+        truth, found, _ = sampled(network(generator, 6, within, between), aim)
+        estimate = found.estimate(aim)
         held.append(abs(estimate.total - truth) <= estimate.half_width)
         errors.append(estimate.total / truth - 1)
         widths.append(estimate.relative)
@@ -64,61 +86,74 @@ def test_fewer_cycles_than_a_random_choice_of_the_same_error() -> None:
     aim = Sampling(bound=0.05, budget=1)
     ours, theirs = [], []
     for _ in range(30):
-        members = network(generator, 6, 0.1, 0.2)
-        truth, sample, measured = sampled(members, aim)
-        names = generator.permutation(members.index.to_numpy())
-        spent = members["predicted"][names].cumsum() <= members["predicted"][list(measured)].sum()
-        chance = Sample(members, cycles(members, names[spent.to_numpy()]))
-        ours.append(abs(sample.estimate(aim).total / truth - 1))
+        parts = network(generator, 6, 0.1, 0.2)
+        truth, found, measured = sampled(parts, aim)
+        names = generator.permutation(found.members.index.to_numpy())
+        cost = found.members["predicted"]
+        spent = cost[names].cumsum() <= cost[list(measured)].sum()
+        chance = sample(parts, cycles(parts, names[spent.to_numpy()]))
+        ours.append(abs(found.estimate(aim).total / truth - 1))
         theirs.append(abs(chance.estimate(aim).total / truth - 1))
     assert np.mean(ours) < np.mean(theirs)
 
 
 def test_all_measured_is_the_sum_itself() -> None:
-    members = network(np.random.default_rng(3), 3, 0.1, 0.1)
-    truth = float((members["weight"] * members["truth"]).sum())
-    estimate = Sample(members, cycles(members, members.index)).estimate(Sampling())
-    assert estimate.total == pytest.approx(truth, rel=1e-12)
+    parts = network(np.random.default_rng(3), 3, 0.1, 0.1)
+    estimate = sample(parts, cycles(parts, parts.index)).estimate(Sampling())
+    assert estimate.total == pytest.approx(truth_of(parts), rel=1e-12)
     assert estimate.half_width == 0
     assert estimate.simulated == 1
 
 
-def test_a_member_alike_takes_the_measured_factor() -> None:
-    """Two measured members of a stratum, both 1.2 times the prediction; the third follows."""
-    members = pd.DataFrame(
-        {"kernels": ["a"] * 3, "weight": [1.0, 1, 10], "predicted": [1000.0, 2000, 3000]}, index=list("xyz")
+def test_a_kernel_takes_the_factor_measured_in_another_operation() -> None:
+    """In x and y kernel k takes 1.2 times the prediction and kernel l as long as predicted; z has both."""
+    parts = pd.DataFrame(
+        {
+            "family": ["f", "g", "f", "g", "f", "g"],
+            "kernel": ["k", "l"] * 3,
+            "weight": [1.0, 1, 1, 1, 10, 10],
+            "predicted": [1000.0, 1000, 1100, 1100, 1200, 400],
+        },
+        index=["x", "x", "y", "y", "z", "z"],
     )
-    estimate = Sample(members, {"x": 1200, "y": 2400}).estimate(Sampling())
+    measured = {"x": [1200.0, 1000.0], "y": [1320.0, 1100.0]}
+    estimate = sample(parts, measured).estimate(Sampling())
     row = estimate.members.loc["z"]
     assert not row["is_measured"]
-    assert 1.1 * 3000 < row["cycles"] < 1.22 * 3000
-    assert row["low"] < row["cycles"] < row["high"]
-    assert estimate.total == pytest.approx(1200 + 2400 + 10 * row["cycles"])
+    assert row["cycles"] == pytest.approx(1.2 * 1200 + 400, rel=0.03)
+    assert row["low"] < 1.2 * 1200 + 400 < row["high"]
+    assert estimate.total == pytest.approx(2200 + 2420 + 10 * row["cycles"])
+    # The same cycles without their parts say that both are a tenth slower.
+    together = sample(parts, {name: [sum(values)] for name, values in measured.items()})
+    assert together.estimate(Sampling()).members.loc["z", "cycles"] == pytest.approx(1.1 * 1600, rel=0.03)
+
+
+def test_nothing_measured_is_the_preview_with_its_own_error() -> None:
+    """One kernel: the squares of what it shares add up to 0.0338, its own is 0.07; Student: 2.776."""
+    estimate = sample(alone(1, 1000.0), {}).estimate(Sampling(confidence=0.95))
+    assert estimate.total == pytest.approx(1000 * math.exp(0.0387 / 2), rel=1e-9)
+    assert estimate.relative == pytest.approx(0.0387**0.5 * 2.776, rel=1e-3)
 
 
 def test_the_budget_is_kept() -> None:
-    members = network(np.random.default_rng(5), 20, 0.1, 0.1)
-    names = Sample(members, {}).next(Sampling(bound=1e-6, budget=0.1))
-    spent = members["predicted"][names].sum() / members["predicted"].sum()
-    assert 0.05 < spent <= 0.1
+    parts = network(np.random.default_rng(5), 20, 0.1, 0.1)
+    found = sample(parts, {})
+    names = found.next(Sampling(bound=1e-6, budget=0.1))
+    assert 0.05 < found.members["predicted"][names].sum() / parts["predicted"].sum() <= 0.1
 
 
 def test_members_set_aside_take_no_part() -> None:
-    members = network(np.random.default_rng(9), 3, 0.1, 0.1)
+    parts = network(np.random.default_rng(9), 3, 0.1, 0.1)
     aim = Sampling(budget=0.3)
-    names = Sample(members, {}).next(aim)
-    measured = cycles(members, names)
-    aside = Sample(members, measured).audit(aim, "seed")
+    names = sample(parts, {}).next(aim)
+    measured = cycles(parts, names)
+    aside = sample(parts, measured).audit(aim, "seed")
     assert len(aside) == 3
     assert not set(aside) & set(names)
-    with_audit = Sample(members, measured | dict.fromkeys(aside, 1e12), aside)
-    assert with_audit.estimate(aim).total == Sample(members, measured).estimate(aim).total
+    wrong = {name: [1e12] * len(parts.loc[[name]]) for name in aside}
+    with_audit = sample(parts, measured | wrong, aside)
+    assert with_audit.estimate(aim).total == sample(parts, measured).estimate(aim).total
     assert not set(aside) & set(with_audit.next(Sampling(bound=1e-6, budget=1)))
-
-
-def test_strata_are_kernels_and_size_classes() -> None:
-    members = pd.DataFrame({"kernels": ["a", "a", "a", "b"], "predicted": [100, 999, 1000, 100]})
-    assert strata(members).tolist() == ["a 1e2", "a 1e2", "a 1e3", "b 1e2"]
 
 
 @pytest.mark.parametrize(
@@ -126,47 +161,39 @@ def test_strata_are_kernels_and_size_classes() -> None:
     [
         ({"weight": 0.0}, {}, "above 0"),
         ({"predicted": math.nan}, {}, "above 0"),
-        ({}, {"other": 1.0}, "no member: other"),
-        ({}, {"x": 0.0}, "measured cycles are above 0"),
+        ({}, {"other": [1.0]}, "no operation: other"),
+        ({}, {"x": [0.0]}, "measured cycles are above 0"),
+        ({}, {"x": [1.0, 2.0, 3.0]}, "x has 1 kernels, 3 measured"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    change: dict[str, float], measured: dict[str, float], message: str
+    change: dict[str, float], measured: dict[str, list[float]], message: str
 ) -> None:
-    members = pd.DataFrame({"kernels": ["a"], "weight": [1.0], "predicted": [10.0]}, index=["x"]).assign(
-        **change
-    )
     with pytest.raises(ValueError, match=message):
-        Sample(members, measured)
+        sample(alone(1, 10.0, "x").assign(**change), measured)
 
 
 def test_the_budget_holds_the_audit_before_it_is_run() -> None:
-    members = pd.DataFrame({"kernels": "k", "weight": 1.0, "predicted": 1000.0}, index=list("abcdefghij"))
+    parts = alone(10, 1000.0, "abcdefghij")
     aim = Sampling(bound=0.001, budget=0.5)
-    assert len(Sample(members, {}, aside=["a", "b"]).next(aim)) == 3
-    assert len(Sample(members, {"a": 1000.0}, aside=["a", "b"]).next(aim)) == 3
+    assert len(sample(parts, {}, aside=["a", "b"]).next(aim)) == 3
+    assert len(sample(parts, {"a": [1000.0]}, aside=["a", "b"]).next(aim)) == 3
 
 
 def test_a_round_is_a_quarter_of_the_budget_and_one_member_at_least() -> None:
-    members = pd.DataFrame(
-        {"kernels": "k", "weight": 1.0, "predicted": 1000.0}, index=list("abcdefghijklmnop")
-    )
     aim = Sampling(bound=0.001, budget=0.5)
-    sample = Sample(members, {})
-    following = sample.next(aim)
+    found = sample(alone(16, 1000.0), {})
+    following = found.next(aim)
     assert len(following) == 8
-    assert sample.first(following, aim) == following[:2]
-    assert sample.first(following, Sampling(bound=0.001, budget=0.1)) == following[:1]
-    assert sample.first([], aim) == []
+    assert found.first(following, aim) == following[:2]
+    assert found.first(following, Sampling(bound=0.001, budget=0.1)) == following[:1]
+    assert found.first([], aim) == []
 
 
 def test_an_audit_takes_half_of_the_budget_at_most() -> None:
-    members = pd.DataFrame(
-        {"kernels": "k", "weight": 1.0, "predicted": 100.0}, index=[f"m{number}" for number in range(100)]
-    )
-    sample = Sample(members, {})
-    assert len(sample.audit(Sampling(budget=0.2, audit=50), "seed")) == 10
-    assert len(sample.audit(Sampling(budget=0.2, audit=5), "seed")) == 5
-    assert sample.audit(Sampling(budget=0.2, audit=5), "other") != sample.audit(
+    found = sample(alone(100, 100.0), {})
+    assert len(found.audit(Sampling(budget=0.2, audit=50), "seed")) == 10
+    assert len(found.audit(Sampling(budget=0.2, audit=5), "seed")) == 5
+    assert found.audit(Sampling(budget=0.2, audit=5), "other") != found.audit(
         Sampling(budget=0.2, audit=5), "seed"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.tables.columns import axis_column
+from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, Row, read_record
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
@@ -21,7 +22,12 @@ from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.miopen.launch import Launch
+from apuflow.rocblas.objects import is_library_kernel
 from apuflow.study.sampling import Estimate, Sample
+
+Cycles = tuple[float, ...]
+"""GPU cycles of an operation, kernel by kernel or all of them; empty where its run failed."""
 
 MEASURED, ESTIMATED, AUDIT = "measured", "estimated", "audit"
 
@@ -35,7 +41,7 @@ class Sampled:
         axes: the combination, by column name.
         aim: what was asked.
         estimate: the iteration's cycles.
-        members: a row per distinct operation, by its point: ``operation``, ``kernels``, ``stratum``,
+        members: a row per distinct operation, by its point: ``operation``, ``kernels``,
             ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
             total), their ``low`` and ``high``; of the audit ``error`` (estimate over measurement, less 1) and
@@ -79,13 +85,13 @@ class Sampled:
 
 
 def sample_suites(
-    campaign: Campaign, sweep: Sweep, aim: Sampling, known: dict[str, float] | None = None
+    campaign: Campaign, sweep: Sweep, aim: Sampling, known: dict[str, Cycles] | None = None
 ) -> list[Sampled]:
     """Every suite of a sweep on every engine that simulates, from the runs that the project has.
 
     Args:
         aim: what is asked of each iteration.
-        known: cycles of runs by point; what is read is added.
+        known: cycles of runs by point, kernel by kernel; what is read is added.
 
     Raises:
         ConfigError: the sweep has no suites, or no engine that simulates.
@@ -122,22 +128,23 @@ def _check(campaign: Campaign, sweep: Sweep) -> None:
         )
 
 
-def _sampled(member: Member, aim: Sampling, known: dict[str, float], root: Path) -> Sampled:
+def _sampled(member: Member, aim: Sampling, known: dict[str, Cycles], root: Path) -> Sampled:
     points, repeats, left_out = _distinct(member)
-    members = _members(points, repeats)
-    if members.empty:
+    parts = _parts(points)
+    if parts.empty:
         raise ConfigError(
             f"no engine runs any item of suite {member.suite.name}", key="suites", value=member.suite.name
         )
-    for name in members.index:
-        if name not in known and (cycles := _measured(points[name], root)) is not None:
+    kernels = {str(name): rows["kernel"].tolist() for name, rows in parts.groupby(level=0, sort=False)}
+    for name, launched in kernels.items():
+        if name not in known and (cycles := _measured(points[name], launched, root)) is not None:
             known[name] = cycles
-    ran = {name: known[name] for name in members.index if name in known}
-    measured = {name: cycles for name, cycles in ran.items() if not math.isnan(cycles)}
+    ran = {name: known[name] for name in kernels if name in known}
+    measured = {name: cycles for name, cycles in ran.items() if cycles}
     failed = [name for name in ran if name not in measured]
     suite = member.suite.name
-    aside = Sample(members, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
-    sample = Sample(members, measured, [*aside, *failed])
+    aside = Sample(parts, repeats, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
+    sample = Sample(parts, repeats, measured, [*aside, *failed])
     estimate = sample.estimate(aim)
     following = sample.next(aim)
     audit = [name for name in aside if name not in ran]
@@ -154,7 +161,7 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, float], root: Path)
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
         estimate=estimate,
-        members=_rows(estimate, points, measured, aside),
+        members=_rows(estimate, points, kernels, measured, aside),
         following=records([*following, *audit]),
         round=records([*sample.first(following, aim), *audit]),
         made=records(ran),
@@ -177,44 +184,53 @@ def _distinct(member: Member) -> tuple[dict[str, Point], dict[str, int], int]:
     return points, repeats, left_out
 
 
-def _members(points: Mapping[str, Point], repeats: Mapping[str, int]) -> pd.DataFrame:
-    """Distinct operations with the preview's cycles, but for those that launch no kernel."""
-    if not points:
-        return pd.DataFrame(columns=["kernels", "weight", "predicted"])
-    counters = preview.run(list(points.values()), option_rules.defaults(preview.RELEASE))
-    frame = pd.DataFrame(
-        {
-            "kernels": [_kernels(point) for point in points.values()],
-            "weight": [float(repeats[name]) for name in points],
-            "predicted": counters["gpu_cycles"].to_numpy(float),
-        },
-        index=list(points),
-    )
-    return frame[frame["predicted"] > 0]
+def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
+    """Kernels of the distinct operations with the preview's cycles, as ``Sample`` has them.
+
+    Operations that launch none have no row.
+    """
+    launches = preview.kernels_frame(list(points.values()), option_rules.defaults(preview.RELEASE))
+    if launches.empty:
+        return pd.DataFrame(columns=["family", "kernel", "predicted"])
+    launches["predicted"] = launches["gpu_cycles"] * launches["count"]
+    families = {launch.kernel: _family(launch) for point in points.values() for launch in point.launches()}
+    launches["family"] = launches["kernel"].map(families)
+    parts = launches.groupby(["point", "kernel"], sort=False, as_index=False)
+    found = parts.agg({"family": "first", "predicted": "sum"}).set_index("point")
+    return found[found["predicted"] > 0]
 
 
-def _kernels(point: Point) -> str:
-    """What a point launches: programs and kernels, each once."""
-    named = (
-        f"{launch.program}:{launch.kernel}" if launch.program else launch.kernel
-        for launch in point.launches()
-    )
-    return "+".join(dict.fromkeys(named))
+def _family(launch: Launch) -> str:
+    """What similar kernels have in common: MIOpen's source file, the layout of rocBLAS' matrices."""
+    if launch.program is None or not is_library_kernel(launch.program):
+        return launch.program or launch.kernel
+    return launch.kernel.split("_SB_")[0]
 
 
-def _measured(point: Point, root: Path) -> float | None:
-    """gem5's cycles of a point; NaN where its run failed; None where it has no record."""
+def _measured(point: Point, kernels: Sequence[str], root: Path) -> Cycles | None:
+    """gem5's cycles of a point, kernel by kernel; none where its run failed; None where it has no record.
+
+    Raises:
+        AnalysisError: the run's record or statistics are damaged.
+    """
     file = root / paths.run_record(point.engine, point.workload, point.id)
     if not file.exists():
         return None
     row = read_record(file)
     if not isinstance(row, Row) or row.values["status"] != COMPLETED:
-        return math.nan
-    return float(row.counters["gpu_cycles"])
+        return ()
+    if len(kernels) == 1:
+        return (float(row.counters["gpu_cycles"]),)
+    cycles = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
+    return tuple(float(cycles[name]) for name in kernels)
 
 
 def _rows(
-    estimate: Estimate, points: Mapping[str, Point], measured: Mapping[str, float], aside: Sequence[str]
+    estimate: Estimate,
+    points: Mapping[str, Point],
+    kernels: Mapping[str, Sequence[str]],
+    measured: Mapping[str, Cycles],
+    aside: Sequence[str],
 ) -> pd.DataFrame:
     """``Sampled.members``."""
     members = estimate.members
@@ -222,12 +238,11 @@ def _rows(
     frame = pd.DataFrame(
         {
             "operation": [str(points[name].axes[AXIS]) for name in members.index],
-            "kernels": members["kernels"],
-            "stratum": members["stratum"],
+            "kernels": ["+".join(kernels[name]) for name in members.index],
             "repeats": members["weight"].astype(int),
             "predicted": members["predicted"],
             "origin": members["is_measured"].map({True: MEASURED, False: ESTIMATED}).where(~audit, AUDIT),
-            "measured": pd.Series(measured, dtype=float).reindex(members.index),
+            "measured": [sum(measured[name]) if name in measured else math.nan for name in members.index],
             "cycles": members["cycles"],
             "low": members["low"],
             "high": members["high"],

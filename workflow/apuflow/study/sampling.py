@@ -1,13 +1,15 @@
-"""A total over many kernels or layers from a few that are simulated, with an interval.
+"""A total over many operations from a few that are simulated, with an interval.
 
-The profile is the preview: its cycles are known for every member. Members of one *stratum* (the same
-kernels, a like size) share the factor between gem5's cycles and the preview's; what is simulated tells that
-factor, the others are estimated by it. Model: ``log(measured / predicted) = m + d_h + e``, with ``d_h`` the
-stratum's own deviation (standard deviation ``BETWEEN``) and ``e`` the member's (``WITHIN``), until
-measurements say otherwise.
+The profile is the preview: its cycles are known for every kernel of every operation. What is simulated
+tells by which factor the preview is off there; kernels alike share part of that factor. Model: the
+logarithms of ``measured / predicted`` are normal with mean 0, and their covariance is a sum over what two
+kernels share: the preview itself (``COMMON``) and a trend with the size (``SIZE``), the program
+(``FAMILY``), the kernel (``KERNEL``), the kernel at a like size (``ALIKE``); ``OWN`` is each one's alone. The
+others are predicted from those measured (best linear prediction).
 
-Sources: ratio estimation and allocation as in Cochran, Sampling Techniques, chapters 5 and 6; strata of
-kernels as in Sieve (ISPASS 2023) and Photon (MICRO 2023), with a timing model in place of a hardware profile.
+Sources: ratio estimation as in Cochran, Sampling Techniques, chapter 6; prediction from correlated neighbours
+(kriging) as in Cressie, Statistics for Spatial Data, chapter 3; kernels alike as in Sieve (ISPASS 2023) and
+Photon (MICRO 2023), with a timing model in place of a hardware profile.
 """
 
 from __future__ import annotations
@@ -16,25 +18,35 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from apuflow.configure.sampling import Sampling
 from apuflow.core.interval import student_quantile
 
-WITHIN = 0.15
-"""Standard deviation of log(measured / predicted) among members of a stratum, before any is measured."""
-BETWEEN = 0.15
-"""The same between strata. Layers that no constant was chosen by: median error 10.9 %, 90th percentile 35.6
-%."""
-PRIOR_WEIGHT = 2.0
-"""How many observations the two values above count for, against those measured."""
-SIZES_PER_DECADE = 1
-"""Size classes of a stratum: members whose predicted cycles lie within one factor of ten."""
+Array = NDArray[np.float64]
+
+COMMON, SIZE, FAMILY, KERNEL, ALIKE = 0.05, 0.06, 0.05, 0.12, 0.12
+"""Standard deviations of log(measured / predicted), by what kernels share, before any is measured.
+
+``SIZE`` is of a slope per power of ten. Chosen by two networks on gem5 v23.0 (``docs/sampling.md``), so
+that intervals hold when operations are drawn at random; the likeliest values of
+``data/gem5_runs/networks.csv`` are 0.03, -, 0.04, 0.14, 0.09.
+"""
+OWN = np.array([0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28])
+"""What it may be of each kernel alone, beside these; the measurements choose."""
+USUAL_OWN, OWN_SPREAD = 0.07, 0.7
+"""What it most likely is before they do, and the standard deviation of its logarithm."""
+ALIKE_WITHIN = 0.3
+"""Powers of ten between predicted cycles of a kernel's launches over which likeness falls to 1/e."""
+PRIOR_WEIGHT = 4.0
+"""How many observations the size of all of these counts for, against what is measured."""
 ROUNDS = 4
 """Parts of the budget; after each, what was measured decides anew whether and where more is needed."""
-COLUMNS = ("kernels", "weight", "predicted")
+COLUMNS = ("family", "kernel", "predicted")
 
 
 @dataclass(frozen=True)
@@ -42,12 +54,12 @@ class Estimate:
     """A total and what it rests on.
 
     Attributes:
-        members: the members with ``stratum``, ``cycles`` (measured, else estimated), ``low`` and ``high``
-            (interval of
-            one occurrence; equal to ``cycles`` where measured) and ``is_measured``.
+        members: a row per operation: ``weight``, ``predicted``, ``cycles`` (measured, else estimated),
+            ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where measured) and
+            ``is_measured``.
         total: weighted sum of cycles. half_width: of its interval, in cycles.
-        simulated: share of the weighted predicted cycles whose members were simulated.
-        cost: predicted cycles of the simulated members over those of one run of everything, repeats included.
+        simulated: share of the weighted predicted cycles whose operations were simulated.
+        cost: predicted cycles of the simulated operations over those of a run of everything, with repeats.
     """
 
     members: pd.DataFrame
@@ -62,164 +74,176 @@ class Estimate:
         return self.half_width / self.total
 
 
-def strata(members: pd.DataFrame) -> pd.Series:
-    """Name of each member's stratum: its ``kernels`` and its size class.
-
-    Args:
-        members: columns ``kernels`` (text, what is launched), ``predicted`` (cycles of one, above 0).
-    """
-    sizes = np.floor(np.log10(members["predicted"].to_numpy(float)) * SIZES_PER_DECADE).astype(int)
-    pairs = zip(members["kernels"], sizes, strict=True)
-    return pd.Series([f"{kernels} 1e{size}" for kernels, size in pairs], index=members.index, dtype=object)
-
-
 class Sample:
-    """Members, what was measured of them, and what follows.
+    """Operations, what was measured of them, and what follows.
 
     Args:
-        members: a row per distinct member; index: its name; columns: ``kernels`` (text), ``weight`` (how
-            often it
-            occurs, above 0), ``predicted`` (the preview's GPU cycles of one occurrence, above 0).
-        measured: gem5's GPU cycles of one occurrence, by name.
+        parts: a row per kernel of an operation; index: the operation's name; columns: ``family`` and
+            ``kernel`` (text, what is launched), ``predicted`` (the preview's GPU cycles of all its launches
+            in one occurrence, above 0).
+        weight: how often an operation occurs, by name; above 0.
+        measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
+            ``parts``; a single number is all of them, which then share their factor.
         aside: names whose measurement takes no part (the audit).
 
     Raises:
-        ValueError: a column is missing, a name stands twice, a number is not above 0, or something is
-            measured that is
-            no member.
+        ValueError: a column is missing, a number is not above 0, or what is measured is no operation, or has
+            another number of kernels.
     """
 
     def __init__(
-        self, members: pd.DataFrame, measured: Mapping[str, float], aside: Collection[str] = ()
+        self,
+        parts: pd.DataFrame,
+        weight: Mapping[str, float],
+        measured: Mapping[str, Sequence[float]],
+        aside: Collection[str] = (),
     ) -> None:
-        missing = [name for name in COLUMNS if name not in members.columns]
-        if missing:
-            raise ValueError(f"members have no column {', '.join(missing)}")
-        if not members.index.is_unique:
-            raise ValueError("a member stands twice")
-        unknown = sorted(set(measured) - set(members.index))
-        if unknown:
-            raise ValueError(f"measured, but no member: {unknown[0]}")
-        if not (members[["weight", "predicted"]].to_numpy(float) > 0).all():
+        if missing := [name for name in COLUMNS if name not in parts.columns]:
+            raise ValueError(f"kernels have no column {', '.join(missing)}")
+        if unknown := sorted(set(measured) - set(parts.index)):
+            raise ValueError(f"measured, but no operation: {unknown[0]}")
+        names = pd.Index(dict.fromkeys(parts.index))
+        if not (parts["predicted"].to_numpy(float) > 0).all() or any(not weight[name] > 0 for name in names):
             raise ValueError("weights and predicted cycles are above 0")
-        if any(not value > 0 for value in measured.values()):
+        if any(not value > 0 for values in measured.values() for value in values):
             raise ValueError("measured cycles are above 0")
-        self.members = members.assign(stratum=strata(members))
-        self._used = {name: float(value) for name, value in measured.items() if name not in set(aside)}
-        self._measured = dict(measured)
-        self._aside = tuple(aside)
-
-    @cached_property
-    def _deviation(self) -> pd.Series:
-        """log(measured / predicted) of the members that the estimate rests on."""
-        names = list(self._used)
-        predicted = self.members.loc[names, "predicted"].to_numpy(float)
-        return pd.Series(np.log(np.array([self._used[name] for name in names]) / predicted), index=names)
-
-    @cached_property
-    def _variances(self) -> tuple[float, float, float]:
-        """Variance within strata, between them, and the degrees of freedom of the first."""
-        of = self.members["stratum"]
-        groups = [values for _, values in self._deviation.groupby(of[self._deviation.index])]
-        squares = sum(float(((values - values.mean()) ** 2).sum()) for values in groups)
-        freedom = sum(len(values) - 1 for values in groups)
-        within = (PRIOR_WEIGHT * WITHIN**2 + squares) / (PRIOR_WEIGHT + freedom)
-        means = np.array([values.mean() for values in groups])
-        counts = np.array([len(values) for values in groups])
-        spread = float(((means - means.mean()) ** 2).sum()) if len(means) else 0.0
-        noise = within * float((1 / counts).sum()) if len(means) else 0.0
-        between = (PRIOR_WEIGHT * BETWEEN**2 + max(0.0, spread - noise)) / (
-            PRIOR_WEIGHT + max(0, len(means) - 1)
-        )
-        return within, between, PRIOR_WEIGHT + freedom
-
-    @cached_property
-    def _common(self) -> tuple[float, float]:
-        """Mean of the log factor over strata, and the variance of that mean."""
-        within, between, _ = self._variances
-        groups = self._deviation.groupby(self.members["stratum"][self._deviation.index])
-        precision = 1 / (between + within / groups.count())
-        if precision.empty:
-            return 0.0, between
-        return float((groups.mean() * precision).sum() / precision.sum()), 1 / float(precision.sum())
-
-    @cached_property
-    def _factors(self) -> pd.DataFrame:
-        """Per stratum the mean of its log factor, and how uncertain that mean is.
-
-        Best linear prediction of a one-way random effects model: a stratum's mean is drawn to the common one
-        by as much as its own measurements are few. ``own`` is the variance that the stratum has by itself,
-        ``common`` its share of the standard deviation that all strata have together.
-        """
-        within, between, _ = self._variances
-        common, variance = self._common
-        groups = self._deviation.groupby(self.members["stratum"][self._deviation.index])
-        every = self.members["stratum"].unique()
-        count = groups.count().reindex(every, fill_value=0)
-        mean = groups.mean().reindex(every).fillna(common)
-        open_part = within / (count * between + within)
-        return pd.DataFrame(
+        self._parts = parts
+        self._predicted = parts["predicted"].to_numpy(float)
+        self._owner = names.get_indexer(parts.index)
+        self.members = pd.DataFrame(
             {
-                "mean": common + (1 - open_part) * (mean - common),
-                "own": between * open_part,
-                "common": open_part * variance**0.5,
-            }
+                "weight": [float(weight[name]) for name in names],
+                "predicted": np.bincount(self._owner, self._predicted, len(names)),
+            },
+            index=names,
         )
+        self._place: dict[str, list[int]] = {name: [] for name in names}
+        for row, name in enumerate(parts.index):
+            self._place[name].append(row)
+        for name, values in measured.items():
+            if len(values) not in (1, kernels := len(self._place[name])):
+                raise ValueError(f"{name} has {kernels} kernels, {len(values)} measured")
+        self._measured = set(measured)
+        self._aside = tuple(aside)
+        self._used = {name: sum(values) for name, values in measured.items() if name not in set(aside)}
+        self._rows = np.array([row for name in self._used for row in self._place[name]], dtype=np.int64)
+        observed = [self._factors(name, measured[name]) for name in self._used]
+        self._observed = np.log(np.concatenate(observed)) if observed else np.empty(0)
 
-    def _variance(self, cycles: pd.Series) -> float:
-        """Variance of the total, in cycles squared.
+    def _factors(self, name: str, cycles: Sequence[float]) -> Array:
+        """What is measured over what is predicted, of each kernel of an operation."""
+        predicted = self._predicted[self._place[name]]
+        if len(cycles) == 1:
+            return np.full(len(predicted), cycles[0] / predicted.sum())
+        factors: Array = np.array(cycles, dtype=float) / predicted
+        return factors
 
-        Args:
-            cycles: of all members, with their weight.
+    @cached_property
+    def _shared(self) -> Array:
+        """Covariance of the logarithms of all kernels' factors by what they share, before any is measured."""
+        family, kernel = (pd.factorize(self._parts[name])[0] for name in ("family", "kernel"))
+        size = np.log10(self._predicted)
+        near = np.exp(-np.abs(size[:, None] - size[None, :]) / ALIKE_WITHIN)
+        same = kernel[:, None] == kernel[None, :]
+        above = size - np.average(size, weights=self._predicted)
+        shared: Array = COMMON**2 + SIZE**2 * np.outer(above, above)
+        shared += FAMILY**2 * (family[:, None] == family[None, :])
+        shared += same * (KERNEL**2 + ALIKE**2 * near)
+        return shared
+
+    @cached_property
+    def _size(self) -> tuple[float, float]:
+        """Standard deviation of each kernel alone, and the scale of all squares: the most likely ones.
+
+        The scale is that of an inverse gamma distribution that starts at 1.
         """
-        rest = cycles[~cycles.index.isin(list(self._used))]
-        shared = rest.groupby(self.members["stratum"][rest.index]).sum()
-        factors = self._factors.loc[shared.index]
-        own = float((shared**2 * factors["own"]).sum() + (rest**2).sum() * self._variances[0])
-        return own + float((shared * factors["common"]).sum()) ** 2
+        measured = self._shared[np.ix_(self._rows, self._rows)]
+        freedom, found = PRIOR_WEIGHT + len(self._rows), []
+        for own in OWN:
+            covariance = measured + own**2 * np.eye(len(measured))
+            squares = PRIOR_WEIGHT + float(self._observed @ np.linalg.solve(covariance, self._observed))
+            unlikely = freedom * np.log(squares) + np.linalg.slogdet(covariance)[1]
+            unlikely += (np.log(own / USUAL_OWN) / OWN_SPREAD) ** 2
+            found.append((float(unlikely), float(own), squares / freedom))
+        return min(found)[1:]
+
+    @cached_property
+    def _posterior(self) -> tuple[Array, Array]:
+        """Mean and covariance of the logarithms of all kernels' factors, given what is measured."""
+        own, scale = self._size
+        rows, prior = self._rows, self._shared + own**2 * np.eye(len(self._shared))
+        gain = np.linalg.solve(prior[np.ix_(rows, rows)], prior[rows])
+        mean, covariance = self._observed @ gain, prior - prior[:, rows] @ gain
+        mean[rows] = self._observed
+        covariance[rows] = covariance[:, rows] = 0.0
+        return mean, scale * covariance
 
     def _quantile(self, confidence: float) -> float:
-        return student_quantile(confidence, self._variances[2])
+        return student_quantile(confidence, PRIOR_WEIGHT + len(self._rows))
+
+    @cached_property
+    def _cycles(self) -> Array:
+        """Cycles of each kernel in one occurrence: measured, else estimated.
+
+        The mean of a lognormal is exp(m + v / 2); of an error of 10 % that is half a percent.
+        """
+        mean, covariance = self._posterior
+        cycles: Array = self._predicted * np.exp(mean + np.diag(covariance) / 2)
+        return cycles
+
+    @cached_property
+    def _weighted(self) -> Array:
+        weighted: Array = self._cycles * self.members["weight"].to_numpy(float)[self._owner]
+        return weighted
 
     def next(self, aim: Sampling) -> list[str]:
-        """Members to simulate next; none when the bound is expected to hold or the budget is spent.
+        """Operations to simulate next; none when the bound is expected to hold or the budget is spent.
 
         Each is the one that narrows the interval most per predicted cycle that it costs.
         """
-        names = self.members.index.to_numpy()
         own = self.members["predicted"].to_numpy(float)
-        cycles = self.members["weight"].to_numpy(float) * own
-        codes, strata_names = pd.factorize(self.members["stratum"])
+        names = self.members.index.to_numpy()
         free = ~np.isin(names, [*self._used, *self._aside])
-        count = np.bincount(codes[~free], minlength=len(strata_names)).astype(float)
-        within, between, _ = self._variances
-        common = self._common[1] ** 0.5
-        allowed = aim.bound * cycles.sum() / self._quantile(aim.confidence)
-        left = aim.budget * own.sum() - own[np.isin(names, [*self._measured, *self._aside])].sum()
+        covariance = self._posterior[1].copy()
+        allowed = aim.bound * self._weighted.sum() / self._quantile(aim.confidence)
+        spent = np.isin(names, [*self._measured, *self._aside])
+        left = aim.budget * own.sum() - own[spent].sum()
         chosen: list[str] = []
         while free.any():
-            rest = np.bincount(codes[free], cycles[free], len(strata_names))
-            open_now, open_then = (
-                within / (count * between + within),
-                within / ((count + 1) * between + within),
-            )
-            together = (rest * open_now).sum() * common
-            variance = (rest**2 * between * open_now).sum() + within * (cycles[free] ** 2).sum() + together**2
-            if variance**0.5 <= allowed:
+            change = covariance @ self._weighted
+            if self._weighted @ change <= allowed**2:
                 break
-            after = rest[codes] - cycles
-            shared = together + common * (after * open_then[codes] - rest[codes] * open_now[codes])
-            narrower = between * (rest[codes] ** 2 * open_now[codes] - after**2 * open_then[codes])
-            gain = narrower + within * cycles**2 + together**2 - shared**2
             candidates = np.flatnonzero(free & (own <= left))
             if not len(candidates):
                 break
-            best = candidates[np.argmax(gain[candidates] / own[candidates])]
+            gain = self._gain(candidates, covariance, change) / own[candidates]
+            best = candidates[np.argmax(gain)]
+            rows = self._place[str(names[best])]
+            covariance -= covariance[:, rows] @ np.linalg.solve(
+                covariance[np.ix_(rows, rows)], covariance[rows]
+            )
+            covariance[rows] = covariance[:, rows] = 0.0
             chosen.append(str(names[best]))
             free[best] = False
-            count[codes[best]] += 1
             left -= own[best]
         return chosen
+
+    def _gain(self, candidates: NDArray[Any], covariance: Array, change: Array) -> Array:
+        """By how much the variance of the total falls when an operation is measured.
+
+        Args:
+            candidates: numbers of operations.
+            covariance: of all kernels.
+            change: covariance of each kernel with the total.
+        """
+        places = [self._place[str(self.members.index[number])] for number in candidates]
+        found = np.empty(len(places))
+        for size in {len(place) for place in places}:
+            those = [number for number, place in enumerate(places) if len(place) == size]
+            rows = np.array([places[number] for number in those])
+            blocks, with_total = covariance[rows[:, :, None], rows[:, None, :]], change[rows]
+            found[those] = (with_total * np.linalg.solve(blocks, with_total[..., None])[..., 0]).sum(axis=1)
+        return found
 
     def first(self, following: Sequence[str], aim: Sampling) -> list[str]:
         """The first of ``next``: as many as a part of the budget allows (``ROUNDS``), and one at least."""
@@ -228,7 +252,7 @@ class Sample:
         return list(following[: max(1, int((cost <= allowed).sum()))])
 
     def audit(self, aim: Sampling, seed: str) -> list[str]:
-        """Random members, for the audit: by their names and the seed alone; half of the budget at most."""
+        """Random operations, for the audit: by their names and the seed alone; half of the budget at most."""
         free = [name for name in self.members.index if name not in self._used]
         order = sorted(free, key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).digest())
         limit = aim.budget * float(self.members["predicted"].sum())
@@ -237,27 +261,28 @@ class Sample:
         return [str(name) for name in small.index[small.cumsum() <= limit / 2]]
 
     def estimate(self, aim: Sampling) -> Estimate:
-        """The total, its interval, and every member's cycles."""
-        members = self.members.copy()
-        factors = self._factors
-        quantile = self._quantile(aim.confidence)
-        mean = members["stratum"].map(factors["mean"])
-        single = members["stratum"].map(factors["own"] + factors["common"] ** 2) + self._variances[0]
-        # The mean of a lognormal is exp(m + v / 2); of an error of 10 % that is half a percent.
-        members["cycles"] = members["predicted"] * np.exp(mean + single / 2)
-        members["low"] = members["predicted"] * np.exp(mean - quantile * np.sqrt(single))
-        members["high"] = members["predicted"] * np.exp(mean + quantile * np.sqrt(single))
+        """The total, its interval, and every operation's cycles."""
+        members, quantile = self.members.copy(), self._quantile(aim.confidence)
+        covariance = self._posterior[1]
+        cycles = np.bincount(self._owner, self._cycles, len(members))
+        of_total = self._cycles / cycles[self._owner]
+        spread = [
+            float(of_total[rows] @ covariance[np.ix_(rows, rows)] @ of_total[rows]) ** 0.5
+            for rows in self._place.values()
+        ]
+        members["cycles"] = cycles
+        members["low"] = cycles * np.exp(-quantile * np.array(spread))
+        members["high"] = cycles * np.exp(quantile * np.array(spread))
         members["is_measured"] = members.index.isin(list(self._used))
         used = pd.Series(self._used, dtype=float)
         for column in ("cycles", "low", "high"):
             members.loc[used.index, column] = used
-        variance = self._variance(members["weight"] * members["cycles"])
         weighted = members["weight"] * members["predicted"]
         simulated = members.index.isin(list(self._measured))
         return Estimate(
             members,
             total=float((members["weight"] * members["cycles"]).sum()),
-            half_width=quantile * variance**0.5,
+            half_width=quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5,
             simulated=float(weighted[simulated].sum() / weighted.sum()),
             cost=float(members["predicted"][simulated].sum() / weighted.sum()),
         )

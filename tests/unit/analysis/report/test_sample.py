@@ -13,13 +13,13 @@ from analysis.report import SweepDescription, render
 from analysis.report.sample import load_samples
 from apuflow.core.errors import AnalysisError
 
-MEMBERS = """suite,engine,at,point,operation,kernels,stratum,repeats,predicted,\
+MEMBERS = """suite,engine,at,point,operation,kernels,repeats,predicted,\
 origin,measured,cycles,low,high,error,inside
-net,gem5-kernels,n1,a-0,small,k,k 1e3,1,1000,measured,1100,1100,1100,1100,,
-net,gem5-kernels,n1,b-0,large,k,k 1e3,3,2000,measured,2400,2400,2400,2400,,
-net,gem5-kernels,n1,c-0,{hostile},k,k 1e3,1,3000,audit,4000,3500,3100,3900,-0.125,False
-net,gem5-kernels,n1,d-0,other,k,k 1e3,2,4000,estimated,,4700,4100,5300,,
-net,gem5-kernels,n2,e-0,another,k,k 1e3,1,4000,estimated,,4700,4100,5300,,
+net,gem5-kernels,n1,a-0,small,k,1,1000,measured,1100,1100,1100,1100,,
+net,gem5-kernels,n1,b-0,large,k,3,2000,measured,2400,2400,2400,2400,,
+net,gem5-kernels,n1,c-0,{hostile},k,1,3000,audit,4000,3500,3100,3900,-0.125,False
+net,gem5-kernels,n1,d-0,other,k,2,4000,estimated,,4700,4100,5300,,
+net,gem5-kernels,n2,e-0,another,k,1,4000,estimated,,4700,4100,5300,,
 """
 TOTALS = """suite,engine,at,cycles,low,high,half_width,bound,confidence,ended,operations,measured,audited,\
 audit_inside,failed,left_out,budget,spent,simulated,covered
