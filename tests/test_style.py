@@ -14,6 +14,7 @@ import pytest
 import typer
 from places import ROOT
 
+from apuflow.campaign.result_sets import KINDS
 from apuflow.cli import build_app
 
 BIN = Path(sys.executable).parent
@@ -55,9 +56,8 @@ def test_builds_and_runs_alone_become_jobs_on_a_cluster() -> None:
     names = set(re.findall(r"^(?:rule|checkpoint) (\w+):", text, re.M))
     local = set(re.findall(r"\w+", re.search(r"^localrules:\n((?:    \w+,\n)+)", text, re.M)[1]))  # type: ignore[index]
     assert names - local == {"gem5", "dnnmark", "simulate", "batch"} and local - names == {"all"}
-    sets = ("preview", "table", "suite", "figure")
-    assert [text.count(f"in session.{kind}_sets():\n\n    rule:\n") for kind in sets] == [1, 1, 1, 1]
-    assert text.count("\n    rule:\n") == text.count("\n        localrule: True\n") == len(sets)
+    assert [text.count(f'in session.sets("{kind}"):\n\n    rule:\n') for kind in KINDS] == [1] * len(KINDS)
+    assert text.count("\n    rule:\n") == text.count("\n        localrule: True\n") == len(KINDS)
 
 
 def test_help_of_commands_holds_no_markup() -> None:

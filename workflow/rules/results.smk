@@ -27,7 +27,7 @@ rule table:
         "../scripts/table.py"
 
 
-for tables in session.table_sets():
+for tables in session.sets("tables"):
 
     rule:
         name:
@@ -85,7 +85,7 @@ rule suite_items:
         "../scripts/suite_items.py"
 
 
-for suites in session.suite_sets():
+for suites in session.sets("suites"):
 
     rule:
         name:
@@ -177,7 +177,7 @@ rule figure:
         "../scripts/figure.py"
 
 
-for figures in session.figure_sets():
+for figures in session.sets("figures"):
 
     rule:
         name:

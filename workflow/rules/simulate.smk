@@ -23,7 +23,7 @@ rule preview:
         "../scripts/preview.py"
 
 
-for previews in session.preview_sets():
+for previews in session.sets("previews"):
 
     rule:
         name:

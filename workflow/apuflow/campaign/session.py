@@ -11,19 +11,18 @@ import contextlib
 import os
 import pwd
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from apuflow.campaign import followers, repairs, schedule
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.sampled import check_target
 from apuflow.campaign.stage_lines import say_results
 from apuflow.core import paths
-from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.errors import ApuflowError, EngineError
 
 
 class Session:
@@ -57,21 +56,9 @@ class Session:
             # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
             check_targets(self.campaign, sys.argv[1:])
 
-    def figure_sets(self) -> list[ResultSet]:
-        """Figures that one job draws, of every sweep of which this call wants more than one."""
-        return figure_sets(self.campaign, sys.argv[1:])
-
-    def preview_sets(self) -> list[ResultSet]:
-        """Workloads that one job previews, of every sweep of the preview alone whose report is wanted."""
-        return preview_sets(self.campaign, sys.argv[1:])
-
-    def table_sets(self) -> list[ResultSet]:
-        """Workloads that one job tabulates, of the same sweeps."""
-        return table_sets(self.campaign, sys.argv[1:])
-
-    def suite_sets(self) -> list[ResultSet]:
-        """Suites whose items one job tabulates, of every sweep whose report this call wants."""
-        return suite_sets(self.campaign, sys.argv[1:])
+    def sets(self, kind: str) -> list[ResultSet]:
+        """What one job makes together of what this call wants (``result_sets.KINDS``)."""
+        return result_sets(self.campaign, kind, sys.argv[1:])
 
     def start(self) -> None:
         """Before the first job.
@@ -126,102 +113,6 @@ def check_writable(root: Path) -> None:
             )
 
 
-@dataclass(frozen=True)
-class ResultSet:
-    """Results of a sweep that one job makes together: starting Python takes longer than making one.
-
-    Attributes:
-        rule: name of the rule that makes them; it finds a job in a process of its own (on a cluster) again.
-        under: the sweep's place below results/.
-        names: of the figures or suites.
-    """
-
-    rule: str
-    under: str
-    names: tuple[str, ...]
-
-    @property
-    def sweep(self) -> str:
-        """The sweep's name."""
-        return _sweep(self.under)
-
-
-def figure_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
-    """The sets of figures that a call of Snakemake draws together.
-
-    A sweep has one where its report is asked for, or several of its figures; a single one is drawn by itself.
-
-    Args:
-        campaign: the project.
-        arguments: the command line.
-    """
-    return _sets("figures_of_", arguments, campaign.figure_names, {"figure": 1, "report": 2})
-
-
-def preview_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
-    """The sets of workloads that a call of Snakemake previews together.
-
-    Sweeps that run something on gem5 have none: their tables come one by one, as the runs end.
-
-    Args:
-        campaign: the project.
-        arguments: the command line.
-    """
-    return _sets("previews_of_", arguments, campaign.previewed, {"report": 2})
-
-
-def table_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
-    """The sets of tables that a call of Snakemake makes together, of the sweeps of ``preview_sets``.
-
-    Args:
-        campaign: the project.
-        arguments: the command line.
-    """
-    return _sets("tables_of_", arguments, campaign.tabulated, {"report": 2})
-
-
-def suite_sets(campaign: Campaign, arguments: Sequence[str]) -> list[ResultSet]:
-    """The sets of suites whose items a call of Snakemake tabulates together, for a report to link to.
-
-    Args:
-        campaign: the project.
-        arguments: the command line.
-    """
-    return _sets("suites_of_", arguments, campaign.itemised, {"report": 2})
-
-
-def _sets(
-    prefix: str,
-    arguments: Iterable[str],
-    names_of: Callable[[str], Iterable[str]],
-    weights: Mapping[str, int],
-) -> list[ResultSet]:
-    """One set for each sweep whose targets weigh more than 1 together."""
-    asked: Counter[str] = Counter()
-    for argument in arguments:
-        named = paths.target(argument)
-        if named is not None:
-            asked[named["under"] or ""] += weights.get(_kind(named), 0)
-        elif argument.startswith(prefix):
-            asked[paths.under(argument.partition(":")[0].removeprefix(prefix))] += 2
-    sets = []
-    for under in sorted(name for name, weight in asked.items() if weight > 1):
-        with contextlib.suppress(ConfigError):
-            if names := tuple(names_of(under)):
-                sets.append(ResultSet(f"{prefix}{_sweep(under)}", under, names))
-    return sets
-
-
-def _sweep(under: str) -> str:
-    return under.rstrip("/") or paths.DEFAULT_SWEEP
-
-
-def _kind(named: Mapping[str, str]) -> str:
-    """What a results file is: table, figure or report."""
-    is_table = "workload" in named or "sampled" in named
-    return "table" if is_table else "figure" if "figure" in named else "report"
-
-
 def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
     """Refuse a ``results/`` target that no sweep has, before anything is planned.
 
@@ -255,7 +146,7 @@ def result_lines(targets: Iterable[str]) -> list[str]:
         named = paths.target(path)
         if named is None:
             continue
-        kind = _kind(named)
+        kind = kind_of(named)
         if kind == "report":
             lines.append((1, f"tables: {paths.table(named['under'] or '', '*')}"))
         lines.append((2 if kind == "report" else 0, f"{kind}: {path}"))

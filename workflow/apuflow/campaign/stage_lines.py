@@ -16,6 +16,8 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from apuflow.campaign.result_sets import KINDS
+
 STAGES: Mapping[str, str] = {
     "source": "sources",
     "image": "container image",
@@ -41,13 +43,6 @@ STAGES: Mapping[str, str] = {
 }
 """Rules, and the stage that each belongs to. A rule that is not here is a stage of its own."""
 
-_SETS = {
-    "previews_of_": "preview",
-    "tables_of_": "tables",
-    "figures_of_": "figures",
-    "suites_of_": "items of suites",
-}
-"""Beginnings of the names of rules that make several results of a sweep."""
 _FOLLOWED = {
     "gem5": "hours of processor time; log: logs/toolchain",
     "runs on gem5": "`apuflow status` follows them",
@@ -60,9 +55,9 @@ def stage(rule: str) -> str:
     """The stage of a rule; empty for ``all``, which does nothing."""
     if rule == "all":
         return ""
-    for beginning, name in _SETS.items():
-        if rule.startswith(beginning):
-            return name
+    for kind in KINDS.values():
+        if rule.startswith(kind.beginning):
+            return kind.stage
     return STAGES.get(rule, rule)
 
 

@@ -1,0 +1,77 @@
+"""Add finished runs to recorded ones: ``python data/record.py TABLE SWEEP...`` in the project that ran them.
+
+TABLE is a file as ``gem5_runs/networks.csv``: a row per kernel launch of every completed run of gem5-kernels
+in ``results/SWEEP``. Rows that are there already stay as they are. README.md and ``SHA256SUMS`` are for you.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.tables.kernels import UNNAMED, kernel_table
+from apuflow.core import paths
+from apuflow.core.record import read_run
+from apuflow.study.score_runs import record_rows
+
+HERE = Path(__file__).resolve().parent
+LAUNCH = ["kernel", "grid", "workgroup"]
+ENGINE = "gem5-kernels"
+
+
+def columns() -> list[str]:
+    """Of such a table, in its order."""
+    return list(pd.read_csv(HERE / "gem5_runs/networks.csv", nrows=0).columns)
+
+
+def rows(table: Path, sweep: str) -> pd.DataFrame:
+    """The kernels of a result table's runs, with their counters."""
+    found = record_rows(table, pd.read_csv(table))
+    if "refusal" in found:
+        found = found[found["refusal"].isna()]
+    return pd.concat(
+        [_counted(kernels.assign(sweep=sweep)) for _, kernels in found.groupby("point", sort=False)]
+    )
+
+
+def _counted(kernels: pd.DataFrame) -> pd.DataFrame:
+    """The kernels of one run; launches of a loop have the mean of its passes."""
+    first = kernels.iloc[0]
+    directory = Path(paths.run_dir(ENGINE, first["primitive"], first["point"]))
+    dispatches = kernel_table(directory)
+    dispatches = dispatches[dispatches["kernel"] != UNNAMED]
+    counters = [
+        name for name in columns() if name in dispatches and name not in kernels and name not in LAUNCH
+    ]
+    means = dispatches.groupby(LAUNCH)[counters].mean().round().astype("int64")
+    grids = {
+        name: kernels[[f"{name}_{axis}" for axis in "xyz"]].astype(str).agg("x".join, axis=1)
+        for name in LAUNCH[1:]
+    }
+    whole = kernels.assign(**grids).merge(means.reset_index(), on=LAUNCH, how="left", validate="many_to_one")
+    return whole.assign(
+        gpu_cycles=whole["gpu_cycles"].round().astype("int64"),
+        host_seconds=round(read_run(directory / "run.json").host_seconds or 0.0, 2),
+    )
+
+
+def main() -> None:
+    """Read the command line, write the table."""
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    place = Path(sys.argv[1])
+    old = pd.read_csv(place, dtype=str) if place.exists() else pd.DataFrame(columns=columns())
+    frames = [old]
+    for sweep in sys.argv[2:]:
+        for table in sorted(Path(paths.RESULTS, sweep).glob("*.csv")):
+            if ENGINE in set(pd.read_csv(table).get("engine", ())):
+                frames.append(rows(table, sweep).reindex(columns=columns()))
+    whole = pd.concat(frames).drop_duplicates("id", keep="first")
+    whole.to_csv(place, index=False, lineterminator="\n")
+    print(f"{place}: {len(whole) - len(old)} kernels more, {len(whole)} in all")
+
+
+if __name__ == "__main__":
+    main()
