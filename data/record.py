@@ -53,7 +53,7 @@ def _counted(kernels: pd.DataFrame) -> pd.DataFrame:
     whole = kernels.assign(**grids).merge(means.reset_index(), on=LAUNCH, how="left", validate="many_to_one")
     return whole.assign(
         gpu_cycles=whole["gpu_cycles"].round().astype("int64"),
-        host_seconds=round(read_run(directory / "run.json").host_seconds or 0.0, 2),
+        host_seconds=round(read_run(directory / "run.json").wall_seconds, 2),
     )
 
 

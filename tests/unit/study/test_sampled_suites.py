@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from places import DATA
 from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
@@ -158,3 +159,28 @@ def test_extrapolated_launches_are_no_sample(project: Path, gem5: dict[str, floa
     with pytest.raises(ConfigError, match="extrapolated launches") as refused:
         sampled(project)
     assert refused.value.key == "workgroups"
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.1, 0.2, 0.4])
+def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
+    root: Path, monkeypatch: pytest.MonkeyPatch, budget: float
+) -> None:
+    """SqueezeNet on 64x64 images, forward, backward and update, on gfx902 of gem5 develop c91af552."""
+    layer, units = {"n": 1, "image": 64}, {"num-compute-units": [4]}
+    (root / "configs/site.yaml").write_text("products: rocblas\n")
+    write_suite_sweep(root, "squeezenet1_1", release="v24.1", machine="apu-gfx902", layer=layer, axes=units)
+    monkeypatch.chdir(root)
+    rows = pd.read_csv(DATA / "squeezenet64_gem5.csv")
+    recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
+    runs: dict[str, tuple[float, ...]] = {}
+    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    aim = Sampling(bound=0.01, budget=budget, audit=0)
+    while (one := sampled(root, aim)[0]).round:
+        for name in identifiers(one.round):
+            operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
+            runs[name] = tuple(recorded[operation, kernel] for kernel in kernels.split("+"))
+    truth = (
+        one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum()) * one.members["repeats"]
+    )
+    assert len(one.members) == 90 and len(runs) < 30
+    assert abs(one.estimate.total - truth.sum()) <= one.estimate.half_width
