@@ -27,13 +27,21 @@ def columns() -> list[str]:
 
 
 def rows(table: Path, sweep: str) -> pd.DataFrame:
-    """The kernels of a result table's runs, with their counters."""
-    found = record_rows(table, pd.read_csv(table))
+    """The kernels of a result table's runs, with their counters; none where its rows are no runs."""
+    frame = pd.read_csv(table)
+    frame = frame[frame["engine"] == ENGINE] if "engine" in frame else frame[:0]
+    ran = [
+        (Path(paths.run_dir(ENGINE, workload, point)) / "run.json").exists()
+        for workload, point in zip(frame.get("workload", ()), frame.get("point", ()), strict=True)
+    ]
+    if not any(ran):
+        return pd.DataFrame(columns=columns())
+    found = record_rows(table, frame[ran])
     if "refusal" in found:
         found = found[found["refusal"].isna()]
     return pd.concat(
         [_counted(kernels.assign(sweep=sweep)) for _, kernels in found.groupby("point", sort=False)]
-    )
+    ).reindex(columns=columns())
 
 
 def _counted(kernels: pd.DataFrame) -> pd.DataFrame:
@@ -66,8 +74,7 @@ def main() -> None:
     frames = [old]
     for sweep in sys.argv[2:]:
         for table in sorted(Path(paths.RESULTS, sweep).glob("*.csv")):
-            if ENGINE in set(pd.read_csv(table).get("engine", ())):
-                frames.append(rows(table, sweep).reindex(columns=columns()))
+            frames.append(rows(table, sweep))
     whole = pd.concat(frames).drop_duplicates("id", keep="first")
     whole.to_csv(place, index=False, lineterminator="\n")
     print(f"{place}: {len(whole) - len(old)} kernels more, {len(whole)} in all")

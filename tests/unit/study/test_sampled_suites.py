@@ -167,7 +167,6 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
 ) -> None:
     """SqueezeNet on 64x64 images, forward, backward and update, on gfx902 of gem5 develop c91af552."""
     layer, units = {"n": 1, "image": 64}, {"num-compute-units": [4]}
-    (root / "configs/site.yaml").write_text("products: rocblas\n")
     write_suite_sweep(root, "squeezenet1_1", release="v24.1", machine="apu-gfx902", layer=layer, axes=units)
     monkeypatch.chdir(root)
     rows = pd.read_csv(DATA / "squeezenet64_gem5.csv")
