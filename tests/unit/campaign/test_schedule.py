@@ -60,6 +60,7 @@ def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take() -> No
     assert all(mb <= inputs.simulation_memory(each) for mb, each in zip(expected, wildcards, strict=True))
 
 
+@pytest.mark.usefixtures("clang")
 def test_what_the_longest_run_reads_is_made_first() -> None:
     """So it starts when its own kernels are there: a sweep of 1,000 points has hundreds of them."""
     campaign = Campaign(ROOT)

@@ -210,6 +210,8 @@ def _family(launch: Launch) -> str:
 def _measured(point: Point, kernels: Sequence[str], root: Path) -> Cycles | None:
     """gem5's cycles of a point, kernel by kernel; none where its run failed; None where it has no record.
 
+    Where the run's statistics do not tell its kernels apart they are all together.
+
     Raises:
         AnalysisError: the run's record or statistics are damaged.
     """
@@ -219,10 +221,11 @@ def _measured(point: Point, kernels: Sequence[str], root: Path) -> Cycles | None
     row = read_record(file)
     if not isinstance(row, Row) or row.values["status"] != COMPLETED:
         return ()
-    if len(kernels) == 1:
-        return (float(row.counters["gpu_cycles"]),)
-    cycles = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
-    return tuple(float(cycles[name]) for name in kernels)
+    if len(kernels) > 1:
+        cycles = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
+        if set(kernels) <= set(cycles.index):
+            return tuple(float(cycles[name]) for name in kernels)
+    return (float(row.counters["gpu_cycles"]),)
 
 
 def _rows(
