@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.tables.kernels import UNNAMED, kernel_table
 from apuflow.core import paths
 from apuflow.core.record import read_run
-from apuflow.study.score_runs import record_rows
+from apuflow.study.score_runs import is_result_table, project_of, record_rows
 
 HERE = Path(__file__).resolve().parent
 LAUNCH = ["kernel", "grid", "workgroup"]
@@ -29,11 +29,11 @@ def columns() -> list[str]:
 def rows(table: Path, sweep: str) -> pd.DataFrame:
     """The kernels of a result table's runs, with their counters; none where its rows are no runs."""
     frame = pd.read_csv(table)
-    frame = frame[frame["engine"] == ENGINE] if "engine" in frame else frame[:0]
-    ran = [
-        (Path(paths.run_dir(ENGINE, workload, point)) / "run.json").exists()
-        for workload, point in zip(frame.get("workload", ()), frame.get("point", ()), strict=True)
-    ]
+    if not is_result_table(frame):
+        return pd.DataFrame(columns=columns())
+    frame = frame[frame["engine"] == ENGINE]
+    runs = [paths.run_dir(ENGINE, *who) for who in zip(frame["workload"], frame["point"], strict=True)]
+    ran = [project_of(table, run) is not None for run in runs]
     if not any(ran):
         return pd.DataFrame(columns=columns())
     found = record_rows(table, frame[ran])

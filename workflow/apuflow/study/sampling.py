@@ -172,10 +172,9 @@ class Sample:
         """Mean and covariance of the logarithms of all kernels' factors, given what is measured."""
         own, scale = self._size
         rows, prior = self._rows, self._shared + own**2 * np.eye(len(self._shared))
-        gain = np.linalg.solve(prior[np.ix_(rows, rows)], prior[rows])
-        mean, covariance = self._observed @ gain, prior - prior[:, rows] @ gain
+        gain, covariance = _measured(prior, rows)
+        mean = self._observed @ gain
         mean[rows] = self._observed
-        covariance[rows] = covariance[:, rows] = 0.0
         return mean, scale * covariance
 
     def _quantile(self, confidence: float) -> float:
@@ -204,7 +203,7 @@ class Sample:
         own = self.members["predicted"].to_numpy(float)
         names = self.members.index.to_numpy()
         free = ~np.isin(names, [*self._used, *self._aside])
-        covariance = self._posterior[1].copy()
+        covariance = self._posterior[1]
         allowed = aim.bound * self._weighted.sum() / self._quantile(aim.confidence)
         spent = np.isin(names, [*self._measured, *self._aside])
         left = aim.budget * own.sum() - own[spent].sum()
@@ -219,10 +218,7 @@ class Sample:
             gain = self._gain(candidates, covariance, change) / own[candidates]
             best = candidates[np.argmax(gain)]
             rows = self._place[str(names[best])]
-            covariance -= covariance[:, rows] @ np.linalg.solve(
-                covariance[np.ix_(rows, rows)], covariance[rows]
-            )
-            covariance[rows] = covariance[:, rows] = 0.0
+            covariance = _measured(covariance, rows)[1]
             chosen.append(str(names[best]))
             free[best] = False
             left -= own[best]
@@ -286,3 +282,11 @@ class Sample:
             simulated=float(weighted[simulated].sum() / weighted.sum()),
             cost=float(members["predicted"][simulated].sum() / weighted.sum()),
         )
+
+
+def _measured(covariance: Array, rows: Any) -> tuple[Array, Array]:
+    """What follows when ``rows`` (numbers) are known: their weights, and the covariance that is left."""
+    gain: Array = np.linalg.solve(covariance[np.ix_(rows, rows)], covariance[rows])
+    left: Array = covariance - covariance[:, rows] @ gain
+    left[rows] = left[:, rows] = 0.0
+    return gain, left
