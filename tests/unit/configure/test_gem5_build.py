@@ -105,12 +105,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.command: tuple[str, ...] = ()
+        self.environment: dict[str, str] = {}
 
     def remove_leftovers(self, project: Path) -> None:
         """Nothing is left."""
 
     def run(self, job: Any) -> Any:
         self.command = job.command
+        self.environment = dict(job.env)
         goal = job.cwd / job.command[1]
         goal.parent.mkdir(parents=True)
         goal.write_bytes(b"")
@@ -134,6 +136,27 @@ def test_the_goal_of_scons(tmp_path: Path) -> None:
     assert made["fast"].binary == f"{tmp_path}/{tree}/build/GCN3_X86/gem5.fast"
     profile = f"{tmp_path}/{Build(**BUILDS['use'][0]).tree}/profile-GCN3_X86"
     assert f"LINKFLAGS_EXTRA=-fprofile-use={profile}" in made["use"].arguments
+
+
+def test_flags_reach_a_gem5_that_reads_them_from_the_environment(tmp_path: Path) -> None:
+    """``site_scons/gem5_scons/defaults.py`` of v22.0 and later; a variable on the command line is not read."""
+    (tmp_path / "configs/example").mkdir(parents=True)
+    (tmp_path / "configs/example/apu_se.py").write_text("")
+    engine: Any = Recorder()
+    build_gem5(
+        SourceRecord(path=str(tmp_path), commit="0" * 40),
+        "VEGA_X86",
+        build=Build(pgo="use", flags=("-O3", "-g0")),
+        arguments=("--linker=gold", "CXX=g++-12"),
+        container=engine,
+        jobs=2,
+        image=None,
+        project=tmp_path,
+        log=tmp_path / "log",
+    )
+    assert engine.environment.pop("CCFLAGS_EXTRA").startswith("-O3 -g0 -fprofile-use=")
+    assert engine.environment.pop("LINKFLAGS_EXTRA").startswith("-fprofile-use=")
+    assert engine.environment == {"CXX": "g++-12"}
 
 
 def test_a_profile_needs_a_gem5_that_may_write(root: Path) -> None:

@@ -72,6 +72,8 @@ def build_gem5(
     arguments = (*chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")), *arguments)
     # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.
     command = ("scons", goal, f"-j{jobs}", "--ignore-style", *arguments)
+    # Flags and compilers are read from the environment since v22.0, from the command line before.
+    variables = dict(word.split("=", 1) for word in arguments if not word.startswith("-"))
     run_step(
         container,
         command,
@@ -80,6 +82,7 @@ def build_gem5(
         image=image,
         project=project,
         log=log,
+        env=variables,
         limits=limits,
     )
     return _record(directory / goal, source, target, arguments, patches)
