@@ -143,5 +143,5 @@ def _end_legend(figure: Any, selection: Selection, ends: Sequence[str], *, limit
             for end, colour in zip(ends, (BLUE, SKY), strict=True)
         }
     if limits:
-        entries["what limits the point"] = Line2D([], [], **_LIMIT)
+        entries["what limits the point, on its busiest compute unit"] = Line2D([], [], **_LIMIT)
     legend(figure, list(entries.values()), list(entries))

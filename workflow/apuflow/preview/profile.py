@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
+from math import ceil, gcd
 from typing import Literal, NamedTuple
 
 LINE = 64
@@ -172,6 +172,25 @@ class Adders(NamedTuple):
     turns: float
 
 
+class Tiles(NamedTuple):
+    """What workgroups read of both operands of a product in a step, where a grid of tiles is dispatched in order.
+
+    Attributes:
+        column: tiles that follow one another and differ in the first operand; then the second changes, too.
+        first_bytes: of the first operand that a workgroup reads in a step. second_bytes: of the second.
+    """
+
+    column: int
+    first_bytes: float
+    second_bytes: float
+
+    def touched(self, running: float) -> float:
+        """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
+        return self.first_bytes * min(float(self.column), running) + self.second_bytes * ceil(
+            running / self.column
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The accesses of a launch to one buffer.
@@ -208,6 +227,7 @@ class Stream:
             writes in between (0: the stores again are far apart, or their order is not known).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
+        tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -236,6 +256,7 @@ class Stream:
     repeated_within: float = 0.0
     every: int = 0
     following: int = 0
+    tiles: Tiles | None = None
     adders: Adders | None = None
     walked: bool = False
     loaded: bool = False

@@ -413,7 +413,7 @@ def test_what_limits_a_point_is_drawn_and_marked_at_its_unit() -> None:
     }
     assert {"tokens", "DRAM", "4", "8", "pool_fwd"} <= set(text_of(plot))
     plot = figures.make("utilization", frame)
-    assert {"Tokens", "DRAM", "what limits the point"} <= set(text_of(plot))
+    assert {"Tokens", "DRAM", "what limits the point, on its busiest compute unit"} <= set(text_of(plot))
     shown = plot.data.set_index(["unit", "at"])["value"]
     assert shown["token_utilization", "4"] == 0.9 and shown["gpu_dram_utilization", "8"] == 0.8
     marked = {

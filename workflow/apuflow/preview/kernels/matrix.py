@@ -17,6 +17,7 @@ from apuflow.preview.profile import (
     PAGE,
     Profile,
     Stream,
+    Tiles,
     block,
     lines_of,
     pages_of,
@@ -101,21 +102,22 @@ def sgemm(facts: Facts) -> Profile:
     counts += block(_LOAD_B[along_b]) * (loads_b - steps * groups * waves)
     counts += block("v10 s2 br1 v3 st1" + (" v5 ld1 wt1 br1" if added else " v1 br1")) * stores
     a, b, c = m * k, n * k, m * n
-    window = LINE * (lines_a + lines_b) / (groups * steps)
+    of_a, of_b = (LINE * lines / (groups * steps) for lines in (lines_a, lines_b))
+    tiles = Tiles(tiles_m, of_a, of_b)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
     page_group = min(4.0, max(1.0, columns / 4))
     sharing = min(float(groups), min(tiles_m, PAGE / 4 / TILE) * max(1.0, columns / TILE))
     streams: tuple[Stream, ...] = (
         Stream(
-            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", window, 4.0,
+            "load", loads_a, lines_a, batch * lines_of(a), batch * pages_of(a), "device", of_a + of_b, 4.0,
             _sharing(m, k, along_a, tiles_n), 0.5, paced=True, line_sharing=float(tiles_n),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
-            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m,
+            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
         ),
         Stream(
-            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", window, 4.0,
-            _sharing(n, k, along_b, tiles_m), 0.5, paced=True, line_sharing=float(tiles_m), following=tiles_m,
+            "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", of_a + of_b, 4.0,
+            _sharing(n, k, along_b, tiles_m), 0.5, paced=True, line_sharing=float(tiles_m), following=tiles_m, tiles=tiles,
             pages_open=_rows_pages(n, TILE, k, along_b), pages_touched=_rows_pages(n, 4, k, along_b),
         ),
         Stream(
