@@ -270,6 +270,8 @@ class RuleInputs:
         """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
         point = self._point(wildcards)
         expected = get_engine(point.engine).host_memory(point) >> 20
+        if self.tools(point.release).site.shared_start:
+            expected *= 2  # the gem5 that is forked
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
 
     def simulation_priority(self, wildcards: Wildcards) -> float:

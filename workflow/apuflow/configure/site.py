@@ -190,9 +190,24 @@ class Site(Model):
         description="on a cluster, points of seconds share jobs that take about this long; 0s: a job for "
         "each point",
     )
+    shared_start: bool = Field(
+        False,
+        description="runs of gem5-kernels on one machine share the start of gem5: each is a fork of one that "
+        "has built it, with the same statistics; needs `container: host`, and memory for twice as many gem5s",
+    )
     compress: Literal["none", "gz", "zst"] = Field(
         "none", description="compress the statistics of a run once they are proven; every reader takes both"
     )
+
+    @model_validator(mode="after")
+    def _shares_on_the_host(self) -> Self:
+        if self.shared_start and self.container != "host":
+            raise ValueProblem(
+                "a gem5 that has started can be shared outside of containers alone",
+                key="shared_start",
+                remedy="add container: host, or remove shared_start",
+            )
+        return self
 
     @property
     def gem5_builds(self) -> tuple[Gem5Build, ...]:

@@ -13,12 +13,13 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals, shell_code
+from apuflow.containers.shared_start import Fork, SharedStart, cannot_start, taken
 from apuflow.core import proc
-from apuflow.core.errors import EngineError
 from apuflow.core.owner import OWNER, PROJECT, is_leftover, variable
 
 _PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "ROCM_PATH", "SSL_CERT_FILE")
@@ -40,11 +41,33 @@ class HostEngine:
         """
         job.home.mkdir(parents=True, exist_ok=True)
         passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return run_process(job.command, job, {**passed, **job.environment()}, cwd=job.cwd)
+        env = {**passed, **job.environment()}
+        if job.shared is not None and (exit_ := _forked(job, job.shared, env)) is not None:
+            return exit_
+        return run_process(job.command, job, env, cwd=job.cwd)
 
     def remove_leftovers(self, project: Path) -> list[str]:
         """See ``Engine``; found by their environment."""
         return remove_leftover_processes(project)
+
+
+def _forked(job: Job, shared: SharedStart, env: Mapping[str, str]) -> Exit | None:
+    """Run a job as a fork of one that begins like it; None when that one ended before there was a fork."""
+    with taken(shared) as place:
+        fork: Fork | None = None
+
+        def start(_log: BinaryIO) -> Fork:
+            nonlocal fork
+            fork = Fork(shared, place, job.cwd, env, job.labels.project)
+            return fork
+
+        try:
+            exit_ = _run(job, start)
+        finally:
+            if fork is not None:
+                fork.close()
+    tried = fork is not None and not fork.forked and exit_.stopped is None and not exit_.oom_killed
+    return None if tried else exit_
 
 
 def remove_leftover_processes(project: Path) -> list[str]:
@@ -89,12 +112,9 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    job.log.parent.mkdir(parents=True, exist_ok=True)
-    kills_before = proc.kernel_oom_kills()
-    children_before = set(proc.children(os.getpid()))
-    with job.log.open("ab") as log, _subreaper(), _counted(job), StopWatch(job.limits) as watch:
+    def start(log: BinaryIO) -> subprocess.Popen[bytes]:
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 list(command),
                 cwd=cwd,
                 env={**env, **job.labels.as_environment()},
@@ -105,11 +125,19 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
                 preexec_fn=before_exec,
             )
         except OSError as error:
-            raise EngineError(
-                f"cannot start {command[0]}: {error.strerror or error}",
-                value=command[0],
-                remedy="check that the file exists, is executable and is meant for this machine",
-            ) from error
+            raise cannot_start(command[0], error) from error
+
+    return _run(job, start)
+
+
+def _run(job: Job, start: Callable[[BinaryIO], subprocess.Popen[bytes] | Fork]) -> Exit:
+    """Start a job's process with its log, follow it to its end, and end what it leaves."""
+    job.log.parent.mkdir(parents=True, exist_ok=True)
+    kills_before = proc.kernel_oom_kills()
+    children_before = set(proc.children(os.getpid()))
+    with job.log.open("ab") as log, _subreaper(), _counted(job), StopWatch(job.limits) as watch:
+        process = start(log)
+        kept = process.kept if isinstance(process, Fork) else set()
         try:
             exit_ = _follow(process, job, watch)
         finally:
@@ -117,7 +145,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
             end_session(process.pid)
             if process.returncode is None:
                 process.wait()
-            _end_strays(job, strays, children_before)
+            _end_strays(job, strays, children_before | kept)
     killed_by_kernel = (
         exit_.signal == signal.SIGKILL
         and exit_.stopped is None
@@ -195,7 +223,7 @@ def _carries(pid: int, marks: Sequence[bytes]) -> bool:
     return all(mark in environment for mark in marks)
 
 
-def _follow(process: subprocess.Popen[bytes], job: Job, watch: StopWatch) -> Exit:
+def _follow(process: subprocess.Popen[bytes] | Fork, job: Job, watch: StopWatch) -> Exit:
     peak, over_limit = 0, False
     next_look = next_sample = 0.0
     waits = itertools.chain(intervals(), itertools.repeat(intervals()[-1]))

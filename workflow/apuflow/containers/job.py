@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Protocol
 
+from apuflow.containers.shared_start import SharedStart
 from apuflow.core.owner import Labels, workflow_owner
 
 
@@ -67,6 +68,8 @@ class Job:
         labels: whose job it is; what a later start uses to find leftovers.
         network: False: no network at all.
         on_sample: called about every ``sample_seconds`` while the job runs.
+        shared: what it has in common with other jobs, of which one process can do it for all; engines that
+            cannot do that run ``command``.
     """
 
     command: tuple[str, ...]
@@ -81,6 +84,7 @@ class Job:
     network: bool = False
     on_sample: Callable[[Sample], None] | None = None
     sample_seconds: float = 2.0
+    shared: SharedStart | None = None
 
     def environment(self) -> dict[str, str]:
         """The variables set inside: the job's own, HOME, and a user name for uids without a passwd entry."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,12 +102,18 @@ def _is_snakemake(word: bytes) -> bool:
 
 def workflow_owner() -> Owner | None:
     """The nearest ancestor that runs Snakemake; None when nothing of the kind started us."""
+    return next(_workflows(), None)
+
+
+def outermost_workflow() -> Owner | None:
+    """The Snakemake that the user started, which lives longer than its jobs; None when there is none."""
+    return next(reversed(list(_workflows())), None)
+
+
+def _workflows() -> Iterator[Owner]:
     pid = os.getppid()
-    while pid > 1:
-        try:
+    with contextlib.suppress(OSError):
+        while pid > 1:
             if any(map(_is_snakemake, proc.command_line(pid)[:4])):
-                return Owner.of(pid)
+                yield Owner.of(pid)
             pid = proc.parent(pid)
-        except OSError:
-            return None
-    return None

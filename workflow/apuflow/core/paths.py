@@ -228,6 +228,11 @@ def image_stages(request: str) -> str:
     return f"{image_dir()}/stages-{request}.json"
 
 
+def started_dir() -> str:
+    """gem5s that have built their machine and wait for a run of it."""
+    return "build/started"
+
+
 def mmap_file(size: int | str = "{bytes}") -> str:
     """Floats that DNNMark fills its tensors from, as many bytes as its name says."""
     return f"build/inputs/mmap-{size}.bin"

@@ -67,6 +67,7 @@ def run_point(
             on_failure=sweep.on_failure,
             provenance=prepared.provenance,
             launches=prepared.launches,
+            shared_start=root / paths.started_dir() if tools.site.shared_start else None,
         ),
         wait=wait,
     )

@@ -173,10 +173,10 @@ class Adders(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """What workgroups read of both operands of a product in a step, where a grid of tiles is dispatched in order.
+    """What workgroups read of both operands of a product in a step.
 
     Attributes:
-        column: tiles that follow one another and differ in the first operand; then the second changes, too.
+        column: tiles that are dispatched after one another and differ in the first operand alone.
         first_bytes: of the first operand that a workgroup reads in a step. second_bytes: of the second.
     """
 

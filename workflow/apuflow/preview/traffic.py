@@ -70,8 +70,8 @@ which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``).""
 FILLED = 0.5
 """Part of the CPU's L2 that is left for what it writes: the bytes that it copies come through it, too."""
 IN_STEP = 0.87
-"""Of the lines that workgroups in step read for one another, those that the TCC still has: 140,800 and 62,700 TCC
-read misses for 254,000 reads on 32 and 64 units (100 x 1024 x 512, gem5)."""
+"""Of the lines that workgroups in step read for one another, those that the TCC still has: 62,700 read misses
+for 252,000 reads where all 448 workgroups run at once (100 x 1024 x 512, gem5)."""
 
 
 ADDING_TURNS = 3.0
@@ -267,8 +267,8 @@ def copies_of(stream: Stream, used: int, resident: int) -> float:
 def found_in_tcc(stream: Stream, machine: GpuModel, running: int, groups: int) -> float:
     """Part of the loads of other running workgroups' lines that finds them in the TCC.
 
-    Those that were dispatched first are in step, and read a tile of a product while others do; the later ones have
-    drifted apart, so that each has its own lines in the TCC.
+    Those that were dispatched first are in step, and read a tile of a product while others do; the later ones
+    have drifted apart, so that each has its own lines in the TCC.
     """
     drifted = _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
     if stream.tiles is None:

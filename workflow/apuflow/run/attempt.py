@@ -16,13 +16,21 @@ from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
 from apuflow.run import kernel_trace, publish
-from apuflow.run.command import STATISTICS, command_script, environment_file, gem5_command, rocm_environment
+from apuflow.run.command import (
+    ENVIRONMENT,
+    STATISTICS,
+    command_script,
+    environment_file,
+    gem5_command,
+    rocm_environment,
+)
 from apuflow.run.guest_errors import last_words
 from apuflow.run.kernel_trace import read_trace
 from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
 from apuflow.run.process import Ended, Process, RunFailed, Simulation
 from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
+from apuflow.run.share_start import shared_start
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
@@ -140,6 +148,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         limits=simulation.limits,
         on_sample=report,
         sample_seconds=_PROGRESS_SECONDS,
+        shared=shared_start(simulation, process),
     )
     exit_ = simulation.container.run(job)
     facts = ExitFacts(
@@ -167,11 +176,11 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
     """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / process.home).mkdir(parents=True, exist_ok=True)
-    environment = directory / "guest.env"
+    environment = directory / ENVIRONMENT
     variables = process.guest.environment
     if process.rocm:
         variables = rocm_environment(directory / process.home, variables)
-    texts = {**process.files, environment.name: environment_file(variables)}
+    texts = {**process.files, ENVIRONMENT: environment_file(variables)}
     for name, content in {**process.data, **{name: text.encode() for name, text in texts.items()}}.items():
         target = _inside(directory, name)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.run import kernel_trace
 
 STATISTICS = "stats.txt"
+ENVIRONMENT = "guest.env"
 GUEST_PATHS = ("/tmp", "/proc", "/sys")
 """apu_se.py shows the guest its own versions of these, below ``<outdir>/fs``.
 
@@ -115,6 +116,7 @@ def gem5_command(
     environment: Path,
     *,
     trace_workgroups: bool = False,
+    before: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """The whole command line of one simulation.
 
@@ -123,6 +125,7 @@ def gem5_command(
         outdir: gem5's output directory; one per run, since apu_se.py builds its fake /proc and /sys there.
         environment: file with the guest's environment.
         trace_workgroups: trace the begin and end of every workgroup beside the kernels.
+        before: a script that gem5 runs in place of apu_se.py, and its own arguments.
 
     Raises:
         ConfigError: something in it cannot reach the guest as it is.
@@ -138,7 +141,7 @@ def gem5_command(
     if gem5.traces:
         flags = [*kernel_trace.FLAGS, *([kernel_trace.WORKGROUP_FLAG] if trace_workgroups else [])]
         words += [f"--debug-flags={','.join(flags)}", f"--debug-file={kernel_trace.FILE}"]
-    words.append(str(gem5.script))
+    words += [*before, str(gem5.script)]
     for name, value in options.items():
         if name.startswith("-") or "=" in name or name.split() != [name]:
             raise ConfigError("not an apu_se.py option", key=name, remedy="the name alone, without dashes")

@@ -103,6 +103,7 @@ class Simulation:
         mounts: what they need to see besides their own directory (gem5, DNNMark, inputs), read-only.
         on_failure: strict: a failed run leaves no run.json and raises; record: it leaves one with its status.
         launches: the GPU kernels, parallel to the statistics where there is a file for each.
+        shared_start: where runs of one machine share the start of gem5, the directory of the started ones.
     """
 
     project: Path
@@ -118,6 +119,7 @@ class Simulation:
     on_failure: Literal["strict", "record"] = "strict"
     provenance: Provenance = field(default_factory=Provenance)
     launches: tuple[LaunchRecord, ...] = ()
+    shared_start: Path | None = None
 
 
 class RunFailed(EngineError):

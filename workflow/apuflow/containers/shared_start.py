@@ -1,0 +1,225 @@
+"""Jobs that begin alike: one process does what they have in common, and each job is a fork of it.
+
+The process that is forked is kept for the next job of its kind, in a directory of its own below the
+project, for as long as somebody asks for it (``apuflow/run/fork_server.py`` is its end of the line).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from apuflow.core.errors import EngineError
+from apuflow.core.owner import Labels, Owner, outermost_workflow
+
+IDLE_SECONDS = 60
+"""A started process that nobody has asked for so long ends itself."""
+
+_LOCK, _SOCKET, _LOG = ".lock", "socket", "log"
+_LOOK_SECONDS = 0.05
+_started: list[subprocess.Popen[bytes]] = []
+"""Those that this process has started: a Popen that is forgotten complains."""
+
+
+@dataclass(frozen=True)
+class SharedStart:
+    """What a job has in common with others.
+
+    Attributes:
+        place: directory below which started processes live; one for each kind.
+        command: starts the process in the directory that it is given.
+        files: to write there before, by name.
+        own: names in the job's working directory that a fork finds in the started process's.
+        begun: files of the started process's output directory that each fork's begins with.
+        outdir: name of the output directory, in either.
+    """
+
+    place: Path
+    command: Callable[[Path, Owner], tuple[str, ...]]
+    files: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
+    begun: tuple[str, ...] = ()
+    outdir: str = "m5out"
+
+
+class Fork:
+    """A job as a fork, with what is read of a ``subprocess.Popen``.
+
+    Until it has been forked, ``pid`` is that of the process that is still being started.
+
+    Attributes:
+        forked: whether it ever was.
+        kept: processes that shall outlive the job.
+    """
+
+    def __init__(
+        self, start: SharedStart, place: Path, job_dir: Path, env: Mapping[str, str], project: Path
+    ) -> None:
+        self.returncode: int | None = None
+        self.forked = False
+        self._start, self._place, self._job_dir = start, place, job_dir
+        self._buffer = b""
+        self._connection: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        if (connection := _connect(place)) is not None:
+            self._ask(connection)
+        if not self.forked:
+            self._process = _begin(start, place, env, project)
+            self.pid = self._process.pid
+        self.kept = {self._process.pid} if self._process is not None else set()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Exit status, negative for a signal. ``subprocess.TimeoutExpired`` when it is still running."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self._connection is None:
+            if self._process is not None and self._process.poll() is not None:
+                self.returncode = self._process.returncode
+                return self.returncode
+            if (connection := _connect(self._place)) is not None:
+                self._ask(connection)
+            elif deadline is not None and time.monotonic() >= deadline:
+                raise subprocess.TimeoutExpired("fork", timeout or 0.0)
+            else:
+                time.sleep(_LOOK_SECONDS)
+        if self.returncode is None:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            self.returncode = self._answer("status", left)
+        return self.returncode
+
+    def close(self) -> None:
+        """Hang up: a fork that is still running ends."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _ask(self, connection: socket.socket) -> None:
+        """Have it fork. Where it has just ended itself, nothing comes of it."""
+        outdir = self._job_dir / self._start.outdir
+        outdir.mkdir(exist_ok=True)
+        for name in self._start.begun:
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(self._place / self._start.outdir / name, outdir / name)
+        for name in self._start.own:
+            (self._place / name).unlink(missing_ok=True)
+            (self._place / name).symlink_to(self._job_dir / name)
+        self._connection = connection
+        with contextlib.suppress(OSError):
+            connection.sendall(json.dumps({"outdir": str(outdir)}).encode() + b"\n")
+        pid = self._answer("pid", None)
+        if pid > 0:
+            self.forked, self.pid = True, pid
+        else:
+            self._connection = None
+            connection.close()
+
+    def _answer(self, key: str, timeout: float | None) -> int:
+        """The number that comes next; -9 when the line is dead, as it is when the fork was killed with it."""
+        assert self._connection is not None
+        self._connection.settimeout(timeout)
+        while b"\n" not in self._buffer:
+            try:
+                received = self._connection.recv(4096)
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired("fork", timeout or 0.0) from None
+            except OSError:
+                received = b""
+            if not received:
+                return -9
+            self._buffer += received
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return int(json.loads(line)[key])
+
+
+@contextlib.contextmanager
+def taken(start: SharedStart) -> Iterator[Path]:
+    """A directory of a started process, or for one, that no other job uses meanwhile."""
+    number = 0
+    while True:
+        place = start.place / str(number)
+        place.mkdir(parents=True, exist_ok=True)
+        lock = _lock(place / _LOCK)
+        if lock is None:
+            number += 1
+        elif os.fstat(lock).st_nlink == 0:  # its process has just ended, and removed the directory
+            os.close(lock)
+        else:
+            break
+    try:
+        yield place
+    finally:
+        for name in start.own:
+            (place / name).unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _lock(file: Path) -> int | None:
+    """The file, open and locked; None when another process has it."""
+    handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Path) -> subprocess.Popen[bytes]:
+    for entry in place.iterdir():
+        if entry.name == _LOCK:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink()
+    for name, text in start.files.items():
+        (place / name).write_text(text, encoding="utf-8")
+    owner = outermost_workflow() or Owner.current()
+    command = start.command(place, owner)
+    labels = Labels(project, "started for several points", owner)
+    with (place / _LOG).open("wb") as log:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=place,
+                env={**env, **labels.as_environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise cannot_start(command[0], error) from error
+    _started.append(process)
+    return process
+
+
+def _connect(place: Path) -> socket.socket | None:
+    """A line to the process of a directory; None where none listens."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    directory = os.open(place, os.O_PATH)
+    try:
+        # The path of a socket holds 107 characters.
+        connection.connect(f"/proc/self/fd/{directory}/{_SOCKET}")
+    except OSError:
+        connection.close()
+        return None
+    finally:
+        os.close(directory)
+    return connection
+
+
+def cannot_start(program: str, error: OSError) -> EngineError:
+    """What to say of a program that the system does not start."""
+    return EngineError(
+        f"cannot start {program}: {error.strerror or error}",
+        value=program,
+        remedy="check that the file exists, is executable and is meant for this machine",
+    )
