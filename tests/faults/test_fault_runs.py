@@ -101,18 +101,20 @@ def holds_no_row(simulation: Simulation) -> None:
         tables.build([simulation.run_dir])
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(("behaviour", "expected"), BEHAVIOURS.items())
 def test_a_failed_run_is_named_leaves_no_row_and_a_rerun_completes(
-    make: Make, behaviour: str, expected: tuple[Status, str]
+    make: Make, tmp_path: Path, behaviour: str, expected: tuple[Status, str], shared: bool
 ) -> None:
-    simulation = make(behaviour)
+    changes = {"shared_start": tmp_path / "started"} if shared else {}
+    simulation = make(behaviour, **changes)
     with pytest.raises(RunFailed) as caught:
         simulate(simulation)
     status, evidence = expected
     assert caught.value.record.status is status
     assert evidence in caught.value.record.evidence
     holds_no_row(simulation)
-    assert simulate(make("ok")).status is Status.COMPLETED
+    assert simulate(make("ok", **changes)).status is Status.COMPLETED
     assert tables.build([simulation.run_dir])["status"].tolist() == ["completed"]
 
 

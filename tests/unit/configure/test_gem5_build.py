@@ -139,7 +139,7 @@ def test_the_goal_of_scons(tmp_path: Path) -> None:
 
 
 def test_flags_reach_a_gem5_that_reads_them_from_the_environment(tmp_path: Path) -> None:
-    """``site_scons/gem5_scons/defaults.py`` of v22.0 and later; a variable on the command line is not read."""
+    """``site_scons/gem5_scons/defaults.py``, v22.0 and later: one on the command line is not read."""
     (tmp_path / "configs/example").mkdir(parents=True)
     (tmp_path / "configs/example/apu_se.py").write_text("")
     engine: Any = Recorder()

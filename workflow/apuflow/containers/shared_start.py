@@ -26,6 +26,8 @@ IDLE_SECONDS = 60
 
 _LOCK, _SOCKET, _LOG = ".lock", "socket", "log"
 _LOOK_SECONDS = 0.05
+_ANSWER_SECONDS = 60.0
+"""A process that has not forked by then is stuck."""
 _started: list[subprocess.Popen[bytes]] = []
 """Those that this process has started: a Popen that is forgotten complains."""
 
@@ -113,7 +115,9 @@ class Fork:
         self._connection = connection
         with contextlib.suppress(OSError):
             connection.sendall(json.dumps({"outdir": str(outdir)}).encode() + b"\n")
-        pid = self._answer("pid", None)
+        pid = -9
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            pid = self._answer("pid", _ANSWER_SECONDS)
         if pid > 0:
             self.forked, self.pid = True, pid
         else:
@@ -144,8 +148,11 @@ def taken(start: SharedStart) -> Iterator[Path]:
     number = 0
     while True:
         place = start.place / str(number)
-        place.mkdir(parents=True, exist_ok=True)
-        lock = _lock(place / _LOCK)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            lock = _lock(place / _LOCK)
+        except FileNotFoundError:  # removed between the two
+            continue
         if lock is None:
             number += 1
         elif os.fstat(lock).st_nlink == 0:  # its process has just ended, and removed the directory

@@ -74,11 +74,13 @@ def _serve(idle: float, pid: int, started: str) -> None:
 
 def _leave() -> None:
     """Remove the working directory, unless somebody has just taken it and begins anew."""
+    here = Path.cwd()
     Path(SOCKET).unlink()
     with Path(LOCK).open("a", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(Path.cwd(), ignore_errors=True)
+            shutil.rmtree(here, ignore_errors=True)
+            here.parent.rmdir()
         except OSError:
             pass
         os._exit(0)

@@ -118,7 +118,8 @@ def sgemm(facts: Facts) -> Profile:
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", of_a + of_b, 4.0,
             _sharing(n, k, along_b, tiles_m), 0.5, paced=True, line_sharing=float(tiles_m), following=tiles_m,
-            tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b), pages_touched=_rows_pages(n, 4, k, along_b),
+            tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
+            pages_touched=_rows_pages(n, 4, k, along_b),
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
