@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pandas as pd
 import pytest
+from places import ROOT
 from recorded_runs import predicted, runs
 
+import apuflow
+from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.traffic import resident_groups, traffic
 from apuflow.study.score import held_out, read_tables, recorded, report, score
-from apuflow.study.score_runs import row_facts, row_machine
+from apuflow.study.score_runs import row_facts, row_machine, row_steps
 
 
 def test_every_recorded_run_is_scored_and_the_goals_hold() -> None:
@@ -46,6 +51,39 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
     ):
         (row,) = runs(start)
         assert traffic(profile(row_facts(row)), row_machine(row)).tcc_writes == writes
+
+
+def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
+    """Fully connected 100 x 512 to 1,024 by the stand-in: gem5 v24.1 (develop c91af552), gfx902."""
+    layer = {"n": 100, "c": 512, "h": 1, "w": 1, "num_output": 1024}
+    for slots, cycles, misses in (
+        (10, [1_258_165, 682_472], [140_806, 62_743]),
+        (4, [1_891_162, 1_276_478], [216_769, 121_728]),
+    ):
+        options = {"num-compute-units": [32, 64], "wfs-per-simd": slots}
+        found = apuflow.evaluate("fc_fwd", options, layer, machine="apu-gfx902", release="v24.1", root=ROOT)
+        assert found["gpu_cycles"].tolist() == pytest.approx(cycles, rel=0.2)
+        assert found["tcc_read_misses"].tolist() == pytest.approx(misses, rel=0.35)
+
+
+def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5() -> None:
+    """A copy of the CPU takes its L2 twice: 44 kernels of products with more than 1 MiB of inputs."""
+    ratios = []
+    for name in ("products", "networks"):
+        table = pd.read_csv(ROOT / f"data/gem5_runs/{name}.csv", dtype=str)
+        for cells in table.to_dict("records"):
+            row = {str(key): value for key, value in cells.items()}
+            try:
+                machine = row_machine(row)
+                (step,) = row_steps(row, machine)
+            except NotModelled:
+                continue
+            loaded = [part.lines for part in step.profile.streams if part.kind == "load" and part.resident]
+            if sum(loaded) * 64 > 1 << 20:
+                written = traffic(step.profile, machine).dram_writes * 64
+                ratios.append(written / float(row["dram_bytes_written"]))
+    assert len(ratios) == 44
+    assert median(ratios) == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_launch_number_tells_the_matrix_products_of_a_layer_apart() -> None:

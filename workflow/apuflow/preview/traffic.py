@@ -253,8 +253,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
 def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
-    Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where those
-    that read the same lines are far apart in it, the first of each unit begin together, and share.
+    Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
+    those that read the same lines are far apart in it, only the first of each unit begin together, and share.
     """
     shared = max(1.0, stream.line_sharing)
     if stream.every:
@@ -268,7 +268,7 @@ def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
 
 
 def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
-    """Part of the loads of lines that others of the running workgroups have loaded that finds them in the TCC.
+    """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
     Of a product's workgroups, those that were dispatched first are in step, and read a tile while others do;
     the later ones have drifted apart. Where all that read a tile are in one compute unit, none brings it for

@@ -226,6 +226,13 @@ def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
     """8 tiles along m on 4 units: a unit has the same two of them again and again."""
     a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
     b = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=8.0, following=8)
-    assert copies_of(a, used=4, resident=4) == 16 * 2 / 4
-    assert copies_of(b, used=4, resident=4) == 8 * (1 + 3 * 4 / 8) / 4
-    assert copies_of(a, used=4, resident=1) == 16.0
+    assert copies_of(a, used=4, resident=4, busiest=4) == 16 * 2 / 4
+    assert copies_of(b, used=4, resident=4, busiest=4) == 8 * (1 + 3 * 4 / 8) / 4
+    assert copies_of(a, used=4, resident=1, busiest=1) == 16.0
+
+
+def test_workgroups_that_begin_when_others_end_share_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of eight on a unit begin together, and bring two tiles; the others each bring their own."""
+    monkeypatch.setattr("apuflow.preview.traffic.ALONE", 1.0)
+    a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
+    assert copies_of(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8
