@@ -1,4 +1,4 @@
-"""Two builds of one gem5 write the same statistics, line by line, but for host times.
+"""Two builds of one gem5 write the same statistics, line by line, but for host times; so do forks of one.
 
 APUFLOW_TEST_GEM5 and APUFLOW_TEST_OTHER_GEM5 name two binaries of the same sources, such as gem5.opt as
 upstream builds it and one of the builds of `gem5.build`. Minutes.
@@ -10,17 +10,21 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import needs
 import pytest
+import real_gem5
 from kernel_builds import compiled
 from places import ROOT
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.dnnmark import parse
 from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
@@ -29,6 +33,7 @@ from apuflow.run.process import PointFacts, Simulation
 
 pytestmark = pytest.mark.gem5
 
+RELEASE = real_gem5.release()
 LAYER = (
     "[DNNMark]\nrun_mode=standalone\n[FullyConnected]\nname=l\nn=20\nc=200\nh=1\nw=1\n"
     "previous_layer=null\nnum_output=100\n"
@@ -36,53 +41,73 @@ LAYER = (
 HOST = re.compile(r"^host\w+\s")
 
 
-def statistics(binary: Path, units: int) -> list[str]:
-    """The lines of a run's statistics without those about the host."""
+@pytest.fixture
+def project() -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix=".gem5-test-", dir=ROOT))
-    try:
-        options: dict[str, Any] = {
-            "num-cpus": 3,
-            "num-compute-units": units,
-            "cu-per-sa": units,
-            "mem-size": "1GB",
-            "gfx-version": "gfx801",
-        }
-        found = launches(parse(LAYER), "fwd", units)
-        objects = compiled(found, "gfx801", directory, directory)
-        build_launcher("gcc", directory / "launcher")
-        planned = kernel_run(
-            found, gfx="gfx801", options=options, launcher=directory / "launcher", objects=objects
-        )
-        script = next(
-            place / "configs/example/apu_se.py"
-            for place in binary.parents
-            if (place / "configs/example/apu_se.py").is_file()
-        )
-        simulate(
-            Simulation(
-                project=directory,
-                run_dir=directory / "run",
-                point=PointFacts("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, options, "gfx801", "real"),
-                gem5=Gem5(binary, script, traces=binary.suffix != ".fast"),
-                processes=(planned.process,),
-                container=HostEngine(),
-                launches=planned.launches,
-                limits=Limits(wall_seconds=1800, grace_seconds=60),
-            )
-        )
-        lines = (directory / "run/stats.txt").read_text().splitlines()
-        return [line for line in lines if not HOST.match(line)]
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def lines_of(simulation: Simulation) -> list[str]:
+    """The lines of a run's statistics without those about the host."""
+    simulate(simulation)
+    lines = (simulation.run_dir / "stats.txt").read_text().splitlines()
+    return [line for line in lines if not HOST.match(line)]
+
+
+def simulation_of(gem5: Gem5, units: int, directory: Path, name: str = "run") -> Simulation:
+    """A run of the layer."""
+    gfx = real_gem5.APU
+    options: dict[str, Any] = {
+        "num-cpus": 3,
+        "num-compute-units": units,
+        "cu-per-sa": units,
+        "mem-size": "1GB",
+        "gfx-version": gfx,
+    }
+    found = launches(parse(LAYER), "fwd", units)
+    objects = compiled(found, gfx, directory, directory)
+    build_launcher("gcc", directory / "launcher")
+    planned = kernel_run(
+        found,
+        gfx=gfx,
+        options=options,
+        launcher=directory / "launcher",
+        objects=objects,
+        statistics=statistics_of(RELEASE),
+    )
+    return Simulation(
+        project=directory,
+        run_dir=directory / name,
+        point=PointFacts("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, options, gfx, "real"),
+        gem5=gem5,
+        processes=(planned.process,),
+        container=HostEngine(),
+        launches=planned.launches,
+        limits=Limits(wall_seconds=1800, grace_seconds=60),
+    )
 
 
 @pytest.mark.parametrize("units", [4, 16])
-def test_two_builds_write_the_same_statistics(units: int) -> None:
-    ours, other = (os.environ.get(name) for name in ("APUFLOW_TEST_GEM5", "APUFLOW_TEST_OTHER_GEM5"))
-    if not ours:
-        needs.GEM5.skip()
+def test_two_builds_write_the_same_statistics(units: int, project: Path) -> None:
+    other = os.environ.get("APUFLOW_TEST_OTHER_GEM5")
+    first = real_gem5.gem5(RELEASE)
     if not other:
         needs.OTHER_GEM5.skip()
-    first, second = (statistics(Path(binary).resolve(), units) for binary in (ours, other))
-    assert len(first) > 1000
-    assert first == second
+    binary = Path(other).resolve()
+    second = replace(first, binary=binary, traces=binary.suffix != ".fast")
+    texts = [
+        lines_of(simulation_of(gem5, units, project, name))
+        for name, gem5 in (("first", first), ("second", second))
+    ]
+    assert len(texts[0]) > 1000
+    assert texts[0] == texts[1]
+
+
+def test_forks_of_one_start_write_the_statistics_of_runs_by_themselves(project: Path) -> None:
+    gem5 = real_gem5.gem5(RELEASE)
+    alone = lines_of(simulation_of(gem5, 4, project, "alone"))
+    for name in ("first", "second"):
+        simulation = simulation_of(gem5, 4, project, name)
+        assert lines_of(replace(simulation, shared_start=project / "started")) == alone
+    assert len(list((project / "started").glob("*/*"))) == 1
