@@ -130,6 +130,12 @@ def test_another_machine_has_another_start(make: Make, tmp_path: Path) -> None:
     assert len(started(tmp_path)) == len({place.parent for place in places(tmp_path)}) == 2
 
 
+def test_no_more_starts_are_kept_idle_than_are_in_use(make: Make, tmp_path: Path) -> None:
+    for units in (1, 2, 4, 8, 16):
+        simulate(make(f"u{units}", units=units))
+        assert len(started(tmp_path)) == len(places(tmp_path)) == min(units, 2)
+
+
 def test_a_gem5_that_was_built_again_is_started_again(make: Make, tmp_path: Path, gem5: Gem5) -> None:
     simulate(make("before"))
     os.utime(gem5.binary)

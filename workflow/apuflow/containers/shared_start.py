@@ -175,10 +175,37 @@ def _lock(file: Path) -> int | None:
     except BlockingIOError:
         os.close(handle)
         return None
+    except OSError as error:
+        os.close(handle)
+        raise EngineError(
+            f"a start cannot be shared here: the file system has no locks ({error.strerror})",
+            file=file,
+            remedy="remove shared_start from configs/site.yaml",
+        ) from error
     return handle
 
 
+def _end_idle(root: Path) -> None:
+    """End those that have been idle longest, until no more are idle than are in use."""
+    places = [lock.parent for lock in root.glob(f"*/*/{_LOCK}")]
+    with contextlib.ExitStack() as stack:
+        idle = []
+        for place in places:
+            with contextlib.suppress(FileNotFoundError):
+                if (lock := _lock(place / _LOCK)) is not None:
+                    stack.callback(os.close, lock)
+                    idle.append(place)
+        in_use = len(places) - len(idle)
+        for place in sorted(idle, key=lambda place: place.stat().st_mtime)[: max(0, len(idle) - in_use)]:
+            if (connection := _connect(place)) is not None:
+                with connection, contextlib.suppress(OSError):
+                    connection.sendall(b"{}\n")
+                    connection.recv(1)
+            shutil.rmtree(place, ignore_errors=True)
+
+
 def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Path) -> subprocess.Popen[bytes]:
+    _end_idle(start.place.parent)
     for entry in place.iterdir():
         if entry.name == _LOCK:
             continue
@@ -204,7 +231,7 @@ def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Pat
             )
         except OSError as error:
             raise cannot_start(command[0], error) from error
-    _started.append(process)
+    _started[:] = [*(each for each in _started if each.poll() is None), process]
     return process
 
 

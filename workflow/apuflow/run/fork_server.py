@@ -5,7 +5,7 @@
 apu_se.py builds its machine as ever. Where it would go on to simulate, this process waits, in its working
 directory's ``socket``, for lines ``{"outdir": ...}``. It forks for each; the fork goes on with apu_se.py and
 writes to that directory. The answer is ``{"pid": N}`` at once, and ``{"status": N}`` when the fork has ended
-(negative: ended by that signal). A client that hangs up ends its fork.
+(negative: ended by that signal). A client that hangs up ends its fork; the line ``{}`` ends this process.
 
 It ends by itself after so many seconds without a client, or when the process PID that began at START_TIME
 (field 22 of ``/proc/PID/stat``) is gone.
@@ -91,7 +91,9 @@ def _fork_for(client: socket.socket, server: socket.socket) -> bool:
     line = client.makefile("r", encoding="utf-8").readline()
     if not line:
         return False
-    outdir = json.loads(line)["outdir"]
+    outdir = json.loads(line).get("outdir")
+    if outdir is None:
+        os._exit(0)
     fork = os.fork()
     if fork == 0:
         server.close()
