@@ -7,6 +7,7 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, log2
@@ -67,8 +68,6 @@ WRITES_APART = 128.0
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
 
 
-FILLED = 0.5
-"""Part of the CPU's L2 that is left for what it writes: the bytes that it copies come through it, too."""
 IN_STEP = 0.95
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 0.9
@@ -225,8 +224,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
     serial += sum(beside) if resident == 1 else max(beside, default=0.0)
     misses = reads - hits
-    inputs = sum(s.lines for s in profile.streams if s.kind == "load" and s.resident)
-    in_l2 = min(1.0, FILLED * machine.cpu_l2_bytes / LINE / inputs) if inputs else 0.0
+    filled = [s.lines for s in profile.streams if s.kind == "load" and s.resident]
+    inputs = sum(filled)
+    in_l2 = kept_of_copies(filled, machine.cpu_l2_bytes / LINE) / inputs if inputs else 0.0
     in_l3 = min(1.0 - in_l2, machine.l3_bytes / LINE / inputs) if inputs else 0.0
     l3_hits = fresh * in_l3
     return Traffic(
@@ -250,6 +250,27 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     )
 
 
+def kept_of_copies(sizes: Sequence[float], capacity: float) -> float:
+    """Of copies that the CPU makes one after the other, each from the begin of the same source: what its L2 keeps.
+
+    It keeps what was touched last, a copy as well as its source, of which the shorter parts are touched again.
+
+    Args:
+        sizes: of the copies, in order.
+        capacity: of the L2, in the same unit.
+    """
+    kept, source = 0.0, 0.0
+    for size in reversed(sizes):
+        fresh = max(0.0, size - source)  # the end of a copy, whose part of the source nothing touches later
+        part = min(fresh, capacity / 2.0)
+        capacity -= 2.0 * part
+        rest = min(size - fresh, capacity) if part == fresh else 0.0
+        capacity -= rest
+        kept += part + rest
+        source = max(source, size)
+    return kept
+
+
 def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
@@ -270,17 +291,15 @@ def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
 def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
     """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
-    Of a product's workgroups, those that were dispatched first are in step, and read a tile while others do;
-    the later ones have drifted apart. Where all that read a tile are in one compute unit, none brings it for
-    another. A matrix that fits the TCC stays there. So 100 x 1024 x 512 on 32 and 64 units, with four and ten
-    workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read misses in gem5, in the preview 203,000,
-    166,000, 157,000 and 80,000.
+    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in one
+    compute unit, none brings it for another. A matrix that fits the TCC stays there. So 100 x 1024 x 512 on 32
+    and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read misses in
+    gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
     drifted = _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
     if stream.tiles is None:
         return drifted
-    at_once = min(running, groups)
-    together = at_once / groups * IN_STEP * _share(machine.tcc_bytes, stream.tiles.touched(at_once))
+    together = IN_STEP * _share(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
     beside = max(drifted, together)
     if stream.every:
         beside *= 1.0 - gcd(stream.every, used) / used

@@ -12,7 +12,16 @@ from math import ceil
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.profile import (
+    Counts,
+    Profile,
+    Stream,
+    block,
+    lines_of,
+    pages_of,
+    region_lines,
+    span_lines,
+)
 
 WINDOW = 5
 
@@ -127,12 +136,41 @@ def _span(tile: int, width: int, plane: int) -> float:
     return 64 / tile * span_lines(4 * tile, 4 * width)
 
 
+def _edges(size: int, tile: int) -> list[tuple[int, int]]:
+    """Tiles along an image: (how many, size), the last of them smaller where it does not go into the image."""
+    return [(number, part) for number, part in ((size // tile, tile), (1, size % tile)) if number and part]
+
+
+def _waves(facts: Facts) -> tuple[int, float]:
+    """Wavefronts of an image, and the lines that all of them touch of it in a channel.
+
+    A workgroup at the right or the lower edge has fewer work-items, and so fewer and other wavefronts: gem5
+    lays them out over the part inside (``ComputeUnit::startWavefront``, ``actualWgSz``).
+    """
+    width, height = facts.grid[:2]
+    waves, lines = 0, 0.0
+    for across, w in _edges(width, facts.workgroup[0]):
+        for down, h in _edges(height, facts.workgroup[1]):
+            number, each = across * down, -(-w * h // 64)
+            waves += number * each
+            if 64 % w:
+                lines += number * (region_lines(h, w, 4 * width) + each - 1)
+                continue
+            whole, rest = divmod(h, 64 // w)
+            lines += number * whole * region_lines(64 // w, w, 4 * width)
+            lines += number * region_lines(rest, w, 4 * width)
+    return waves, lines
+
+
 def across_backward(facts: Facts) -> Profile:
     """``MIOpenLRNAcrossChannelsBwd1``: four buffers read and one written per channel."""
     c, plane = facts.define("MLO_LRN_N_CHANNELS"), facts.define("MLO_LRN_TOP_CHANNEL_STRIDE")
-    width, window = facts.define("MLO_LRN_TOP_WIDTH"), facts.define("MLO_LRN_KERNEL_SZ")
-    groups, waves, batch = facts.workgroups, facts.waves_per_group, facts.grid[2]
-    share = batch * plane / (groups * waves)
+    window = facts.define("MLO_LRN_KERNEL_SZ")
+    groups, batch = facts.workgroups, facts.grid[2]
+    of_image, touched = _waves(facts)
+    wavefronts = of_image * batch
+    waves = max(1, round(wavefronts / groups))
+    share = batch * plane / wavefronts
     more = window - WINDOW
     if c < window + 10:  # unrolled
         per_group = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
@@ -149,10 +187,9 @@ def across_backward(facts: Facts) -> Profile:
             per_group += block(f"v{80 + 3 * more} ld4 s1 wt2 st1 br1", share) * (pairs + odd)
         else:
             per_group += block(f"v{142 + 6 * more} ld8 s2 wt5 st2 br1", share) * pairs + block("s2 wt2")
-    counts = per_group * (groups * waves)
-    visits = float(c * groups * waves)
-    tile = facts.define("MLO_LRN_GROUP_SZ0")
-    span = _span(tile, width, plane)
+    counts = per_group * wavefronts
+    visits = float(c * wavefronts)
+    span = touched / of_image
     elements = batch * c * plane
     sharing = max(1.0, min(groups / batch, 4096 / (4 * 64 * waves)))
     lines, pages = lines_of(elements), pages_of(elements)
@@ -169,6 +206,7 @@ def across_backward(facts: Facts) -> Profile:
         streams=(*loads, store),
         code_bytes=3192.0,
         rounds=float(2 * c),
+        waves=wavefronts,
         joined_rounds=float(c - 1),
         walk_rounds=max(1.0, min(float(c), c * plane / 1024)),
         scalar_rounds=2.0,
