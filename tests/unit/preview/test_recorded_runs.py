@@ -12,7 +12,7 @@ from recorded_runs import predicted, runs
 import apuflow
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.traffic import resident_groups, traffic
+from apuflow.preview.traffic import kept_of_copies, resident_groups, traffic
 from apuflow.study.score import held_out, read_tables, recorded, report, score
 from apuflow.study.score_runs import row_facts, row_machine, row_steps
 
@@ -129,3 +129,31 @@ def test_wavefronts_in_one_unit_walk_their_pages_one_by_one_and_units_in_step_at
     for units, row in rows.items():
         assert model[units] == pytest.approx(float(row["gpu_cycles"]), rel=0.1)
         assert units == 1 or model[units] < 0.9 * model[1]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "capacity", "kept"),
+    [
+        ([10.0], 20.0, 10.0),  # copy and source fit
+        ([20.0], 20.0, 10.0),  # half each
+        ([20.0, 2.0], 20.0, 10.0),  # 2 and 2 of the last, 8 and 8 of the one before
+        ([5.0, 5.0, 5.0], 20.0, 15.0),  # the source once
+        ([8.0, 8.0, 8.0], 20.0, 12.0),  # source 8, last copy 8, and 4 of the one before
+    ],
+)
+def test_the_cpus_l2_keeps_what_it_touched_last_of_its_copies(
+    sizes: list[float], capacity: float, kept: float
+) -> None:
+    assert kept_of_copies(sizes, capacity) == kept
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "side", "loads"), [(25, 43, 17, 169_576), (9, 106, 22, 234_684), (5, 60, 20, 54_000)]
+)
+def test_lrn_backward_loads_what_gem5_loads_where_tiles_do_not_go_into_the_image(
+    n: int, c: int, side: int, loads: int
+) -> None:
+    """Load events of all TCPs on gem5 v24.1 (develop c91af552)."""
+    layer = {"n": n, "c": c, "h": side, "w": side}
+    found = apuflow.evaluate("lrn_bwd", {"num-compute-units": 4}, layer, root=ROOT)
+    assert found["tcp_load_events"].item() == pytest.approx(loads, rel=0.06)

@@ -251,9 +251,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
 
 
 def kept_of_copies(sizes: Sequence[float], capacity: float) -> float:
-    """Of copies that the CPU makes one after the other, each from the begin of the same source: what its L2 keeps.
+    """What the CPU's L2 keeps of copies that it makes in turn, each from the begin of the same source.
 
-    It keeps what was touched last, a copy as well as its source, of which the shorter parts are touched again.
+    It keeps what was touched last, copies as well as the source, which each of them touches again.
 
     Args:
         sizes: of the copies, in order.
@@ -291,10 +291,10 @@ def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
 def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
     """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
-    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in one
-    compute unit, none brings it for another. A matrix that fits the TCC stays there. So 100 x 1024 x 512 on 32
-    and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read misses in
-    gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
+    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in
+    one compute unit, none brings it for another. A matrix that fits the TCC stays there. So 100 x 1024 x 512
+    on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
+    misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
     drifted = _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
     if stream.tiles is None:

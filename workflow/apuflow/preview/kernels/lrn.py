@@ -137,7 +137,7 @@ def _span(tile: int, width: int, plane: int) -> float:
 
 
 def _edges(size: int, tile: int) -> list[tuple[int, int]]:
-    """Tiles along an image: (how many, size), the last of them smaller where it does not go into the image."""
+    """Tiles along an image: (how many, size), the last of them smaller where they do not go into it."""
     return [(number, part) for number, part in ((size // tile, tile), (1, size % tile)) if number and part]
 
 
