@@ -1,7 +1,8 @@
 """Add finished runs to recorded ones: ``python data/record.py TABLE SWEEP...`` in the project that ran them.
 
 TABLE is a file as ``gem5_runs/networks.csv``: a row per kernel launch of every completed run of gem5-kernels
-in ``results/SWEEP``. Rows that are there already stay as they are. README.md and ``SHA256SUMS`` are for you.
+in ``results/SWEEP``. Rows that are there already stay as they are. A new table has ``barrier_slots``, too, by
+which its gem5 release differs. README.md and ``SHA256SUMS`` are for you.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ ENGINE = "gem5-kernels"
 
 
 def columns() -> list[str]:
-    """Of such a table, in its order."""
-    return list(pd.read_csv(HERE / "gem5_runs/networks.csv", nrows=0).columns)
+    """Of a new table, in its order."""
+    return [*pd.read_csv(HERE / "gem5_runs/networks.csv", nrows=0).columns, "barrier_slots"]
 
 
 def rows(table: Path, sweep: str) -> pd.DataFrame:
@@ -75,7 +76,7 @@ def main() -> None:
     for sweep in sys.argv[2:]:
         for table in sorted(Path(paths.RESULTS, sweep).glob("*.csv")):
             frames.append(rows(table, sweep))
-    whole = pd.concat(frames).drop_duplicates("id", keep="first")
+    whole = pd.concat(frames).drop_duplicates("id", keep="first").reindex(columns=old.columns)
     whole.to_csv(place, index=False, lineterminator="\n")
     print(f"{place}: {len(whole) - len(old)} kernels more, {len(whole)} in all")
 
