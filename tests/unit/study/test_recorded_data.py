@@ -18,7 +18,7 @@ from apuflow.study.score import held_out, point_errors, read_tables, recorded, s
 
 PLACE = ROOT / "data/gem5_runs"
 
-TABLES = ("runs", "campaign", "products", "networks")
+TABLES = ("runs", "campaign", "products", "networks", "layers")
 
 
 def test_there_is_one_copy_and_score_reads_it() -> None:
@@ -55,10 +55,19 @@ def test_a_network_adds_up_as_on_gem5() -> None:
     assert abs(error["bwd"]) < 0.1 and abs(error["fwd"]) < 0.25
 
 
+def test_layers_drawn_at_random_are_scored_with_their_release() -> None:
+    """160 points of gem5 v24.1, as docs/preview.md states their errors."""
+    found = score(read_tables([PLACE / "layers.csv"]))
+    assert not found.refused
+    errors = point_errors(found.frame).abs()
+    assert len(errors) == 160 and sum(held_out(str(point)) for point in errors.index) == 46
+    assert errors.median() < 0.11 and errors.quantile(0.9) < 0.4
+
+
 def test_checksums_hold() -> None:
     lines = (PLACE / "SHA256SUMS").read_text().splitlines()
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
-    assert set(sums) == {"runs.csv", "campaign.csv", "products.csv", "networks.csv", "columns.csv"}
+    assert set(sums) == {"columns.csv", *(f"{name}.csv" for name in TABLES)}
     for name, digest in sums.items():
         assert hashlib.sha256((PLACE / name).read_bytes()).hexdigest() == digest, name
 
