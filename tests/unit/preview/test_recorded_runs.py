@@ -148,7 +148,8 @@ def test_the_cpus_l2_keeps_what_it_touched_last_of_its_copies(
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "side", "loads"), [(25, 43, 17, 169_576), (9, 106, 22, 234_684), (5, 60, 20, 54_000)]
+    ("n", "c", "side", "loads"),
+    [(25, 43, 17, 169_576), (9, 106, 22, 234_684), (5, 60, 20, 54_000), (21, 62, 12, 46_872)],
 )
 def test_lrn_backward_loads_what_gem5_loads_where_tiles_do_not_go_into_the_image(
     n: int, c: int, side: int, loads: int

@@ -153,6 +153,11 @@ def _waves(facts: Facts) -> tuple[int, float]:
         for down, h in _edges(height, facts.workgroup[1]):
             number, each = across * down, -(-w * h // 64)
             waves += number * each
+            if w == width:  # rows follow one another
+                full, lanes = divmod(w * h, 64)
+                lines += number * full * span_lines(256, 4 * width * height)
+                lines += number * span_lines(4 * lanes, 4 * width * height) * (lanes > 0)
+                continue
             if 64 % w:
                 lines += number * (region_lines(h, w, 4 * width) + each - 1)
                 continue
