@@ -81,7 +81,7 @@ def test_locks_name_no_registry_and_pin_everything() -> None:
 
 
 def test_two_modules_alone_know_snakemakes_insides() -> None:
-    """core/paths.py alone names Snakemake's directory; fork_server.py has gem5's arguments, not Snakemake's."""
+    """core/paths.py alone names Snakemake's directory; the arguments of fork_server.py are gem5's."""
     inside = re.compile(
         r"""["'/]\.snakemake|paths\.snakemake\(|sys\.argv|job_rate_limiter|\bdag_settings\b"""
     )
