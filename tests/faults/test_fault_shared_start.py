@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -100,6 +101,13 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def is_subreaper() -> bool:
+    """Whether what others lose falls to this process (``PR_GET_CHILD_SUBREAPER``)."""
+    answer = ctypes.c_int()
+    ctypes.CDLL(None).prctl(37, ctypes.byref(answer))
+    return bool(answer.value)
+
+
 def places(project: Path) -> list[Path]:
     return sorted((project / "started").glob("*/*"))
 
@@ -150,6 +158,7 @@ def test_runs_at_the_same_time_have_a_start_each(make: Make, tmp_path: Path) -> 
         thread.start()
     for thread in threads:
         thread.join()
+    assert not is_subreaper()
     assert all((one.run_dir / "run.json").exists() for one in simulations)
     assert [place.name for place in places(tmp_path)] == ["0", "1"]
 

@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -161,16 +162,26 @@ def _run(job: Job, start: Callable[[BinaryIO], subprocess.Popen[bytes] | Fork]) 
     )
 
 
+_reaping = threading.Lock()
+_reapers: list[int] = []
+"""Of each job that runs now: whether this process was a subreaper before."""
+
+
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
-    """What loses its parent meanwhile falls to this process; before and after it is none of our business."""
+    """What loses its parent meanwhile falls to this process; before the first and after the last job it does not."""
     before = ctypes.c_int()
-    _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
-    _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    with _reaping:
+        _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        _reapers.append(_reapers[0] if _reapers else before.value)
     try:
         yield
     finally:
-        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
+        with _reaping:
+            was = _reapers.pop()
+            if not _reapers:
+                _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, was)
 
 
 @contextlib.contextmanager
