@@ -169,7 +169,7 @@ _reapers: list[int] = []
 
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
-    """What loses its parent meanwhile falls to this process; before the first and after the last job it does not."""
+    """What loses its parent falls to this process while a job runs, and only then."""
     before = ctypes.c_int()
     with _reaping:
         _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
