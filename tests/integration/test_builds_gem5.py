@@ -1,4 +1,6 @@
-"""Two builds of one gem5 write the same statistics, line by line, but for host times; so do forks of one.
+"""Two builds of one gem5 write the same statistics, line by line, but for host times.
+
+So do forks of one, and one that keeps its lists of statistics.
 
 APUFLOW_TEST_GEM5 and APUFLOW_TEST_OTHER_GEM5 name two binaries of the same sources, such as gem5.opt as
 upstream builds it and one of the builds of `gem5.build`. Minutes.
@@ -104,10 +106,17 @@ def test_two_builds_write_the_same_statistics(units: int, project: Path) -> None
     assert texts[0] == texts[1]
 
 
-def test_forks_of_one_start_write_the_statistics_of_runs_by_themselves(project: Path) -> None:
+def test_kept_lists_of_statistics_change_no_line(project: Path) -> None:
+    gem5 = real_gem5.gem5(RELEASE)
+    plain = lines_of(simulation_of(gem5, 16, project, "plain"))
+    assert lines_of(simulation_of(replace(gem5, quick_statistics=True), 16, project, "quick")) == plain
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_forks_of_one_start_write_the_statistics_of_runs_by_themselves(quick: bool, project: Path) -> None:
     gem5 = real_gem5.gem5(RELEASE)
     alone = lines_of(simulation_of(gem5, 4, project, "alone"))
     for name in ("first", "second"):
-        simulation = simulation_of(gem5, 4, project, name)
+        simulation = simulation_of(replace(gem5, quick_statistics=quick), 4, project, name)
         assert lines_of(replace(simulation, shared_start=project / "started")) == alone
     assert len(list((project / "started").glob("*/*"))) == 1

@@ -92,7 +92,7 @@ def test_the_script_for_hand_use_passes_any_word_unchanged(words: list[str]) -> 
 @pytest.mark.parametrize("value", ODD)
 def test_an_option_value_stays_one_word(value: str) -> None:
     gem5 = Gem5(Path("/g/gem5.opt"), Path("/g/apu_se.py"))
-    command = gem5_command(gem5, {"cpu-type": value}, Guest(Path("/p"), "x"), Path("/o"), Path("/e"))
+    command = gem5_command(gem5, {"cpu-type": value}, Guest(Path("/p"), "x"), Path("/run"))
     assert f"--cpu-type={value}" in command
 
 
@@ -100,7 +100,7 @@ def test_an_option_value_stays_one_word(value: str) -> None:
 def test_an_option_name_cannot_become_another_option(name: str) -> None:
     gem5 = Gem5(Path("/g/gem5.opt"), Path("/g/apu_se.py"))
     with pytest.raises(ConfigError):
-        gem5_command(gem5, {name: 1}, Guest(Path("/p"), "x"), Path("/o"), Path("/e"))
+        gem5_command(gem5, {name: 1}, Guest(Path("/p"), "x"), Path("/run"))
 
 
 @given(

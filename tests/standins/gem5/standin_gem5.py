@@ -209,9 +209,15 @@ def run_script(script, rest, outdir):
     place = [outdir]
     options = types.SimpleNamespace(outdir=str(outdir), stdout_file="simout", stderr_file="simerr")
     core = types.SimpleNamespace(setOutputDir=lambda directory: place.append(Path(directory)))
-    sys.modules["m5"] = types.SimpleNamespace(options=options, instantiate=lambda: None)
-    sys.modules["_m5"] = types.SimpleNamespace(core=core)
-    sys.modules["_m5.core"] = core
+    group = type("Group", (), {"getStats": lambda self: [], "getStatGroups": lambda self: {}})
+    modules = {"core": core, "stats": types.SimpleNamespace(Group=group)}
+    stats = types.SimpleNamespace(enable=lambda: None)
+    sys.modules["m5"] = types.SimpleNamespace(
+        options=options, stats=stats, instantiate=lambda: stats.enable()
+    )
+    sys.modules["m5.stats"] = stats
+    sys.modules["_m5"] = types.SimpleNamespace(**modules)
+    sys.modules.update({f"_m5.{name}": module for name, module in modules.items()})
     sys.argv = [script, *rest]
     sys.path.insert(0, str(Path(script).parent))
     runpy.run_path(script, run_name="__m5_main__")

@@ -213,8 +213,7 @@ def words_for_apu_se(given: dict[str, Any], release: str) -> list[str]:
         Gem5(Path("/gem5.opt"), Path("/apu_se.py")),
         option_rules.resolve(given, release),
         Guest(Path("/guest"), "program", ("-n", "5")),
-        Path("/out"),
-        Path("/env"),
+        Path("/run"),
     )
     return list(command[command.index("/apu_se.py") + 1 :])
 
@@ -252,7 +251,7 @@ def test_apu_se_takes_the_command_line_and_reads_the_values_back(upstream: Any, 
     resolved = option_rules.resolve(given, release)
     arguments = parser(upstream[release]).parse_args(words_for_apu_se(given, release))
     assert (arguments.cmd, arguments.options) == ("program", "-n 5")
-    assert (arguments.env, arguments.benchmark_root) == ("/env", "/guest")
+    assert (arguments.env, arguments.benchmark_root) == ("/run/guest.env", "/guest")
     assert arguments.no_resource_stalls is False  # store_false: giving the flag switches stalls off
     for name, value in resolved.items():
         if name != "no-resource-stalls":

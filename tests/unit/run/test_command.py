@@ -28,7 +28,7 @@ GUEST = Guest(
 
 
 def command(**options: object) -> tuple[str, ...]:
-    return gem5_command(GEM5, options, GUEST, Path("/run/m5out"), Path("/run/guest.env"))  # type: ignore[arg-type]
+    return gem5_command(GEM5, options, GUEST, Path("/run"))  # type: ignore[arg-type]
 
 
 def test_gem5s_own_options_come_before_the_script_and_the_scripts_after() -> None:
@@ -43,13 +43,13 @@ def test_gem5s_own_options_come_before_the_script_and_the_scripts_after() -> Non
 
 def test_a_gem5_that_cannot_trace_is_not_asked_to() -> None:
     fast = Gem5(Path("/g/gem5.fast"), Path("/g/configs/example/apu_se.py"), traces=False)
-    words = gem5_command(fast, {}, GUEST, Path("/run/m5out"), Path("/run/guest.env"))
+    words = gem5_command(fast, {}, GUEST, Path("/run"))
     assert not [word for word in words if word.startswith("--debug")]
 
 
 def test_workgroups_are_traced_where_that_is_asked_for() -> None:
     gem5 = Gem5(Path("/g/gem5.opt"), Path("/g/configs/example/apu_se.py"))
-    words = gem5_command(gem5, {}, GUEST, Path("/m5out"), Path("/guest.env"), trace_workgroups=True)
+    words = gem5_command(gem5, {}, GUEST, Path("/run"), trace_workgroups=True)
     assert "--debug-flags=GPUKernelInfo,GPUCommandProc,GPUWgLatency" in words
 
 
@@ -64,7 +64,7 @@ def test_flags_are_given_or_left_out() -> None:
 def test_an_argument_that_cannot_reach_the_guest_is_refused(argument: str) -> None:
     guest = Guest(Path("/d"), "p", (argument,))
     with pytest.raises(ConfigError, match="white space"):
-        gem5_command(GEM5, {}, guest, Path("/run/m5out"), Path("/run/guest.env"))
+        gem5_command(GEM5, {}, guest, Path("/run"))
 
 
 @pytest.mark.parametrize("name", ["--sneaky", "a=b", "a b", "-r"])

@@ -195,6 +195,11 @@ class Site(Model):
         description="runs of gem5-kernels on one machine share the start of gem5: each is a fork of one that "
         "has built it, with the same statistics; needs `container: host`, and memory for twice as many gem5s",
     )
+    quick_statistics: bool = Field(
+        True,
+        description="gem5 keeps its lists of statistics from one block to the next: the same text in half "
+        "the time; false: they are made anew for each block, as upstream does",
+    )
     compress: Literal["none", "gz", "zst"] = Field(
         "none", description="compress the statistics of a run once they are proven; every reader takes both"
     )

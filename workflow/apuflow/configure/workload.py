@@ -14,6 +14,9 @@ from apuflow.dnnmark import Direction
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
 
+_TAKEN = ("", "home", "m5out", "guest.env", "command.sh", "quick_statistics.py")
+"""Names of a run's own files."""
+
 Need = Literal["miopen", "rocblas"]
 
 
@@ -74,7 +77,7 @@ class CommandFile(Model):
     def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         names = [PurePosixPath(file).name for file in value]
         for name in names:
-            if names.count(name) > 1 or name in ("", "home", "m5out", "guest.env", "command.sh"):
+            if names.count(name) > 1 or name in _TAKEN:
                 raise ValueProblem(
                     "the working directory cannot hold this name beside the others",
                     value=name,

@@ -89,7 +89,7 @@ class Fork:
             if (connection := _connect(self._place)) is not None:
                 self._ask(connection)
             elif deadline is not None and time.monotonic() >= deadline:
-                raise subprocess.TimeoutExpired("fork", timeout or 0.0)
+                raise subprocess.TimeoutExpired(["fork"], timeout or 0.0)
             else:
                 time.sleep(_LOOK_SECONDS)
         if self.returncode is None:
@@ -132,7 +132,7 @@ class Fork:
             try:
                 received = self._connection.recv(4096)
             except (TimeoutError, BlockingIOError):
-                raise subprocess.TimeoutExpired("fork", timeout or 0.0) from None
+                raise subprocess.TimeoutExpired(["fork"], timeout or 0.0) from None
             except OSError:
                 received = b""
             if not received:

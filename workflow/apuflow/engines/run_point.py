@@ -57,7 +57,7 @@ def run_point(
             project=root,
             run_dir=run_dir,
             point=point_facts(point),
-            gem5=gem5_of(installed, tools.release),
+            gem5=gem5_of(installed, tools.release, quick_statistics=tools.site.quick_statistics),
             processes=(prepared.process,),
             container=container,
             image=tools.image.reference,

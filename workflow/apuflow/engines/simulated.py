@@ -36,7 +36,7 @@ def point_facts(point: Point) -> PointFacts:
     )
 
 
-def gem5_of(record: Gem5Record, release: Release) -> Gem5:
+def gem5_of(record: Gem5Record, release: Release, *, quick_statistics: bool = False) -> Gem5:
     """A gem5 as its release behaves."""
     return Gem5(
         binary=Path(record.binary),
@@ -44,6 +44,7 @@ def gem5_of(record: Gem5Record, release: Release) -> Gem5:
         stdout_file=release.capabilities.stdout_file,
         stderr_file=release.capabilities.stderr_file,
         traces=not record.binary.endswith(".fast"),
+        quick_statistics=quick_statistics,
     )
 
 

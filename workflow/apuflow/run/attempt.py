@@ -17,12 +17,12 @@ from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
 from apuflow.run import kernel_trace, publish
 from apuflow.run.command import (
-    ENVIRONMENT,
+    OUTDIR,
     STATISTICS,
     command_script,
-    environment_file,
     gem5_command,
     rocm_environment,
+    start_files,
 )
 from apuflow.run.guest_errors import last_words
 from apuflow.run.kernel_trace import read_trace
@@ -101,7 +101,7 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
             return publish.completed(simulation, attempt.directory, ended, record)
         if record.status is Status.INTERRUPTED:
             # Half-written statistics are no evidence, and on a full disk they are in the way.
-            (ended[-1].directory / "m5out" / STATISTICS).unlink(missing_ok=True)
+            (ended[-1].directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
         record.write(attempt.directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
             raise RunFailed(record, attempt.directory, stopped=ended[-1].exit.stopped in _STOPPED)
@@ -111,7 +111,7 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
 
 def _pack_texts(simulation: Simulation, ended: Sequence[Ended]) -> None:
     for process in ended:
-        outdir = process.directory / "m5out"
+        outdir = process.directory / OUTDIR
         names = (simulation.gem5.stdout_file, simulation.gem5.stderr_file)
         pack([*(outdir / name for name in names), process.directory / "log"])
 
@@ -132,7 +132,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
     """One gem5 process, from an empty directory to its outcome."""
     directory = attempt.process_dir(process)
     command = prepare(simulation, process, directory)
-    outdir = directory / "m5out"
+    outdir = directory / OUTDIR
     stdout, stderr = outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
     report = _Reporter(simulation, attempt, process, (stderr, stdout))
     report(Sample(0.0, None))
@@ -176,11 +176,10 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
     """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / process.home).mkdir(parents=True, exist_ok=True)
-    environment = directory / ENVIRONMENT
     variables = process.guest.environment
     if process.rocm:
         variables = rocm_environment(directory / process.home, variables)
-    texts = {**process.files, ENVIRONMENT: environment_file(variables)}
+    texts = {**process.files, **start_files(simulation.gem5, variables)}
     for name, content in {**process.data, **{name: text.encode() for name, text in texts.items()}}.items():
         target = _inside(directory, name)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -195,8 +194,7 @@ def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[
         simulation.gem5,
         process.options,
         process.guest,
-        directory / "m5out",
-        environment,
+        directory,
         trace_workgroups=process.trace_workgroups,
     )
     point = simulation.point

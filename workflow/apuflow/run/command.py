@@ -13,6 +13,9 @@ from apuflow.run import kernel_trace
 
 STATISTICS = "stats.txt"
 ENVIRONMENT = "guest.env"
+OUTDIR = "m5out"
+_QUICK_STATISTICS = Path(__file__).with_name("quick_statistics.py")
+"""Runs inside gem5: it must not be imported. A run has a copy of its own, which its container sees."""
 GUEST_PATHS = ("/tmp", "/proc", "/sys")
 """apu_se.py shows the guest its own versions of these, below ``<outdir>/fs``.
 
@@ -32,6 +35,7 @@ class Gem5:
         stdout_file, stderr_file: what ``-r`` and ``-e`` call their files (``simout``; from v23.1
         ``simout.txt``).
         traces: whether it can write a trace (gem5.fast is built without).
+        quick_statistics: it keeps its lists of statistics from one block to the next.
     """
 
     binary: Path
@@ -39,6 +43,7 @@ class Gem5:
     stdout_file: str = "simout"
     stderr_file: str = "simerr"
     traces: bool = True
+    quick_statistics: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,12 +113,19 @@ def environment_file(environment: Mapping[str, str]) -> str:
     return "".join(f"{name}={value}\n" for name, value in environment.items())
 
 
+def start_files(gem5: Gem5, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the working directory holds for :func:`gem5_command`, by name."""
+    files = {ENVIRONMENT: environment_file(environment)}
+    if gem5.quick_statistics:
+        files[_QUICK_STATISTICS.name] = _QUICK_STATISTICS.read_text(encoding="utf-8")
+    return files
+
+
 def gem5_command(
     gem5: Gem5,
     options: Mapping[str, Scalar | None],
     guest: Guest,
-    outdir: Path,
-    environment: Path,
+    directory: Path,
     *,
     trace_workgroups: bool = False,
     before: tuple[str, ...] = (),
@@ -122,8 +134,8 @@ def gem5_command(
 
     Args:
         options: apu_se.py's options by name without dashes; True gives a flag, False and None leave it out.
-        outdir: gem5's output directory; one per run, since apu_se.py builds its fake /proc and /sys there.
-        environment: file with the guest's environment.
+        directory: the working directory, with its :func:`start_files`. One per run, since apu_se.py builds
+            its fake /proc and /sys in its output directory there.
         trace_workgroups: trace the begin and end of every workgroup beside the kernels.
         before: a script that gem5 runs in place of apu_se.py, and its own arguments.
 
@@ -137,11 +149,13 @@ def gem5_command(
                 value=argument,
                 remedy="use paths without white space, relative to the run directory",
             )
-    words = [str(gem5.binary), "-r", "-e", "-d", str(outdir), f"--stats-file={STATISTICS}", "--dot-config="]
+    words = [str(gem5.binary), "-r", "-e", "-d", str(directory / OUTDIR)]
+    words += [f"--stats-file={STATISTICS}", "--dot-config="]
     if gem5.traces:
         flags = [*kernel_trace.FLAGS, *([kernel_trace.WORKGROUP_FLAG] if trace_workgroups else [])]
         words += [f"--debug-flags={','.join(flags)}", f"--debug-file={kernel_trace.FILE}"]
-    words += [*before, str(gem5.script)]
+    quick = [str(directory / _QUICK_STATISTICS.name)] if gem5.quick_statistics else []
+    words += [*before, *quick, str(gem5.script)]
     for name, value in options.items():
         if name.startswith("-") or "=" in name or name.split() != [name]:
             raise ConfigError("not an apu_se.py option", key=name, remedy="the name alone, without dashes")
@@ -149,7 +163,11 @@ def gem5_command(
             words.append(f"--{name}")
         elif value is not False and value is not None:
             words.append(f"--{name}={value}")
-    words += [f"--env={environment}", f"--benchmark-root={guest.directory}", f"--cmd={guest.program}"]
+    words += [
+        f"--env={directory / ENVIRONMENT}",
+        f"--benchmark-root={guest.directory}",
+        f"--cmd={guest.program}",
+    ]
     words.append(f"--options={' '.join(guest.arguments)}")
     return tuple(words)
 

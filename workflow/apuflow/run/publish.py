@@ -16,7 +16,7 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.host import host_facts
 from apuflow.core.record import Results, RunRecord, now, scalars
-from apuflow.run.command import STATISTICS
+from apuflow.run.command import OUTDIR, STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
 from apuflow.run.proof import text_sha256
 
@@ -116,7 +116,7 @@ def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], dra
         stem = f"stats-{process.process.name}.txt" if process.process.name else STATISTICS
         files.append(
             ProvenFile(
-                source=str((process.directory / "m5out" / STATISTICS).relative_to(attempt)),
+                source=str((process.directory / OUTDIR / STATISTICS).relative_to(attempt)),
                 name=stem + _SUFFIX[simulation.compress],
                 sha256=process.outcome.statistics.sha256,
             )
@@ -128,8 +128,8 @@ def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], dra
     _publish(simulation.run_dir, attempt, proven)
     for process in ended:
         shutil.rmtree(process.directory / process.process.home, ignore_errors=True)
-        shutil.rmtree(process.directory / "m5out" / "fs", ignore_errors=True)
-        (process.directory / "m5out" / STATISTICS).unlink(missing_ok=True)
+        shutil.rmtree(process.directory / OUTDIR / "fs", ignore_errors=True)
+        (process.directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
     return final
 
 

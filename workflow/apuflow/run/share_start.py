@@ -8,12 +8,11 @@ from pathlib import Path
 
 from apuflow.containers.shared_start import IDLE_SECONDS, SharedStart
 from apuflow.core.owner import Owner
-from apuflow.run.command import ENVIRONMENT, environment_file, gem5_command
+from apuflow.run.command import OUTDIR, gem5_command, start_files
 from apuflow.run.process import Process, Simulation
 
 SERVER = Path(__file__).with_name("fork_server.py")
 """Runs inside gem5: it must not be imported."""
-_OUTDIR = "m5out"
 _BEGUN = ("config.ini", "config.json", "citations.bib")
 """What gem5 writes while it builds the machine, besides its standard output and error."""
 
@@ -26,15 +25,14 @@ def shared_start(simulation: Simulation, process: Process) -> SharedStart | None
     """
     if simulation.shared_start is None or process.rocm:
         return None
-    environment = environment_file(process.guest.environment)
+    given = start_files(simulation.gem5, process.guest.environment)
 
     def command(place: Path, *before: str) -> tuple[str, ...]:
         return gem5_command(
             simulation.gem5,
             process.options,
             process.guest,
-            place / _OUTDIR,
-            place / ENVIRONMENT,
+            place,
             trace_workgroups=process.trace_workgroups,
             before=before,
         )
@@ -43,13 +41,13 @@ def shared_start(simulation: Simulation, process: Process) -> SharedStart | None
         return command(place, str(SERVER), str(IDLE_SECONDS), str(owner.pid), str(owner.started))
 
     binary = simulation.gem5.binary.stat()
-    kind = json.dumps([command(Path()), environment, binary.st_mtime_ns, binary.st_size])
+    kind = json.dumps([command(Path()), given, binary.st_mtime_ns, binary.st_size])
     files = (*process.files, *process.data, *process.copies, *process.links)
     return SharedStart(
         place=simulation.shared_start / hashlib.sha256(kind.encode()).hexdigest()[:16],
         command=start,
-        files={ENVIRONMENT: environment},
+        files=given,
         own=tuple(dict.fromkeys(Path(name).parts[0] for name in files)),
         begun=_BEGUN,
-        outdir=_OUTDIR,
+        outdir=OUTDIR,
     )
