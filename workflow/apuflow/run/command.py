@@ -150,7 +150,7 @@ def gem5_command(
                 remedy="use paths without white space, relative to the run directory",
             )
     words = [str(gem5.binary), "-r", "-e", "-d", str(directory / OUTDIR)]
-    words += [f"--stats-file={STATISTICS}", "--dot-config="]
+    words += [f"--stats-file={STATISTICS}", "--dot-config=", "--json-config="]
     if gem5.traces:
         flags = [*kernel_trace.FLAGS, *([kernel_trace.WORKGROUP_FLAG] if trace_workgroups else [])]
         words += [f"--debug-flags={','.join(flags)}", f"--debug-file={kernel_trace.FILE}"]

@@ -13,7 +13,7 @@ from apuflow.run.process import Process, Simulation
 
 SERVER = Path(__file__).with_name("fork_server.py")
 """Runs inside gem5: it must not be imported."""
-_BEGUN = ("config.ini", "config.json", "citations.bib")
+_BEGUN = ("config.ini", "citations.bib")
 """What gem5 writes while it builds the machine, besides its standard output and error."""
 
 
