@@ -33,7 +33,8 @@ def command(**options: object) -> tuple[str, ...]:
 
 def test_gem5s_own_options_come_before_the_script_and_the_scripts_after() -> None:
     assert command(**{"num-compute-units": 8, "tcp-size": "16kB"}) == (
-        "/g/gem5.opt", "-r", "-e", "-d", "/run/m5out", "--stats-file=stats.txt", "--dot-config=", "--json-config=",
+        "/g/gem5.opt", "-r", "-e", "-d", "/run/m5out",
+        "--stats-file=stats.txt", "--dot-config=", "--json-config=",
         "--debug-flags=GPUKernelInfo,GPUCommandProc", "--debug-file=kernels.trace",
         "/g/configs/example/apu_se.py", "--num-compute-units=8", "--tcp-size=16kB",
         "--env=/run/guest.env", "--benchmark-root=/d/test_fwd_softmax", "--cmd=dnnmark_test_fwd_softmax",
