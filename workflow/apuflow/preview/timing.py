@@ -299,6 +299,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
     rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
+    in_turn = np.array([f.in_turn * latencies(m).walk for f, m in zip(flows, machines, strict=True)])
+    ns = np.maximum(ns, start + in_turn)
     # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed
     # before they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]

@@ -32,6 +32,7 @@ class Traffic:
         waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
         tries: of an addition to an element that other workgroups add to as well.
         in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
+        in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
     """
 
     tcp_loads: float
@@ -51,6 +52,7 @@ class Traffic:
     waiting: float
     tries: float = 1.0
     in_line: float = 1.0
+    in_turn: float = 0.0
 
 
 LATER = 0.75
@@ -137,7 +139,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     merged = merged_writes = unread = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
-    beside: list[float] = []  # walks of buffers that are loaded together
+    in_turn = 0.0
+    beside = pages_at_once(profile, machine, used)
+    loaded_together: list[float] = []  # walks of buffers
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
@@ -148,6 +152,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
+        if stream.page_group > 1.0 or sharers >= 1.5:
+            in_turn += stream.cold_pages / beside / (used / sharers)
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
@@ -155,7 +161,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tokens = waves
         if sharers < 1.5:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
-            tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
+            joint = together
+            tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * joint
         held = stream.cold_pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
@@ -165,10 +172,16 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                beside.append(stream.cold_pages * in_order / in_flight)
+                loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
-                serial += stream.cold_pages * met / parallel_walks(used * wanted)
+                copy = profile.rounds <= 1.0 and profile.waves_per_group > 1
+                serial += (
+                    stream.cold_pages
+                    * met
+                    / parallel_walks(used * wanted)
+                    / (6.0 if copy and sharers <= 2.0 else 1.0)
+                )
             late += stream.cold_pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
@@ -222,7 +235,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         fresh += min(stream.lines, reach - again) if stream.resident and not stream.loaded else 0.0
         unread += 0.0 if stream.resident else reach - again
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
-    serial += sum(beside) if resident == 1 else max(beside, default=0.0)
+    serial += sum(loaded_together) if resident == 1 else max(loaded_together, default=0.0)
     misses = reads - hits
     filled = [s.lines for s in profile.streams if s.kind == "load" and s.resident]
     inputs = sum(filled)
@@ -247,6 +260,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         waiting=waiting,
         tries=attempts,
         in_line=queued,
+        in_turn=in_turn,
     )
 
 
@@ -309,9 +323,12 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
 def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
     """Whether the compute units that share a page ask for it in one cycle.
 
-    So do units with one wavefront each that share an instruction cache: the coalescer of the L2 TLB makes one
-    request of theirs, none is blocked, and all pages that are wanted are walked at once.
+    So do units with one wavefront each that share an instruction cache, and pairs of units whose workgroups
+    load no more than once: the coalescer of the L2 TLB makes one request of theirs, none is blocked, and all
+    pages that are wanted are walked at once. Four units ask as two pairs, of which the second is blocked.
     """
+    if profile.waves_per_group > 1 and profile.rounds <= 1.0 and stream.sharing <= 2.0:
+        return True
     alone = resident * profile.waves_per_group == 1
     return (
         alone
@@ -320,8 +337,27 @@ def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) 
     )
 
 
+def pages_at_once(profile: Profile, machine: GpuModel, used: int) -> float:
+    """Pages that a compute unit walks at a time.
+
+    A second request for a page that is being walked blocks those behind it, in the coalescer of each unit as
+    in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
+    it alone, but for the pages that one of them asks for before it waits. Workgroups that follow one another
+    in more than a walk find it translated.
+    """
+    asked = sum(stream.pages * max(1.0, stream.sharing) for stream in profile.streams) / profile.workgroups
+    both = profile.counts.loads and profile.counts.stores
+    waits = max(1.0, profile.rounds) + (1.0 if both else 0.0)
+    return max(1.0, asked / waits) / followed(profile, machine, used)
+
+
 def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_run: float) -> float:
-    """Part of a stream's walks during which another workgroup asks for the page, and stops those behind it.
+    """Part of a stream's walks during which another workgroup asks for the page, and stops those behind it."""
+    return stream.lockstep * first_run + (1.0 - first_run) * followed(profile, machine, used)
+
+
+def followed(profile: Profile, machine: GpuModel, used: int) -> float:
+    """Part of the walks that have not ended when the next workgroup comes.
 
     After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
     """
@@ -330,7 +366,7 @@ def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_
         counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
     )
     apart = busy / profile.workgroups / used
-    return stream.lockstep * first_run + (1.0 - first_run) * min(1.0, machine.page_walk_cycles / apart)
+    return min(1.0, machine.page_walk_cycles / apart)
 
 
 def _share(capacity: float, need: float) -> float:
