@@ -127,7 +127,9 @@ def _work(launch: Launch) -> _Work:
         _Use((str(arg.value), arg.offset), arg.role, _pages(arg), abs(arg.step) >= PAGE)
         for arg in _buffers(launch)
     )
-    kernel = launch.program, launch.arguments, launch.kernel
+    gemm = launch.gemm
+    transposed = (gemm.transpose_a, gemm.transpose_b) if gemm else None  # objects of their own
+    kernel = launch.program, launch.arguments, launch.kernel, transposed
     return _Work(profile(facts_of(launch)), kernel, _is_product(launch), uses)
 
 

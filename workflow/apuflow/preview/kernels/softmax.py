@@ -8,6 +8,7 @@ kept in registers). A reduction step runs its body only in wavefronts with an ac
 from __future__ import annotations
 
 from functools import lru_cache
+from math import ceil, gcd
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import (
@@ -179,7 +180,7 @@ def _stream_span(c: int, size: int, spatial: int) -> float:
     """
     if spatial > 1:
         pieces = [min(size, 64, c - first) for first in range(0, c, min(size, 64))]
-        return sum(_spread(piece, spatial) for piece in pieces) / len(pieces)
+        return sum(_spread(piece, spatial, max(1, 64 // size)) for piece in pieces) / len(pieces)
     if size < 64:
         across = 64 // size
         return span_lines(4 * c * across, 4 * c * across)
@@ -187,9 +188,10 @@ def _stream_span(c: int, size: int, spatial: int) -> float:
     return sum(span_lines(4 * piece, 4 * c) for piece in pieces) / len(pieces)
 
 
-def _spread(elements: int, spatial: int) -> float:
-    """Lines of ``elements`` floats that lie ``spatial`` apart."""
-    return min(float(elements), span_lines(4 * spatial * elements, 4))
+def _spread(elements: int, spatial: int, pixels: int = 1) -> float:
+    """Mean lines of ``elements`` channels of ``pixels`` next to each other; channels lie ``spatial`` apart."""
+    apart = elements * span_lines(4 * pixels, 4 * gcd(pixels, spatial))
+    return min(apart, ceil(pixels / spatial) * span_lines(4 * spatial * elements, 4))
 
 
 def softmax(facts: Facts) -> Profile:
@@ -215,6 +217,7 @@ def softmax(facts: Facts) -> Profile:
         code = 1428 if forward else 964
     else:
         full, last = divmod(rows, batch)
+        distinct = 0.0
         counts = _stream_group(c, batch, batch, forward) * full
         if last:
             counts += _stream_group(c, batch, last, forward)
@@ -223,9 +226,11 @@ def softmax(facts: Facts) -> Profile:
         span = _stream_span(c, size, spatial)
         fetched = share * span
         if spatial > 1:
-            # Wavefronts of a workgroup ask for the same lines, which are in flight.
+            # Wavefronts of a workgroup ask for the same lines, which are in flight or have just come.
             images = 1.0 + (batch - 1.0) / spatial
-            fetched = min(fetched, groups * images * span_lines(4 * spatial * c, 4 * spatial * c))
+            whole_images = groups * images * span_lines(4 * spatial * c, 4 * spatial * c)
+            fetched = min(fetched, whole_images)
+            distinct = min(groups * _spread(c, spatial, batch), whole_images)
         reads = [(share, fetched)] * inputs
         writes = (counts.stores, counts.stores * span)
         rounds = max(1.0, share / (groups * WAVES))
@@ -235,8 +240,11 @@ def softmax(facts: Facts) -> Profile:
     piece = 4 * c * batch
     sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
-    line_sharing = 1.0 if spatial == 1 else max(1.0, min(spatial, LINE // 4) / batch)
     total = lines_of(c * rows)
+    if batch == 1:
+        line_sharing = 1.0 if spatial == 1 else min(float(spatial), LINE / 4)
+    else:
+        line_sharing = max(1.0, distinct / total)
     streams = [
         Stream(
             "load",
@@ -244,13 +252,14 @@ def softmax(facts: Facts) -> Profile:
             accesses,
             total,
             pages,
-            "group" if batch == 1 else "none",
+            "group" if batch == 1 or spatial > 1 else "none",
             window,
             page_group=3.0,
             sharing=sharing,
             # The walks of y and dy, loaded one after the other, overlap.
             lockstep=1.0 / inputs,
             line_sharing=line_sharing,
+            following=0 if batch == 1 else round(line_sharing),
         )
         for instructions, accesses in reads
     ]
