@@ -175,13 +175,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
-                copy = profile.rounds <= 1.0 and profile.waves_per_group > 1
-                serial += (
-                    stream.cold_pages
-                    * met
-                    / parallel_walks(used * wanted)
-                    / (6.0 if copy and sharers <= 2.0 else 1.0)
-                )
+                beside_each_other = parallel_walks(used * wanted) * stream.pages_touched
+                serial += stream.cold_pages * met / beside_each_other
             late += stream.cold_pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:

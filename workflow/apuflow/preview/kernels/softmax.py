@@ -14,6 +14,7 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import (
     LINE,
     NOTHING,
+    PAGE,
     Counts,
     Profile,
     Stream,
@@ -241,6 +242,8 @@ def softmax(facts: Facts) -> Profile:
     sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
     total = lines_of(c * rows)
+    channels = min(c, GROUP // batch, 64)  # of a wavefront's access
+    touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0
     if batch == 1:
         line_sharing = 1.0 if spatial == 1 else min(float(spatial), LINE / 4)
     else:
@@ -259,11 +262,23 @@ def softmax(facts: Facts) -> Profile:
             # The walks of y and dy, loaded one after the other, overlap.
             lockstep=1.0 / inputs,
             line_sharing=line_sharing,
+            pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
         )
         for instructions, accesses in reads
     ]
-    streams.append(Stream("store", *writes, total, pages, page_group=3.0, sharing=sharing, resident=False))
+    streams.append(
+        Stream(
+            "store",
+            *writes,
+            total,
+            pages,
+            page_group=3.0,
+            sharing=sharing,
+            pages_touched=touched,
+            resident=False,
+        )
+    )
     return Profile(
         workgroups=groups,
         waves_per_group=WAVES,
