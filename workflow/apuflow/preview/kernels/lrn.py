@@ -199,7 +199,16 @@ def across_backward(facts: Facts) -> Profile:
     sharing = max(1.0, min(groups / batch, 4096 / (4 * 64 * waves)))
     lines, pages = lines_of(elements), pages_of(elements)
     loads = [
-        Stream("load", visits, visits * span, lines, pages, page_group=float(waves), sharing=sharing)
+        Stream(
+            "load",
+            visits,
+            visits * span,
+            lines,
+            pages,
+            page_group=float(waves),
+            sharing=sharing,
+            step_pages=4.0,
+        )
     ] * 4
     store = Stream(
         "store", visits, visits * span, lines, pages, page_group=float(waves), sharing=sharing, resident=False
