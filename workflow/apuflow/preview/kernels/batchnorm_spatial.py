@@ -147,7 +147,8 @@ def _profile(
                 lines,
                 pages,
                 "group",
-                4.0 * elements / groups,
+                # Wavefronts next to each other share a line, passes all of a channel.
+                4.0 * elements / groups if passes > 1 else 0.0,
                 page_group=4.0,
                 sharing=sharing,
                 lockstep=0.5,
