@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.gpus import gpu
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
@@ -58,6 +59,7 @@ OPTIONS = (
     "L2AccessLatency",
     "L3AccessLatency",
     "L3MissLatency",
+    "gfx-version",
 )
 """Options that the model reads."""
 
@@ -107,7 +109,12 @@ def _bytes(value: Scalar | None, key: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class GpuModel:
-    """What the model knows of the GPU. Times named ``*_ns``; latencies in GPU cycles where named so."""
+    """What the model knows of the GPU. Times named ``*_ns``; latencies in GPU cycles where named so.
+
+    Attributes:
+        flat: global memory is accessed by FLAT instructions, which ``s_waitcnt`` counts as LDS accesses, too;
+            Vega's compilers take ``global_load`` and ``global_store``.
+    """
 
     compute_units: int
     simds: int
@@ -144,6 +151,7 @@ class GpuModel:
     l3_tlb_cycles: int
     walk_cycles: int
     dram: Dram
+    flat: bool = True
     calibration: Calibration = RECORDED
 
     @property
@@ -161,7 +169,7 @@ class GpuModel:
         return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
 
 
-NUMBERS = tuple(field.name for field in fields(GpuModel) if field.name not in ("dram", "calibration"))
+NUMBERS = tuple(field.name for field in fields(GpuModel) if field.name not in ("dram", "flat", "calibration"))
 """Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
@@ -224,6 +232,7 @@ def _machine(
         l3_tlb_cycles=number("L3AccessLatency"),
         walk_cycles=number("L3MissLatency"),
         dram=dram(str(options["mem-type"])),
+        flat=gpu(str(options["gfx-version"])).build_target == "GCN3_X86",
         calibration=calibration,
     )
 

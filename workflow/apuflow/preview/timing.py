@@ -156,11 +156,14 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     from_memory = misses / flow.tcp_loads if flow.tcp_loads else 0.0
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
-    delay = profile.rounds * load + profile.joined_rounds * max(0.0, lat.store - load)
+    joined, for_stores = profile.joined_rounds, profile.store_rounds
+    if not machine.flat:  # what waits for LDS or scalar loads no longer waits for stores, but loads still do
+        joined, for_stores = min(max(joined, for_stores), max(joined, profile.rounds)), 0.0
+    delay = profile.rounds * load + joined * max(0.0, lat.store - load)
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
     last = 0.0 if profile.swaps else 1.0
-    delay += lat.store * (profile.store_rounds + last) if counts.stores else 0.0
+    delay += lat.store * (for_stores + last) if counts.stores else 0.0
     # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
     delay += profile.swaps * lat.memory
     tried = (flow.tries - 1.0) * max(1.0, counts.stores / waves)  # of the wavefronts that have any
