@@ -211,7 +211,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         reused *= (
             0.0
             if stream.reuse == "none"
-            else _share(machine.tcp_bytes, resident * (stream.group_bytes or stream.window_bytes))
+            else survives(machine.tcp_bytes, resident * (stream.group_bytes or stream.window_bytes))
         )
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
@@ -220,12 +220,13 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         later = min(-(-profile.workgroups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * found_in_tcc(stream, machine, used, running, profile.workgroups)
-        again += apart * _share(machine.tcc_bytes, running * stream.apart_bytes)
-        kept = _kept if stream.cyclic else _share
+        again += apart * survives(machine.tcc_bytes, running * stream.apart_bytes)
+        kept = _kept if stream.cyclic else survives
         again += far * kept(machine.tcc_bytes, stream.far_bytes)
         tcp_loads += stream.accesses
         tcp_hits += reused
         reads += reach
+        again += min(stream.lines, reach - again) * stream.cached
         hits += again
         fresh += min(stream.lines, reach - again) if stream.resident and not stream.loaded else 0.0
         unread += 0.0 if stream.resident else reach - again
@@ -305,14 +306,14 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
     on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
     misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
-    drifted = _share(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
+    drifted = survives(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
     if stream.tiles is None:
         return drifted
-    together = IN_STEP * _share(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
+    together = IN_STEP * survives(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
     beside = max(drifted, together)
     if stream.every:
         beside *= 1.0 - gcd(stream.every, used) / used
-    return max(beside, _share(machine.tcc_bytes, stream.lines * LINE))
+    return max(beside, survives(machine.tcc_bytes, stream.lines * LINE))
 
 
 def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
@@ -364,7 +365,7 @@ def followed(profile: Profile, machine: GpuModel, used: int) -> float:
     return min(1.0, machine.page_walk_cycles / apart)
 
 
-def _share(capacity: float, need: float) -> float:
+def survives(capacity: float, need: float) -> float:
     """Part of the reuse that survives in a cache with tree-PLRU replacement.
 
     Three quarters when the ``need`` bytes that come between just fill it, a quarter at twice that, as gem5's
