@@ -153,7 +153,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
         if stream.page_group > 1.0 or sharers >= 1.5:
-            in_turn += stream.cold_pages / beside / (used / sharers)
+            in_turn += stream.cold_pages / max(beside, stream.step_pages) / (used / sharers)
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
