@@ -1,10 +1,12 @@
 """The launches of one process in order: what earlier ones leave for later ones.
 
-Translations stay in the L2 and L3 TLB from kernel to kernel, code and lines in the TCC: nothing empties it
-between kernels, stores bring it no lines and change those that it has. On gem5 v23.0.1.0 a layer's second kernel over the same buffers
-walks 0 to 6 pages of 600 (``data/gem5_runs/networks.csv``), and a kernel that ran before starts after 2,252
-cycles instead of 11,803. On develop col2im misses 7 of 1,758 lines that the product before it wrote and the
-col2im of the image before had read, with a TCC of 256 kB (``data/gem5_runs/layers.csv``).
+Translations stay in the L2 and L3 TLB from kernel to kernel. On gem5 v23.0.1.0 a layer's second kernel over
+the same buffers walks 0 to 6 pages of 600 (``data/gem5_runs/networks.csv``), and a kernel that ran before
+starts after 2,252 cycles instead of 11,803.
+
+Lines stay in the TCC, too: nothing empties it between kernels. Stores bring it no lines, and change those that
+it has (``GPU_VIPER-TCC.sm``). On develop, with a TCC of 256 kB, col2im misses 7 of the 1,758 lines that the
+product before it wrote, since the col2im of the image before had read them (``data/gem5_runs/layers.csv``).
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ class _Work(NamedTuple):
 
 
 class _State:
-    """What has been used when: pages, bytes and bytes of code that had been touched since the process began."""
+    """What has been used when, in what had been touched before: pages, bytes, and bytes of code."""
 
     def __init__(self, tlb_pages: float, code_bytes: float, tcc_bytes: float) -> None:
         self.tlb_pages, self.code_bytes, self.tcc_bytes = tlb_pages, code_bytes, tcc_bytes
@@ -231,9 +233,7 @@ def _stream(stream: Stream, buffer: Buffer) -> Stream:
     found = buffer.walked, buffer.used, resident, buffer.cached
     if (stream.walked, stream.loaded, stream.resident, stream.cached) == found:
         return stream
-    return replace(
-        stream, walked=buffer.walked, loaded=buffer.used, resident=resident, cached=buffer.cached
-    )
+    return replace(stream, walked=buffer.walked, loaded=buffer.used, resident=resident, cached=buffer.cached)
 
 
 def _buffer(stream: Stream, buffers: tuple[Buffer, ...]) -> Buffer:

@@ -136,10 +136,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     used, busiest = distribution(profile, machine)
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
-    merged = merged_writes = unread = 0.0
+    merged = merged_writes = unread = in_turn = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
-    in_turn = 0.0
     beside = pages_at_once(profile, machine, used)
     loaded_together: list[float] = []  # walks of buffers
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
@@ -161,8 +160,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tokens = waves
         if sharers < 1.5:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
-            joint = together
-            tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * joint
+            tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = stream.cold_pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
@@ -175,8 +173,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
-                beside_each_other = parallel_walks(used * wanted) * stream.pages_touched
-                serial += stream.cold_pages * met / beside_each_other
+                in_flight = parallel_walks(used * wanted) * stream.pages_touched
+                serial += stream.cold_pages * met / in_flight
             late += stream.cold_pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:

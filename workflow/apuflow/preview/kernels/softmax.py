@@ -190,7 +190,7 @@ def _stream_span(c: int, size: int, spatial: int) -> float:
 
 
 def _spread(elements: int, spatial: int, pixels: int = 1) -> float:
-    """Mean lines of ``elements`` channels of ``pixels`` next to each other; channels lie ``spatial`` apart."""
+    """Mean lines of ``pixels`` next to each other in ``elements`` channels, which lie ``spatial`` apart."""
     apart = elements * span_lines(4 * pixels, 4 * gcd(pixels, spatial))
     return min(apart, ceil(pixels / spatial) * span_lines(4 * spatial * elements, 4))
 
