@@ -4,8 +4,8 @@ Translations stay in the L2 and L3 TLB from kernel to kernel. On gem5 v23.0.1.0 
 the same buffers walks 0 to 6 pages of 600 (``data/gem5_runs/networks.csv``), and a kernel that ran before
 starts after 2,252 cycles instead of 11,803.
 
-Lines stay in the TCC, too: nothing empties it between kernels. Stores bring it no lines, and change those that
-it has (``GPU_VIPER-TCC.sm``). On develop, with a TCC of 256 kB, col2im misses 7 of the 1,758 lines that the
+Lines stay in the TCC, too: nothing empties it between kernels. Stores bring it no lines, and change those
+that it has (``GPU_VIPER-TCC.sm``). On develop, with a TCC of 256 kB, col2im misses 7 of the 1,758 lines that the
 product before it wrote, since the col2im of the image before had read them (``data/gem5_runs/layers.csv``).
 """
 
