@@ -77,6 +77,34 @@ def test_what_a_kernel_wrote_is_in_no_cache_of_the_cpu() -> None:
     assert (first, second) == (9216, 2 * 9216)
 
 
+def test_lines_that_were_read_stay_in_the_tcc_and_lines_that_were_written_are_not_brought_there() -> None:
+    """``GPU_VIPER-TCC.sm``: (V, RdBlk) hits; (I, WrVicBlk) writes through and brings nothing."""
+    relu = of(layer("Activation", (1, 4, 32, 32), activation_mode="relu"))
+    x, y = (arg.value for arg in relu[0].args if arg.kind == "buffer")
+    other = {x: y, y: x}
+    swapped = tuple(arg._replace(value=other.get(arg.value, arg.value)) for arg in relu[0].args)
+    back = replace(relu[0], args=swapped)
+    lines = 4 * 32 * 32 * 4 // 64
+    misses = list(frame_of((relu[0], relu[0], back, relu[0]))["tcc_read_misses"])
+    assert misses[0] == misses[2] == lines
+    assert misses[1] < lines / 50 and misses[3] < lines / 50
+
+
+def test_a_tcc_that_is_too_small_forgets() -> None:
+    relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
+    first, again = frame_of(relu * 2)["tcc_read_misses"]
+    assert first == 9216 and again > 0.9 * first
+
+
+def test_on_vega_a_wait_for_the_lds_does_not_wait_for_stores() -> None:
+    """Im2col stores what it reads from the LDS. A small one takes 15,700 cycles on gem5's gfx902."""
+    text = convolution((8, 8, 7, 7), 73, 7, 3, 1)
+    flat, vega = (
+        frame_of(of(text), **{"gfx-version": gfx})["gpu_cycles"].iloc[0] for gfx in ("gfx801", "gfx902")
+    )
+    assert vega < 0.7 * flat
+
+
 def test_later_passes_of_a_loop_find_the_weights_and_walk_their_own_image() -> None:
     """Four images of 64 kB: im2col loads 16 pages of each, and writes one workspace."""
     made = of(convolution((4, 16, 32, 32), 16, kernel=3, pad=1, stride=1))

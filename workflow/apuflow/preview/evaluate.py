@@ -94,7 +94,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
-    steps_seen: dict[tuple[int, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
+    steps_seen: dict[tuple[int, float, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots

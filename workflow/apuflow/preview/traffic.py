@@ -346,7 +346,7 @@ def pages_at_once(profile: Profile, machine: GpuModel, used: int) -> float:
 
 
 def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_run: float) -> float:
-    """Part of a stream's walks during which another workgroup asks for the page, and stops those behind it."""
+    """Part of a stream's walks during which another workgroup asks for the page and stops all behind it."""
     return stream.lockstep * first_run + (1.0 - first_run) * followed(profile, machine, used)
 
 

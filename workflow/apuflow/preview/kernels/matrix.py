@@ -123,7 +123,7 @@ def sgemm(facts: Facts) -> Profile:
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
-            sharing=sharing, paced=True, resident=False,
+            sharing=sharing, lockstep=0.75, paced=True, resident=False,
         ),
     )  # fmt: skip
     if added:
