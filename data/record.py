@@ -1,8 +1,8 @@
 """Add finished runs to recorded ones: ``python data/record.py TABLE SWEEP...`` in the project that ran them.
 
 TABLE is a file as ``gem5_runs/networks.csv``: a row per kernel launch of every completed run of gem5-kernels
-in ``results/SWEEP``. Rows that are there already stay as they are. A new table has ``barrier_slots``, too, by
-which its gem5 release differs. README.md and ``SHA256SUMS`` are for you.
+in ``results/SWEEP``. Rows that are there already stay as they are. A new table has ``barrier_slots`` of its
+gem5 release and ``gfx_version``, too. README.md and ``SHA256SUMS`` are for you.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENGINE = "gem5-kernels"
 
 def columns() -> list[str]:
     """Of a new table, in its order."""
-    return [*pd.read_csv(HERE / "gem5_runs/networks.csv", nrows=0).columns, "barrier_slots"]
+    return [*pd.read_csv(HERE / "gem5_runs/networks.csv", nrows=0).columns, "barrier_slots", "gfx_version"]
 
 
 def rows(table: Path, sweep: str) -> pd.DataFrame:
