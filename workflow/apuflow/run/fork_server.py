@@ -14,6 +14,8 @@ Nothing has been simulated before a fork, so that its statistics are those of a 
 ``m5.fork`` does the same, but drains the system and names the directory itself (``m5/simulate.py``).
 """
 
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import json
@@ -108,7 +110,8 @@ def _fork_for(client: socket.socket, server: socket.socket) -> bool:
             if not ended and select.select([client], [], [], _LOOK_SECONDS)[0]:
                 break  # it hung up
         else:
-            client.sendall(json.dumps({"status": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            client.sendall(json.dumps({"status": code}).encode() + b"\n")
     except OSError:
         pass
     if not ended:

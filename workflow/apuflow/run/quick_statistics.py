@@ -6,6 +6,8 @@ For each block that it writes, gem5 asks every group twice for its groups and it
 Python objects of them, 260,000 at 64 compute units: more than half of the time of a block
 (``src/python/m5/stats/__init__.py``, ``src/python/pybind11/stats.cc``). Once statistics are enabled none can
 be added, so the first answers are kept.
+
+gem5's own image has Python 3.8: nothing newer here.
 """
 
 import functools
@@ -28,7 +30,8 @@ def main() -> None:
     def enable_and_keep() -> None:
         group = _m5.stats.Group
         for name in ("getStats", "getStatGroups"):
-            setattr(group, name, functools.cache(getattr(group, name)))
+            kept = functools.lru_cache(maxsize=None)(getattr(group, name))
+            setattr(group, name, kept)
         enable()
 
     m5.stats.enable = enable_and_keep
