@@ -51,6 +51,15 @@ def step_list(made: tuple[Launch, ...], **options: Any) -> list[Step]:
     return steps(made, machine(options, DEFAULTS))
 
 
+def swapped(launch: Launch) -> Launch:
+    """The launch with its two buffers exchanged."""
+    x, y = (arg.value for arg in launch.args if arg.kind == "buffer")
+    other = {x: y, y: x}
+    return replace(
+        launch, args=tuple(arg._replace(value=other.get(arg.value, arg.value)) for arg in launch.args)
+    )
+
+
 def test_pages_are_walked_once() -> None:
     """A ReLU of 147,456 elements reads and writes 144 pages each; twice, the second time it walks none."""
     relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
@@ -70,22 +79,15 @@ def test_what_a_kernel_wrote_is_in_no_cache_of_the_cpu() -> None:
     It holds the 9,216 lines of the input. What a kernel has written is not there.
     """
     relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
-    x, y = (arg.value for arg in relu[0].args if arg.kind == "buffer")
-    other = {x: y, y: x}
-    swapped = tuple(arg._replace(value=other.get(arg.value, arg.value)) for arg in relu[0].args)
-    first, second = frame_of((relu[0], replace(relu[0], args=swapped)))["dram_bytes_written"] / 64
+    first, second = frame_of((relu[0], swapped(relu[0])))["dram_bytes_written"] / 64
     assert (first, second) == (9216, 2 * 9216)
 
 
 def test_lines_that_were_read_stay_in_the_tcc_and_lines_that_were_written_are_not_brought_there() -> None:
     """``GPU_VIPER-TCC.sm``: (V, RdBlk) hits; (I, WrVicBlk) writes through and brings nothing."""
     relu = of(layer("Activation", (1, 4, 32, 32), activation_mode="relu"))
-    x, y = (arg.value for arg in relu[0].args if arg.kind == "buffer")
-    other = {x: y, y: x}
-    swapped = tuple(arg._replace(value=other.get(arg.value, arg.value)) for arg in relu[0].args)
-    back = replace(relu[0], args=swapped)
     lines = 4 * 32 * 32 * 4 // 64
-    misses = list(frame_of((relu[0], relu[0], back, relu[0]))["tcc_read_misses"])
+    misses = list(frame_of((relu[0], relu[0], swapped(relu[0]), relu[0]))["tcc_read_misses"])
     assert misses[0] == misses[2] == lines
     assert misses[1] < lines / 50 and misses[3] < lines / 50
 

@@ -158,7 +158,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
     joined, for_stores = profile.joined_rounds, profile.store_rounds
     if not machine.flat:  # what waits for LDS or scalar loads no longer waits for stores, but loads still do
-        joined, for_stores = min(max(joined, for_stores), max(joined, profile.rounds)), 0.0
+        joined, for_stores = max(joined, min(for_stores, profile.rounds)), 0.0
     delay = profile.rounds * load + joined * max(0.0, lat.store - load)
     delay += counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.

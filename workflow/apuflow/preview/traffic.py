@@ -139,7 +139,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     merged = merged_writes = unread = in_turn = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
-    beside = pages_at_once(profile, machine, used)
+    follow = followed(profile, machine, used)
+    beside = pages_at_once(profile) / follow
     loaded_together: list[float] = []  # walks of buffers
     window = min(float(machine.tokens), float(resident * profile.waves_per_group))
     total_pages = sum(stream.pages for stream in profile.streams)
@@ -172,7 +173,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
-                met = paced(stream, profile, machine, used, first_run) if stream.paced else lockstep
+                met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
                 in_flight = parallel_walks(used * wanted) * stream.pages_touched
                 serial += stream.cold_pages * met / in_flight
             late += stream.cold_pages * lockstep * (sharers - 1.0)
@@ -331,27 +332,21 @@ def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) 
     )
 
 
-def pages_at_once(profile: Profile, machine: GpuModel, used: int) -> float:
+def pages_at_once(profile: Profile) -> float:
     """Pages that a compute unit walks at a time.
 
     A second request for a page that is being walked blocks those behind it, in the coalescer of each unit as
     in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
-    it alone, but for the pages that one of them asks for before it waits. Workgroups that follow one another
-    in more than a walk find it translated.
+    it alone, but for the pages that one of them asks for before it waits.
     """
     asked = sum(stream.pages * max(1.0, stream.sharing) for stream in profile.streams) / profile.workgroups
     both = profile.counts.loads and profile.counts.stores
     waits = max(1.0, profile.rounds) + (1.0 if both else 0.0)
-    return max(1.0, asked / waits) / followed(profile, machine, used)
-
-
-def paced(stream: Stream, profile: Profile, machine: GpuModel, used: int, first_run: float) -> float:
-    """Part of a stream's walks during which another workgroup asks for the page and stops all behind it."""
-    return stream.lockstep * first_run + (1.0 - first_run) * followed(profile, machine, used)
+    return max(1.0, asked / waits)
 
 
 def followed(profile: Profile, machine: GpuModel, used: int) -> float:
-    """Part of the walks that have not ended when the next workgroup comes.
+    """Part of the walks that have not ended when the next workgroup comes: others find the page translated.
 
     After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
     """

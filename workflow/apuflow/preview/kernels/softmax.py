@@ -202,6 +202,7 @@ def softmax(facts: Facts) -> Profile:
     batch, forward = facts.define("NUM_BATCH"), facts.kernel == "SoftmaxForward"
     groups = facts.workgroups
     inputs = 1 if forward else 2
+    total, line_sharing = lines_of(c * rows), 1.0
     if batch == 1:
         trips = sum(_iterations(c, GROUP, 64 * w)[0] for w in range(WAVES))
         counts = (_vector_forward(c) if forward else _vector_backward(c)) * rows
@@ -209,6 +210,7 @@ def softmax(facts: Facts) -> Profile:
         whole, rest = divmod(c, 64)
         if spatial > 1:
             row = whole * _spread(64, spatial) + (_spread(rest, spatial) if rest else 0.0)
+            line_sharing = min(float(spatial), LINE / 4)
         else:
             row = whole * span_lines(256, 4 * c) + (span_lines(4 * rest, 4 * c) if rest else 0.0)
         reads = [(float(trips * passes * rows), row * passes * rows)] * inputs
@@ -218,7 +220,6 @@ def softmax(facts: Facts) -> Profile:
         code = 1428 if forward else 964
     else:
         full, last = divmod(rows, batch)
-        distinct = 0.0
         counts = _stream_group(c, batch, batch, forward) * full
         if last:
             counts += _stream_group(c, batch, last, forward)
@@ -231,7 +232,7 @@ def softmax(facts: Facts) -> Profile:
             images = 1.0 + (batch - 1.0) / spatial
             whole_images = groups * images * span_lines(4 * spatial * c, 4 * spatial * c)
             fetched = min(fetched, whole_images)
-            distinct = min(groups * _spread(c, spatial, batch), whole_images)
+            line_sharing = max(1.0, min(groups * _spread(c, spatial, batch), whole_images) / total)
         reads = [(share, fetched)] * inputs
         writes = (counts.stores, counts.stores * span)
         rounds = max(1.0, share / (groups * WAVES))
@@ -241,13 +242,8 @@ def softmax(facts: Facts) -> Profile:
     piece = 4 * c * batch
     sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
-    total = lines_of(c * rows)
     channels = min(c, GROUP // batch, 64)  # of a wavefront's access
     touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0
-    if batch == 1:
-        line_sharing = 1.0 if spatial == 1 else min(float(spatial), LINE / 4)
-    else:
-        line_sharing = max(1.0, distinct / total)
     streams = [
         Stream(
             "load",
