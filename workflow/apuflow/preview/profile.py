@@ -288,6 +288,7 @@ class Profile:
             them).
         swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
+        stores_last: all of a workgroup's stores come after all of its loads, though it waits between them.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
@@ -314,6 +315,7 @@ class Profile:
     store_rounds: float = 0.0
     swaps: float = 0.0
     joined_rounds: float = 0.0
+    stores_last: bool = False
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0
     lds_bytes: int = 0

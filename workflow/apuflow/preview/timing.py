@@ -42,6 +42,9 @@ EVEN = 0.5
 times (Pollaczek and Khinchine)."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
+PACED = 0.5
+"""Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
+left."""
 ALTERNATING = 0.3
 """As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
 several, what they wait for in common brings them back in step."""
@@ -122,6 +125,42 @@ def _dram_ns(flow: Traffic, machine: GpuModel) -> float:
     return machine.dram.busy_ns(reads, writes) / ways
 
 
+def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
+    """Of the link between TCC and directory, in the direction that takes longer."""
+    line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
+    control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
+    misses = flow.tcc_reads - flow.tcc_hits
+    return max(misses * line + flow.tcc_writes * control, flow.tcc_writes * line + misses * control)
+
+
+def _phases(profile: Profile, machine: GpuModel, flow: Traffic) -> float:
+    """ns of the link to the directory and of the DRAM where workgroups load together, then store together.
+
+    Requests wait in order: a load behind the stores that came before it, on the way to the directory, while
+    the way back is idle. So workgroups that load and then store stay together, batch after batch: on gem5, of
+    a copy on 13 units, all lines come at one in 5.0 ns, then all go at one in 5.0 ns. A line and its last
+    message take 80 bytes. Those whose page walks follow one another come one by one, and do not meet.
+
+    Returns:
+        0 where loads follow stores.
+    """
+    between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
+    if not profile.counts.stores or between or profile.swaps:
+        return 0.0
+    message = (DATA_BYTES + CONTROL_BYTES) / machine.link_bytes * machine.ruby_ns
+    misses, ways = flow.tcc_reads - flow.tcc_hits, machine.directories
+    from_memory = misses - flow.l3_hits
+    left = min(flow.tcc_writes, TBES * ways)
+    reads = max(0.0, flow.dram_reads - from_memory - left)
+    writes = max(0.0, flow.dram_writes - flow.written_back - left)
+    loading = max(misses * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
+    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
+    overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
+    apart = max(overlapped, loading + storing)
+    paced = flow.in_turn * latencies(machine).walk / apart if apart else 0.0
+    return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
+
+
 def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
     """Page walks by which compute units that start together delay each other, in walk times.
 
@@ -149,7 +188,12 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     tokens = (
         (counts.vector_memory + again) * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
     )
-    dram = _dram_ns(flow, machine)
+    directory, dram = _directory_ns(flow, machine), _dram_ns(flow, machine)
+    phases = _phases(profile, machine, flow)
+    if directory > dram:
+        directory = max(directory, phases)
+    else:
+        dram = max(dram, phases)
     # A load's lines arrive one after the other over the link; from memory they also queue at the DRAM.
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
     from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
@@ -203,7 +247,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
         tokens / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
         (flow.tcc_writes * line + flow.tcc_reads * control) / waves / machine.tccs,
-        max(misses * line + flow.tcc_writes * control, flow.tcc_writes * line + misses * control) / waves,
+        directory / waves,
         dram / waves,
         flow.serial_walks * lat.walk / waves,
     ]
@@ -313,10 +357,18 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
+    # All workgroups at once, each of which gathers in LDS what it computes: they load, compute and store, one
+    # after the other.
+    phases = np.array([_phases(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)])
+    gathering = np.array([profile.counts.lds > 0.0 for profile in profiles], dtype=bool)
+    together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
+    quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
+    computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
+    computed += np.maximum(phases[together] - delay[together], 0.0)
+    ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
     first = np.flatnonzero((steps > 0.0) & scheduled)
-    quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[first] for column in (quiet, own, delay, *crowd)))
     loads = demands * np.where(LOCAL, per_cu[:, None], waves[:, None]) - output
     burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(batches, 1.0)

@@ -23,7 +23,7 @@ class Traffic:
 
     Attributes:
         tcp_loads, tcp_hits, tcp_stores, tcc_reads, tcc_hits, tcc_writes, l3_hits: lines.
-        dram_reads, dram_writes: bursts.
+        dram_reads, dram_writes: bursts. written_back: of the writes, those of loads.
         cold_pages: page walks. serial_walks: those that others wait for, in walk times.
         late: mean number of compute units that wait for the same walk and then look into the L2 TLB, one
             after the other (``TLBCoalescer::processProbeTLBEvent``).
@@ -44,6 +44,7 @@ class Traffic:
     l3_hits: float
     dram_reads: float
     dram_writes: float
+    written_back: float
     cold_pages: float
     serial_walks: float
     late: float
@@ -153,7 +154,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
         if stream.page_group > 1.0 or sharers >= 1.5:
-            in_turn += stream.cold_pages / max(beside, stream.step_pages) / (used / sharers)
+            # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
+            ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
+            in_turn += stream.cold_pages / max(ahead, stream.step_pages) / (used / sharers)
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
@@ -175,7 +178,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             else:
                 met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
                 in_flight = parallel_walks(used * wanted) * stream.pages_touched
-                serial += stream.cold_pages * met / in_flight
+                # Where less than two share a page on average, some pages are not shared.
+                serial += stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)
             late += stream.cold_pages * lockstep * (sharers - 1.0)
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
@@ -237,6 +241,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     in_l2 = kept_of_copies(filled, machine.cpu_l2_bytes / LINE) / inputs if inputs else 0.0
     in_l3 = min(1.0 - in_l2, machine.l3_bytes / LINE / inputs) if inputs else 0.0
     l3_hits = fresh * in_l3
+    written_back = (misses - unread) * (1.0 - in_l2) + unread
     return Traffic(
         tcp_loads=tcp_loads,
         tcp_hits=tcp_hits,
@@ -246,7 +251,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tcc_writes=writes,
         l3_hits=l3_hits,
         dram_reads=misses - l3_hits + writes - merged,
-        dram_writes=(misses - unread) * (1.0 - in_l2) + unread + writes - merged_writes,
+        dram_writes=written_back + writes - merged_writes,
+        written_back=written_back,
         cold_pages=pages,
         serial_walks=serial,
         late=late / pages if pages else 0.0,

@@ -283,6 +283,7 @@ def softmax(facts: Facts) -> Profile:
         code_bytes=code,
         rounds=rounds,
         joined_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
+        stores_last=batch > 1,
         lds_bytes=1024,
         vgprs=16,
         sgprs=36,
