@@ -42,6 +42,10 @@ EVEN = 0.5
 times (Pollaczek and Khinchine)."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
+DRIFT = 40.0
+"""Steps of a loop after which the workgroups of a compute unit are half out of step."""
+BUSY = 0.6
+"""Of a launch, for how long a resource has to be busy to be what bounds it."""
 PACED = 0.5
 """Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
 left."""
@@ -358,13 +362,15 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
     # All workgroups at once, each of which gathers in LDS what it computes: they load, compute and store, one
-    # after the other.
+    # after the other. In a long loop some of a unit load while others compute.
     phases = np.array([_phases(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)])
     gathering = np.array([profile.counts.lds > 0.0 for profile in profiles], dtype=bool)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
-    computed += np.maximum(phases[together] - delay[together], 0.0)
+    steps = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
+    beside = (local / wide)[together] ** (steps / (steps + DRIFT))
+    computed += np.maximum(phases[together] - delay[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
@@ -379,7 +385,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]
-    bound = [str(name) if high > 0.6 else "latency" for name, high in zip(best, top, strict=True)]
+    walking = in_turn / np.maximum(ns, 1e-12)
+    best, top = np.where(walking > top, "tlb", best), np.maximum(top, walking)
+    bound = [str(name) if high > BUSY else "latency" for name, high in zip(best, top, strict=True)]
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     busy = (table[:, HEAD + STATIONS.index(name)] * waves for name in ("tokens", "tlb", "dram"))
     return Times(ns, start, fetch, residence, ready, bound, flows, resident, used, *busy)
