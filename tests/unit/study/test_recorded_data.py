@@ -65,7 +65,7 @@ def test_layers_drawn_at_random_are_scored_with_their_release() -> None:
 
 
 def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() -> None:
-    """40 points, none of which was looked at, and the 64 of the draw before, as docs/preview.md states them."""
+    """40 points that nobody had looked at, and the 64 of the draw before, as docs/preview.md states them."""
     for name, points, median, most in (("layers_2", 64, 0.08, 0.26), ("layers_3", 40, 0.10, 0.26)):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused
