@@ -205,6 +205,7 @@ class Stream:
         walked: earlier launches of the process have translated them.
         loaded: earlier launches of the process have used the lines, which the L3 gives away.
         cached: part of the lines that the TCC still has from earlier launches.
+        at_once: of the reads of lines that others have read, those that come before the line has.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         page_group: wavefronts of one workgroup that wait for the walk of a new page.
@@ -262,6 +263,7 @@ class Stream:
     walked: bool = False
     loaded: bool = False
     cached: float = 0.0
+    at_once: float = 0.0
 
     @property
     def cold_pages(self) -> float:

@@ -133,7 +133,7 @@ def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
     """Of the link between TCC and directory, in the direction that takes longer."""
     line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
     control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
-    misses = flow.tcc_reads - flow.tcc_hits
+    misses = flow.tcc_reads - flow.tcc_hits + flow.passed_on
     return max(misses * line + flow.tcc_writes * control, flow.tcc_writes * line + misses * control)
 
 
@@ -152,7 +152,7 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic) -> float:
     if not profile.counts.stores or between or profile.swaps:
         return 0.0
     message = (DATA_BYTES + CONTROL_BYTES) / machine.link_bytes * machine.ruby_ns
-    misses, ways = flow.tcc_reads - flow.tcc_hits, machine.directories
+    misses, ways = flow.tcc_reads - flow.tcc_hits + flow.passed_on, machine.directories
     from_memory = misses - flow.l3_hits
     left = min(flow.tcc_writes, TBES * ways)
     reads = max(0.0, flow.dram_reads - from_memory - left)
@@ -186,7 +186,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     period = machine.issue_period * machine.gpu_ns
     line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
     control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
-    misses = flow.tcc_reads - flow.tcc_hits
+    misses = flow.tcc_reads - flow.tcc_hits + flow.passed_on
     again = (flow.tries - 1.0) * counts.stores
     warm = max(0.0, flow.waiting - flow.cold_pages)
     tokens = (
@@ -289,7 +289,7 @@ def _output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
         line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
         demands["tcc_link"] = flow.tcc_writes * line / machine.tccs
         demands["directory_link"] = flow.tcc_writes * line
-        from_memory = flow.tcc_reads - flow.tcc_hits - flow.l3_hits
+        from_memory = flow.tcc_reads - flow.tcc_hits + flow.passed_on - flow.l3_hits
         stores = max(0.0, flow.dram_reads - from_memory)
         loads_ns = machine.dram.busy_ns(from_memory, max(0.0, flow.dram_writes - stores))
         demands["dram"] = max(0.0, _dram_ns(flow, machine) - loads_ns / machine.directories)

@@ -23,6 +23,8 @@ class Traffic:
 
     Attributes:
         tcp_loads, tcp_hits, tcp_stores, tcc_reads, tcc_hits, tcc_writes, l3_hits: lines.
+        passed_on: reads of lines that are on their way to the TCC, which asks the directory for each of them
+            again, and counts no miss (``GPU_VIPER-TCC.sm``, state IV).
         dram_reads, dram_writes: bursts. written_back: of the writes, those of loads.
         cold_pages: page walks. serial_walks: those that others wait for, in walk times.
         late: mean number of compute units that wait for the same walk and then look into the L2 TLB, one
@@ -42,6 +44,7 @@ class Traffic:
     tcc_hits: float
     tcc_writes: float
     l3_hits: float
+    passed_on: float
     dram_reads: float
     dram_writes: float
     written_back: float
@@ -137,7 +140,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     used, busiest = distribution(profile, machine)
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
-    merged = merged_writes = unread = in_turn = 0.0
+    merged = merged_writes = unread = in_turn = passed_on = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
     follow = followed(profile, machine, used)
@@ -223,6 +226,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         later = min(-(-profile.workgroups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * found_in_tcc(stream, machine, used, running, profile.workgroups)
+        passed_on += again * stream.at_once
         again += apart * survives(machine.tcc_bytes, running * stream.apart_bytes)
         kept = _kept if stream.cyclic else survives
         again += far * kept(machine.tcc_bytes, stream.far_bytes)
@@ -250,7 +254,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tcc_hits=hits,
         tcc_writes=writes,
         l3_hits=l3_hits,
-        dram_reads=misses - l3_hits + writes - merged,
+        passed_on=passed_on,
+        dram_reads=misses + passed_on - l3_hits + writes - merged,
         dram_writes=written_back + writes - merged_writes,
         written_back=written_back,
         cold_pages=pages,

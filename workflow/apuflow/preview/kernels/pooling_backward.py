@@ -66,6 +66,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=max(1.0, 4096 / (4 * wide * tall)),
         lockstep=0.5,
         line_sharing=2.0,
+        at_once=0.5,
     )
     mask = Stream(
         "load",
@@ -79,6 +80,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=4.0,
         lockstep=0.5,
         line_sharing=4.0,
+        at_once=0.5,
         resident=False,
     )
     stores = float(tiles.stores * planes)
