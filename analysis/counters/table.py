@@ -208,7 +208,12 @@ COUNTERS: tuple[Counter, ...] = (
     _c("tcc_demand_hits", "1", "TCC demand hits", "ruby.tcc_cntrl*.L2cache.m_demand_hits"),
     _c("tcc_demand_misses", "1", "TCC demand misses", "ruby.tcc_cntrl*.L2cache.m_demand_misses"),
     _event("tcc_reads", "block reads that reached a TCC", "ruby.TCC_Controller.RdBlk"),
-    _event("tcc_read_misses", "block reads that a TCC had to pass on", "ruby.TCC_Controller.I.RdBlk"),
+    _event("tcc_read_misses", "block reads whose line a TCC had to fetch", "ruby.TCC_Controller.I.RdBlk"),
+    _event(
+        "tcc_reads_in_flight",
+        "block reads of lines that are on their way: a TCC asks the directory for each of them again",
+        "ruby.TCC_Controller.IV.RdBlk",
+    ),
     _event(
         "tcc_writes",
         "block writes that reached a TCC",

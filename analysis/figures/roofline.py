@@ -146,7 +146,7 @@ def _throughput(selection: Selection, counted: str) -> pd.DataFrame:
 
 def _link_bytes(rows: pd.DataFrame) -> pd.Series[float]:
     """Bytes between the GPU's cluster and the directory, in the busier direction."""
-    lines_in = _sum(rows, ("tcc_read_misses",))
+    lines_in = _sum(rows, ("tcc_read_misses", "tcc_reads_in_flight"))
     lines_out = _sum(rows, ("tcc_writes", "tcc_atomics"))
     outward = DATA_BYTES * lines_out + CONTROL_BYTES * lines_in
     return outward.clip(lower=DATA_BYTES * lines_in)

@@ -83,7 +83,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("ruby_cycles", "gpu_active_ticks / ruby_clock_ticks", "network cycles of the GPU's active time"),
     Quantity(
         "gpu_memory_lines",
-        "tcc_read_misses + tcc_writes + tcc_atomics",
+        "tcc_read_misses + tcc_reads_in_flight + tcc_writes + tcc_atomics",
         "cache lines that the GPU moved beyond its TCC",
     ),
     Quantity(

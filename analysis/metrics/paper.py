@@ -209,7 +209,8 @@ PAPER: tuple[Metric, ...] = (
     ),
     share(
         "memory_link_utilization",
-        "maximum(72 * tcc_read_misses, 72 * (tcc_writes + tcc_atomics) + 8 * tcc_read_misses)"
+        "maximum(72 * (tcc_read_misses + tcc_reads_in_flight),"
+        " 72 * (tcc_writes + tcc_atomics) + 8 * (tcc_read_misses + tcc_reads_in_flight))"
         " / (link_bytes * ruby_cycles)",
         "share of the link between the GPU's cluster and the directory that is used, in its busier direction",
         "SimpleNetwork.cc, Throttle.cc:61-144, GPU_VIPER.py:930-941",

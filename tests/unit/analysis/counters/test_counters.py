@@ -79,6 +79,14 @@ def test_values_added_up_by_hand() -> None:
         assert found[name] == value, name
 
 
+def test_a_read_of_a_line_on_its_way_leaves_the_tcc_as_well() -> None:
+    """GPU_VIPER-TCC.sm, IV: read off the statistics of a batch normalisation on four compute units."""
+    found = counters(DATA / "stats/bn_bwd-100x1000x1x1-u4.txt.xz")
+    names = ("tcc_read_misses", "tcc_reads_in_flight", "tcc_reads")
+    assert [found[name] for name in names] == [12968, 5465, 12968 + 5465 + 61196]
+    assert counters(TWO)["tcc_reads_in_flight"] == 0
+
+
 def test_lds_accesses_without_an_active_lane_have_no_conflicts(tmp_path: Path) -> None:
     """A real run of a matrix product: 18 of 5360 accesses were sampled as 4294967295, which is -1 to gem5."""
     text = lzma.decompress(TWO.read_bytes()).decode()

@@ -131,7 +131,8 @@ def test_a_full_memory_link_puts_a_point_on_its_roof() -> None:
     DRAM moves 192 MB meanwhile, 38.4 of four channels' 51.2 GB/s: both directions and what stores read.
     """
     frame = grid({"num_dirs": [4]}, workloads=["bn_bwd"], cycles=5e6, num_compute_units=64)
-    frame = frame.assign(flops=8e7, tcc_reads=2e6, tcc_read_misses=1e6, tcc_writes=1e6, tcc_atomics=0)
+    frame = frame.assign(flops=8e7, tcc_reads=2e6, tcc_read_misses=8e5, tcc_reads_in_flight=2e5)
+    frame = frame.assign(tcc_writes=1e6, tcc_atomics=0)
     frame = frame.assign(dram_bytes_read=128e6, dram_bytes_written=64e6, dram_peak_bandwidth=51.2e9)
     data = figures.make("roofline", frame).data
     points = data[data["kind"] == "point"].set_index("panel")
