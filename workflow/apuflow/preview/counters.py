@@ -27,8 +27,8 @@ _COUNTS = (
 )
 _MACHINE = ("gpu_ns", "ruby_ns", "compute_units", "tccs", "issue_period", "slots", "simds", "directories")
 _TRAFFIC = (
-    "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_writes", "l3_hits", "passed_on",
-    "dram_reads", "dram_writes", "cold_pages", "l1_tlb_misses",
+    "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_misses", "tcc_writes", "l3_hits",
+    "passed_on", "requested", "dram_reads", "dram_writes", "cold_pages", "l1_tlb_misses",
 )  # fmt: skip
 
 
@@ -116,9 +116,9 @@ def counter_columns(
         "tcp_load_hits": t["tcp_hits"],
         "tcp_load_misses": t["tcp_loads"] - t["tcp_hits"],
         "tcc_demand_hits": t["tcc_hits"] - t["passed_on"],
-        "tcc_demand_misses": t["tcc_reads"] - t["tcc_hits"] + t["passed_on"] + t["tcc_writes"],
+        "tcc_demand_misses": t["requested"] + t["tcc_writes"],
         "tcc_reads": t["tcc_reads"],
-        "tcc_read_misses": t["tcc_reads"] - t["tcc_hits"],
+        "tcc_read_misses": t["tcc_misses"],
         "tcc_reads_in_flight": t["passed_on"],
         "tcc_writes": t["tcc_writes"],
         "tcc_atomics": np.zeros(len(waves)),

@@ -164,6 +164,10 @@ class GpuModel:
         """GPU cycles of a translation that no TLB has."""
         return self.l1_tlb_cycles + self.l2_tlb_cycles + self.l3_tlb_cycles + self.walk_cycles + 3
 
+    def link_ns(self, size: float) -> float:
+        """ns that a message of ``size`` bytes takes of a link."""
+        return size / self.link_bytes * self.ruby_ns
+
     def lds_cycles(self, conflicts: float) -> float:
         """GPU cycles of an LDS access of which ``conflicts`` follow the first one, in its banks."""
         return LDS_BUS + (1.0 + conflicts) * self.lds_penalty

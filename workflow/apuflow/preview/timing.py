@@ -18,11 +18,10 @@ from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
+from apuflow.preview.walks import lockstep_walks
 
 Array = NDArray[np.float64]
 
-PROBES = 2
-"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 HEAD = 7
@@ -131,13 +130,12 @@ def _dram_ns(flow: Traffic, machine: GpuModel) -> float:
 
 def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
     """Of the link between TCC and directory, in the direction that takes longer."""
-    line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
-    control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
-    misses = flow.tcc_reads - flow.tcc_hits + flow.passed_on
-    return max(misses * line + flow.tcc_writes * control, flow.tcc_writes * line + misses * control)
+    line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
+    reads, writes = flow.requested, flow.tcc_writes
+    return max(reads * line + writes * control, writes * line + reads * control)
 
 
-def _phases(profile: Profile, machine: GpuModel, flow: Traffic) -> float:
+def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
     """ns of the link to the directory and of the DRAM where workgroups load together, then store together.
 
     Requests wait in order: a load behind the stores that came before it, on the way to the directory, while
@@ -151,49 +149,33 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic) -> float:
     between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
     if not profile.counts.stores or between or profile.swaps:
         return 0.0
-    message = (DATA_BYTES + CONTROL_BYTES) / machine.link_bytes * machine.ruby_ns
-    misses, ways = flow.tcc_reads - flow.tcc_hits + flow.passed_on, machine.directories
-    from_memory = misses - flow.l3_hits
+    message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
+    from_memory = flow.requested - flow.l3_hits
     left = min(flow.tcc_writes, TBES * ways)
     reads = max(0.0, flow.dram_reads - from_memory - left)
     writes = max(0.0, flow.dram_writes - flow.written_back - left)
-    loading = max(misses * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
+    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
     storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
-    paced = flow.in_turn * latencies(machine).walk / apart if apart else 0.0
+    paced = flow.in_turn * lat.walk / apart if apart else 0.0
     return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
 
 
-def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
-    """Page walks by which compute units that start together delay each other, in walk times.
-
-    Those that share an instruction cache run in step, so that their first requests reach the coalescer of
-    the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
-    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself).
-    """
-    if not profile.streams or profile.streams[0].sharing >= 1.5 or profile.streams[0].walked:
-        return 0.0
-    return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
-
-
-def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> list[float]:
+def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, phases: float) -> list[float]:
     # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places.
     waves = float(profile.workgroups * profile.waves_per_group)
     counts = profile.counts
     used, groups = (float(number) for number in distribution(profile, machine))
     resident = min(float(resident_groups(profile, machine)), groups)
     period = machine.issue_period * machine.gpu_ns
-    line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
-    control = CONTROL_BYTES / machine.link_bytes * machine.ruby_ns
-    misses = flow.tcc_reads - flow.tcc_hits + flow.passed_on
+    line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
     again = (flow.tries - 1.0) * counts.stores
     warm = max(0.0, flow.waiting - flow.cold_pages)
     tokens = (
         (counts.vector_memory + again) * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
     )
     directory, dram = _directory_ns(flow, machine), _dram_ns(flow, machine)
-    phases = _phases(profile, machine, flow)
     if directory > dram:
         directory = max(directory, phases)
     else:
@@ -201,7 +183,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> 
     # A load's lines arrive one after the other over the link; from memory they also queue at the DRAM.
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
     from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
-    from_memory = misses / flow.tcp_loads if flow.tcp_loads else 0.0
+    from_memory = flow.requested / flow.tcp_loads if flow.tcp_loads else 0.0
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
     joined, for_stores = profile.joined_rounds, profile.store_rounds
@@ -286,10 +268,10 @@ def _output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
     """
     demands = dict.fromkeys(STATIONS, 0.0)
     if profile.scheduled:
-        line = DATA_BYTES / machine.link_bytes * machine.ruby_ns
+        line = machine.link_ns(DATA_BYTES)
         demands["tcc_link"] = flow.tcc_writes * line / machine.tccs
         demands["directory_link"] = flow.tcc_writes * line
-        from_memory = flow.tcc_reads - flow.tcc_hits + flow.passed_on - flow.l3_hits
+        from_memory = flow.requested - flow.l3_hits
         stores = max(0.0, flow.dram_reads - from_memory)
         loads_ns = machine.dram.busy_ns(from_memory, max(0.0, flow.dram_writes - stores))
         demands["dram"] = max(0.0, _dram_ns(flow, machine) - loads_ns / machine.directories)
@@ -317,7 +299,10 @@ def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
-    rows = [_row(p, m, f, latencies(m)) for p, m, f in zip(profiles, machines, flows, strict=True)]
+    lats = [latencies(m) for m in machines]
+    given = list(zip(profiles, machines, flows, lats, strict=True))
+    phases = np.array([_phases(*one) for one in given])
+    rows = [_row(*one, phase) for one, phase in zip(given, phases.tolist(), strict=True)]
     table = np.array(rows, dtype=np.float64).reshape(len(profiles), HEAD + len(STATIONS))
     used, resident, per_cu, start, delay, fetch, waves = (table[:, k] for k in range(HEAD))
     demands = table[:, HEAD:].copy()
@@ -350,7 +335,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
     rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
-    in_turn = np.array([f.in_turn * latencies(m).walk for f, m in zip(flows, machines, strict=True)])
+    in_turn = np.array([f.in_turn * lat.walk for f, lat in zip(flows, lats, strict=True)])
     ns = np.maximum(ns, start + in_turn)
     # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed
     # before they store.
@@ -363,13 +348,12 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
     # All workgroups at once, each of which gathers in LDS what it computes: they load, compute and store, one
     # after the other. In a long loop some of a unit load while others compute.
-    phases = np.array([_phases(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)])
     gathering = np.array([profile.counts.lds > 0.0 for profile in profiles], dtype=bool)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
-    steps = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
-    beside = (local / wide)[together] ** (steps / (steps + DRIFT))
+    loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
+    beside = (local / wide)[together] ** (loops / (loops + DRIFT))
     computed += np.maximum(phases[together] - delay[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.

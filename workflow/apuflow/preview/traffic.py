@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd, log2
+from math import gcd
 
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Adders, Profile, Stream
+from apuflow.preview.walks import IN_FLIGHT, LATER, followed, in_step, pages_at_once, parallel_walks
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +59,27 @@ class Traffic:
     in_line: float = 1.0
     in_turn: float = 0.0
 
+    @property
+    def tcc_misses(self) -> float:
+        """Reads whose line the TCC has to fetch."""
+        return self.tcc_reads - self.tcc_hits
 
-LATER = 0.75
-"""Of the walks of workgroups that were not dispatched first, those that others wait for."""
-IN_FLIGHT = 0.6
-"""Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
-185 x 833, 57 x 7 x 1265), 2.2 for fourteen (446 x 1 x 1870), gem5."""
+    @property
+    def requested(self) -> float:
+        """Lines that the TCC asks the directory for."""
+        return self.tcc_misses + self.passed_on
+
+
 MERGED = 0.7
 """Part of the repeated stores to a line whose read the memory controller's write queue serves
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
-
-
 WRITES_APART = 128.0
 """Stores between two to one line of which half find the first still in the memory controller's write queue,
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
-
-
 IN_STEP = 0.95
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 0.9
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
-
-
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 CROWD = 2.0
@@ -326,49 +326,6 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
     return max(beside, survives(machine.tcc_bytes, stream.lines * LINE))
 
 
-def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
-    """Whether the compute units that share a page ask for it in one cycle.
-
-    So do units with one wavefront each that share an instruction cache, and pairs of units whose workgroups
-    load no more than once: the coalescer of the L2 TLB makes one request of theirs, none is blocked, and all
-    pages that are wanted are walked at once. Four units ask as two pairs, of which the second is blocked.
-    """
-    if profile.waves_per_group > 1 and profile.rounds <= 1.0 and stream.sharing <= 2.0:
-        return True
-    alone = resident * profile.waves_per_group == 1
-    return (
-        alone
-        and stream.sharing <= machine.compute_units_per_sqc
-        and machine.compute_units_per_sqc % stream.sharing == 0
-    )
-
-
-def pages_at_once(profile: Profile) -> float:
-    """Pages that a compute unit walks at a time.
-
-    A second request for a page that is being walked blocks those behind it, in the coalescer of each unit as
-    in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
-    it alone, but for the pages that one of them asks for before it waits.
-    """
-    asked = sum(stream.pages * max(1.0, stream.sharing) for stream in profile.streams) / profile.workgroups
-    both = profile.counts.loads and profile.counts.stores
-    waits = max(1.0, profile.rounds) + (1.0 if both else 0.0)
-    return max(1.0, asked / waits)
-
-
-def followed(profile: Profile, machine: GpuModel, used: int) -> float:
-    """Part of the walks that have not ended when the next workgroup comes: others find the page translated.
-
-    After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
-    """
-    counts = profile.counts
-    busy = max(
-        counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
-    )
-    apart = busy / profile.workgroups / used
-    return min(1.0, machine.page_walk_cycles / apart)
-
-
 def survives(capacity: float, need: float) -> float:
     """Part of the reuse that survives in a cache with tree-PLRU replacement.
 
@@ -386,13 +343,3 @@ def _kept(capacity: float, need: float) -> float:
     x 256, 128 x 96 x 256 on 4 units, gem5).
     """
     return 1.0 / (1.0 + (need / (0.68 * capacity)) ** 6)
-
-
-def parallel_walks(pages: float) -> float:
-    """Page walks in flight where compute units want the same ``pages`` pages at the same time.
-
-    The coalescer of the L2 TLB serves its queue in order and stops at the first request for a page that is
-    being walked already (``TLBCoalescer::processProbeTLBEvent``), so that walks run nearly one at a time:
-    runs show 1.0 to 1.4, a little more when many pages are wanted.
-    """
-    return 1.0 + 0.12 * log2(max(1.0, pages))

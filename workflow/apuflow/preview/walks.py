@@ -1,0 +1,84 @@
+"""Page walks of compute units that hold each other back in the coalescers of the TLBs.
+
+Source: gem5 v23.0.1.0 ``TLBCoalescer::processProbeTLBEvent``.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from apuflow.preview.machine import GpuModel
+from apuflow.preview.profile import Profile, Stream
+
+PROBES = 2
+"""``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
+LATER = 0.75
+"""Of the walks of workgroups that were not dispatched first, those that others wait for."""
+IN_FLIGHT = 0.6
+"""Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
+185 x 833, 57 x 7 x 1265), 2.2 for fourteen (446 x 1 x 1870), gem5."""
+
+
+def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
+    """Whether the compute units that share a page ask for it in one cycle.
+
+    So do units with one wavefront each that share an instruction cache, and pairs of units whose workgroups
+    load no more than once: the coalescer of the L2 TLB makes one request of theirs, none is blocked, and all
+    pages that are wanted are walked at once. Four units ask as two pairs, of which the second is blocked.
+    """
+    if profile.waves_per_group > 1 and profile.rounds <= 1.0 and stream.sharing <= 2.0:
+        return True
+    alone = resident * profile.waves_per_group == 1
+    return (
+        alone
+        and stream.sharing <= machine.compute_units_per_sqc
+        and machine.compute_units_per_sqc % stream.sharing == 0
+    )
+
+
+def pages_at_once(profile: Profile) -> float:
+    """Pages that a compute unit walks at a time.
+
+    A second request for a page that is being walked blocks those behind it, in the coalescer of each unit as
+    in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
+    it alone, but for the pages that one of them asks for before it waits.
+    """
+    asked = sum(stream.pages * max(1.0, stream.sharing) for stream in profile.streams) / profile.workgroups
+    both = profile.counts.loads and profile.counts.stores
+    waits = max(1.0, profile.rounds) + (1.0 if both else 0.0)
+    return max(1.0, asked / waits)
+
+
+def followed(profile: Profile, machine: GpuModel, used: int) -> float:
+    """Part of the walks that have not ended when the next workgroup comes: others find the page translated.
+
+    After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
+    """
+    counts = profile.counts
+    busy = max(
+        counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
+    )
+    apart = busy / profile.workgroups / used
+    return min(1.0, machine.page_walk_cycles / apart)
+
+
+def parallel_walks(pages: float) -> float:
+    """Page walks in flight where compute units want the same ``pages`` pages at the same time.
+
+    The coalescer of the L2 TLB serves its queue in order and stops at the first request for a page that is
+    being walked already (``TLBCoalescer::processProbeTLBEvent``), so that walks run nearly one at a time:
+    runs show 1.0 to 1.4, a little more when many pages are wanted.
+    """
+    return 1.0 + 0.12 * log2(max(1.0, pages))
+
+
+def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
+    """Page walks by which compute units that start together delay each other, in walk times.
+
+    Those that share an instruction cache run in step, so that their first requests reach the coalescer of
+    the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
+    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself).
+    """
+    if not profile.streams or profile.streams[0].sharing >= 1.5 or profile.streams[0].walked:
+        return 0.0
+    return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
