@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from launcher_layers import layer
 from places import GEM5_RUNS, ROOT
-from recorded_runs import runs
+from recorded_runs import predicted, runs
 from run_records import run_record
 from typer.testing import CliRunner
 
@@ -55,7 +55,11 @@ def test_a_result_table_is_scored_kernel_by_kernel_through_its_runs(project: Pat
     assert "refusal" not in frame, list(frame["refusal"])
     assert list(frame["kernel"]) == ["Im2d2Col", "sgemm"]
     alone = [runs(f"conv_fwd-2x4x16x16k5.00{number}-")[0] for number in (0, 1)]
-    assert score(frame).frame["predicted"].tolist() == pytest.approx(frame["gpu_cycles"].tolist(), rel=0.12)
+    found, cycles = score(frame).frame["predicted"].tolist(), frame["gpu_cycles"].tolist()
+    assert found == pytest.approx(cycles, rel=0.12)
+    # The preview and gem5 agree by how much less than alone the first takes; alone the product is 23 % off.
+    less = cycles[0] / float(alone[0]["gpu_cycles"])
+    assert found[0] / predicted(alone[0]) == pytest.approx(less, abs=0.15)
     # A kernel after others finds pages translated and data in caches: it takes less time than alone.
     for measured, row in zip(frame["gpu_cycles"], alone, strict=True):
         assert 0.5 * float(row["gpu_cycles"]) < measured < 1.1 * float(row["gpu_cycles"])
