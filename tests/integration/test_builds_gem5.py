@@ -3,7 +3,7 @@
 So do forks of one, and one that keeps its lists of statistics.
 
 APUFLOW_TEST_GEM5 and APUFLOW_TEST_OTHER_GEM5 name two binaries of the same sources, such as gem5.opt as
-upstream builds it and one of the builds of `gem5.build`. Minutes.
+upstream builds it and one of the builds of `gem5.build`; APUFLOW_TEST_MIOPEN the src/kernels of MIOpen. Minutes.
 """
 
 from __future__ import annotations
@@ -40,6 +40,24 @@ LAYER = (
     "[DNNMark]\nrun_mode=standalone\n[FullyConnected]\nname=l\nn=20\nc=200\nh=1\nw=1\n"
     "previous_layer=null\nnum_output=100\n"
 )
+LAYERS = {
+    "product": (LAYER, "fwd"),
+    "barriers": (
+        "[DNNMark]\nrun_mode=standalone\n[BatchNorm]\nname=l\nn=5\nc=19\nh=4\nw=4\nbatchnorm_mode=spatial\n"
+        "save_intermediates=true\nexp_avg_factor=0.5\nepsilon=1e-05\n",
+        "fwd",
+    ),
+    "waits": (
+        "[DNNMark]\nrun_mode=standalone\n[Softmax]\nname=l\nn=9\nc=300\nh=1\nw=1\nsoftmax_algo=accurate\n"
+        "softmax_mode=channel\n",
+        "bwd",
+    ),
+    "branches": (
+        "[DNNMark]\nrun_mode=standalone\n[Pooling]\nname=l\nn=2\nc=5\nh=11\nw=11\nprevious_layer=null\n"
+        "pool_mode=max\nkernel_size=3\npad=1\nstride=2\n",
+        "fwd",
+    ),
+}
 HOST = re.compile(r"^host\w+\s")
 
 
@@ -57,8 +75,11 @@ def lines_of(simulation: Simulation) -> list[str]:
     return [line for line in lines if not HOST.match(line)]
 
 
-def simulation_of(gem5: Gem5, units: int, directory: Path, name: str = "run") -> Simulation:
-    """A run of the layer."""
+def simulation_of(
+    gem5: Gem5, units: int, directory: Path, name: str = "run", layer: str = "product"
+) -> Simulation:
+    """A run of a layer."""
+    text, direction = LAYERS[layer]
     gfx = real_gem5.APU
     options: dict[str, Any] = {
         "num-cpus": 3,
@@ -67,8 +88,8 @@ def simulation_of(gem5: Gem5, units: int, directory: Path, name: str = "run") ->
         "mem-size": "1GB",
         "gfx-version": gfx,
     }
-    found = launches(parse(LAYER), "fwd", units)
-    objects = compiled(found, gfx, directory, directory)
+    found = launches(parse(text), direction, units)
+    objects = compiled(found, gfx, Path(os.environ.get("APUFLOW_TEST_MIOPEN", directory)), directory)
     build_launcher("gcc", directory / "launcher")
     planned = kernel_run(
         found,
@@ -90,16 +111,19 @@ def simulation_of(gem5: Gem5, units: int, directory: Path, name: str = "run") ->
     )
 
 
+@pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("units", [4, 16])
-def test_two_builds_write_the_same_statistics(units: int, project: Path) -> None:
+def test_two_builds_write_the_same_statistics(units: int, layer: str, project: Path) -> None:
     other = os.environ.get("APUFLOW_TEST_OTHER_GEM5")
     first = real_gem5.gem5(RELEASE)
     if not other:
         needs.OTHER_GEM5.skip()
+    if layer != "product" and "APUFLOW_TEST_MIOPEN" not in os.environ:
+        needs.MIOPEN.skip()
     binary = Path(other).resolve()
     second = replace(first, binary=binary, traces=binary.suffix != ".fast")
     texts = [
-        lines_of(simulation_of(gem5, units, project, name))
+        lines_of(simulation_of(gem5, units, project, name, layer))
         for name, gem5 in (("first", first), ("second", second))
     ]
     assert len(texts[0]) > 1000

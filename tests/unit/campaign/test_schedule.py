@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,41 @@ def test_memory_limits_how_many_run_at_a_time() -> None:
 def test_preparations_go_before_runs_and_the_unknown_before_the_known() -> None:
     first, second, third, last = (schedule.priority(each) for each in (None, 1e6, 10.0, 0.0))
     assert 0 > first > second > third > last >= -1
+
+
+def test_short_runs_of_one_machine_follow_one_another_where_they_share_a_start() -> None:
+    runs = [(machine, seconds) for seconds in (5.0, 9.0, 30.0, 59.0, 600.0) for machine in ("4", "16", "64")]
+    order = sorted(runs, key=lambda run: schedule.priority(run[1], run[0]), reverse=True)
+    assert [seconds for _, seconds in order[:3]] == [600.0] * 3
+    machines = [machine for machine, _ in order[3:]]
+    assert sum(one != other for one, other in pairwise(machines)) == 2
+    assert [seconds for _, seconds in order[3:]] == [59.0, 30.0, 9.0, 5.0] * 3
+
+
+def test_points_share_a_start_where_the_site_says_so(root: Path) -> None:
+    def order() -> list[int]:
+        campaign = Campaign(root)
+        inputs = RuleInputs(campaign)
+        inputs.memory_mb = 8_000
+        points = [
+            point
+            for workload in ("softmax_fwd", "softmax_bwd", "bypass_fwd")
+            for point in campaign.points("cu_scaling_kernels", workload)
+            if point.engine == "gem5-kernels"
+        ]
+        of = {"engine": "gem5-kernels"}
+        points.sort(
+            key=lambda p: inputs.simulation_priority(of | {"workload": p.workload, "point": p.id}),
+            reverse=True,
+        )
+        return [int(point.options["num-compute-units"]) for point in points]
+
+    (root / "configs/site.yaml").write_text("container: host\nshared_start: false\n")
+    apart = order()
+    (root / "configs/site.yaml").write_text("container: host\nshared_start: true\n")
+    together = order()
+    changes = [sum(one != other for one, other in pairwise(each)) for each in (apart, together)]
+    assert changes[1] < changes[0] and sorted(apart) == sorted(together)
 
 
 def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take() -> None:

@@ -68,6 +68,7 @@ def test_builds_have_trees_of_their_own_but_both_steps_of_a_profile_share_one() 
         ("gem5: {build: {lto: true}, scons: ['CCFLAGS_EXTRA=-O1']}", "build sets this variable"),
         ("gem5: {build: {lto: true}, binary: b, source: .}", "build has no part in a gem5"),
         ("gem5: {build: {lto: true, speed: 9}}", "unknown key"),
+        ("gem5: {build: {lto: true, quick_pipeline: true}}", "inlines the calls"),
     ],
 )
 def test_what_cannot_be_built_is_refused(root: Path, text: str, said: str) -> None:

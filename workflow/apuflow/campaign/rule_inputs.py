@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -275,7 +276,7 @@ class RuleInputs:
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
 
     def simulation_priority(self, wildcards: Wildcards) -> float:
-        """The longest runs first (see ``schedule``)."""
+        """The longest runs first; short ones by machine, where they share gem5's start (``schedule``)."""
         return self._priority(self._point(wildcards))
 
     def input_priority(self, pattern: str) -> Callable[[Wildcards], float]:
@@ -290,7 +291,10 @@ class RuleInputs:
         if self.memory_mb is None or self._elsewhere():
             return 0.0
         sweep = self.campaign.sweep_of(point.engine, point.workload, point.id)
-        return schedule.priority(self._lengths(sweep, point.workload, point.engine).get(point.id))
+        seconds = self._lengths(sweep, point.workload, point.engine).get(point.id)
+        shares = self.tools(point.release).site.shared_start
+        machine = json.dumps([point.release, dict(point.options.changed)], sort_keys=True) if shares else None
+        return schedule.priority(seconds, machine)
 
     def _expected_lengths(self, sweep: str, workload: str, engine: EngineName) -> dict[str, float | None]:
         """Seconds that the points of a workload are expected to take, by their names."""

@@ -6,6 +6,7 @@ where one by chance may take twice as long: the long run that was left for the e
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -15,13 +16,26 @@ MEMORY = "expected_mb"
 _MEMINFO = Path("/proc/meminfo")
 
 
-def priority(seconds: float | None) -> float:
+_SHORT_SECONDS = 60.0
+"""A run below that waits for others of its machine: gem5's start is up to half of it."""
+
+_MACHINES = 1 << 16
+
+
+def priority(seconds: float | None, machine: str | None = None) -> float:
     """Snakemake's priority of a run and of what is made for it; below that of all other jobs.
 
     Args:
         seconds: expected; None: not known, then it is one of the first.
+        machine: what names the machine, where runs of one share gem5's start. Short ones then come last,
+            machine by machine.
     """
-    return -1.0 / (1.0 + seconds) if seconds is not None else -1e-9
+    if seconds is None:
+        return -1e-9
+    if machine is None or seconds >= _SHORT_SECONDS:
+        return -1.0 / (1.0 + seconds)
+    turn = int(hashlib.sha256(machine.encode()).hexdigest(), 16) % _MACHINES
+    return -1.0 - (turn + 0.5 / (1.0 + seconds)) / _MACHINES
 
 
 def available_memory_mb() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -41,6 +42,11 @@ class Build(Model):
     allocator: Literal["tcmalloc", "system", "mimalloc"] = Field(
         "tcmalloc", description="tcmalloc: as upstream, where it is installed; mimalloc must be installed"
     )
+    quick_pipeline: bool | None = Field(
+        None,
+        description="quicker functions in the place of some of gem5's own, same statistics; left out: where "
+        "they were compared with the sources; true: stop where not",
+    )
     flags: ListOf[Text] = Field((), description="more flags for the compiler (`CCFLAGS_EXTRA`), such as -O3")
 
     @model_validator(mode="after")
@@ -55,10 +61,25 @@ class Build(Model):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _calls_can_be_sent_elsewhere(self) -> Self:
+        if self.quick_pipeline and self.lto:
+            raise ValueProblem(
+                "link-time optimisation inlines the calls that the quick pipeline replaces",
+                key="quick_pipeline",
+                value=True,
+                remedy="leave out either lto or quick_pipeline",
+            )
+        return self
+
     @property
     def default(self) -> bool:
         """Whether it is upstream's own build."""
         return self == Build()
+
+    @property
+    def _as_upstream(self) -> bool:
+        return not self.quick_pipeline and self.model_copy(update={"quick_pipeline": None}).default
 
     @property
     def tree(self) -> str:
@@ -67,19 +88,26 @@ class Build(Model):
         Builds do not overwrite one another; both steps of a profile-guided one share a directory, for a
         profile belongs to the paths of its objects.
         """
-        if self.default:
+        if self._as_upstream:
             return ""
         shared = self.model_copy(update={"pgo": "use" if self.pgo else None})
-        return f"builds/{hashlib.sha256(shared.model_dump_json().encode()).hexdigest()[:8]}"
+        later: set[str] = set() if self.quick_pipeline else {"quick_pipeline"}
+        keys = shared.model_dump_json(exclude=later)
+        return f"builds/{hashlib.sha256(keys.encode()).hexdigest()[:8]}"
 
-    def arguments(self, linker_flags: str, profile: str) -> tuple[str, ...]:
+    def arguments(
+        self, linker_flags: str, profile: str, extras: str | None = None, replaced: Iterable[str] = ()
+    ) -> tuple[str, ...]:
         """What scons is given for it.
 
         Args:
             linker_flags: the variable of this release's SConstruct for flags of the linker.
             profile: directory of the profile.
+            extras: directory of more sources.
+            replaced: functions, by their mangled names, that these sources replace.
         """
         options, linking = _ALLOCATORS[self.allocator]
+        linking = (*linking, *(f"-Wl,--wrap={name}" for name in replaced))
         compiling = list(self.flags)
         if self.pgo is not None:
             stage = f"-fprofile-{self.pgo}={profile}"
@@ -88,6 +116,7 @@ class Build(Model):
         return (
             *(("--with-lto",) if self.lto else ()),
             *options,
+            *((f"EXTRAS={extras}",) if extras is not None else ()),
             *((f"CCFLAGS_EXTRA={' '.join(compiling)}",) if compiling else ()),
             *((f"{linker_flags}={' '.join(linking)}",) if linking else ()),
         )

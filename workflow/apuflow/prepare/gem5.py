@@ -10,6 +10,7 @@ from apuflow.configure.gem5_build import Build
 from apuflow.containers import ContainerEngine, Limits
 from apuflow.core.errors import EngineError
 from apuflow.core.files import sha256_file
+from apuflow.prepare import quick_pipeline
 from apuflow.prepare.records import ToolRecord, run_step
 from apuflow.prepare.sources import SourceRecord
 
@@ -26,6 +27,7 @@ class Gem5Record(ToolRecord):
         target: build target (GCN3_X86, VEGA_X86); None for a binary that the site supplies.
         arguments: what scons was given besides the target.
         patches: on the sources, each as the configuration names it, with the start of its hash.
+        quick_pipeline: digest of the functions that stand in the place of gem5's own.
     """
 
     binary: str
@@ -35,6 +37,7 @@ class Gem5Record(ToolRecord):
     target: str | None
     arguments: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
+    quick_pipeline: str | None = None
 
 
 def build_gem5(
@@ -63,13 +66,26 @@ def build_gem5(
         patches: what the sources were patched with, for the record.
 
     Raises:
+        ConfigError: these sources cannot be built with the quick pipeline.
         EngineError: the build failed (the message ends with its last lines) or left no program.
     """
     directory = Path(source.path)
     chosen = build or Build()
+    if chosen.quick_pipeline is None:
+        fits = not chosen.lto and quick_pipeline.not_compared(directory) is None
+        chosen = chosen.model_copy(update={"quick_pipeline": fits})
     tree = f"{chosen.tree}/" if chosen.tree else ""
     goal = f"{tree}build/{target}/gem5.{chosen.variant}"
-    arguments = (*chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")), *arguments)
+    extras = str(quick_pipeline.place(directory, directory / tree)) if chosen.quick_pipeline else None
+    arguments = _joined(
+        *chosen.arguments(
+            linker_flags,
+            str(directory / tree / f"profile-{target}"),
+            extras,
+            quick_pipeline.replaced() if chosen.quick_pipeline else (),
+        ),
+        *arguments,
+    )
     # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.
     command = ("scons", goal, f"-j{jobs}", "--ignore-style", *arguments)
     # Flags and compilers are read from the environment since v22.0, from the command line before.
@@ -85,7 +101,17 @@ def build_gem5(
         env=variables,
         limits=limits,
     )
-    return _record(directory / goal, source, target, arguments, patches)
+    quick = quick_pipeline.digest() if chosen.quick_pipeline else None
+    return _record(directory / goal, source, target, arguments, patches, quick)
+
+
+def _joined(*arguments: str) -> tuple[str, ...]:
+    """Arguments of scons in which a variable that is given twice has both values."""
+    found: dict[str, str] = {}
+    for word in arguments:
+        name, _, value = word.partition("=")
+        found[name] = f"{found[name]} {value}" if name.endswith("FLAGS_EXTRA") and name in found else word
+    return tuple(found.values())
 
 
 def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
@@ -103,6 +129,7 @@ def _record(
     target: str | None,
     arguments: tuple[str, ...] = (),
     patches: tuple[str, ...] = (),
+    quick: str | None = None,
 ) -> Gem5Record:
     binary = binary.resolve()
     if not (binary.is_file() and os.access(binary, os.X_OK)):
@@ -122,6 +149,7 @@ def _record(
         target=target,
         arguments=arguments,
         patches=patches,
+        quick_pipeline=quick,
     )
 
 

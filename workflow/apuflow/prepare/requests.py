@@ -18,6 +18,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
 from apuflow.core.git import changes_of, commit_of
+from apuflow.prepare import quick_pipeline
 from apuflow.prepare.patches import gem5_patches
 from apuflow.prepare.recipes import directory_sha256
 from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT
@@ -106,7 +107,10 @@ def gem5_build(release: Release, site: Site) -> Build:
 def _build(release: Release, site: Site) -> dict[str, Any]:
     """How gem5 is compiled; nothing where it is as upstream does."""
     build = gem5_build(release, site)
-    return {} if build.default else {"build": build.model_dump(mode="json", exclude_defaults=True)}
+    if build.default:
+        return {}
+    keys = {"build": build.model_dump(mode="json", exclude_defaults=True)}
+    return keys | ({"quick_pipeline": quick_pipeline.digest()} if build.quick_pipeline else {})
 
 
 def _recipe(site: Site, root: Path) -> dict[str, Any]:

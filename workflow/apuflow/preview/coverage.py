@@ -13,12 +13,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core.preview_constants import Calibration
 from apuflow.preview.machine import NUMBERS, GpuModel, memory_name
 
 FILE = Path(__file__).with_name("measured.json")
@@ -137,18 +139,27 @@ def coverage(
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
     values = {
-        "wavefronts": found["wavefronts"].tolist(),
-        "gpu_cycles": found["gpu_cycles"].tolist(),
-        "dram_bytes": (found["dram_bytes_read"] + found["dram_bytes_written"]).tolist(),
+        "wavefronts": found["wavefronts"],
+        "gpu_cycles": found["gpu_cycles"],
+        "dram_bytes": found["dram_bytes_read"] + found["dram_bytes_written"],
     }
-    size = len(kernels)
-    low, high = np.ones(size), np.ones(size)
-    outside: list[tuple[Away, ...]] = []
-    for k, (kernel, machine) in enumerate(zip(map(family, kernels), machines, strict=True)):
-        away = [*_of_kernel(kernel, {name: column[k] for name, column in values.items()})]
-        away += _of_machine(machine)
-        low[k], high[k] = _factors(kernel, max((one.decades for one in away), default=0.0))
-        outside.append(tuple(away))
+    families = [family(kernel) for kernel in kernels]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(families))}
+    which = np.array([numbers[name] for name in families], dtype=np.int64)
+    never = dict.fromkeys(values, (math.inf, -math.inf))
+    far = np.zeros(len(families), dtype=np.bool_)
+    for quantity, column in values.items():
+        ranges = [measured().kernels.get(name, never)[quantity] for name in numbers]
+        least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[which].T
+        far |= ~((least <= column) & (column <= most))
+
+    inside = [_factors(name, 0.0) if name in measured().kernels else (1.0, 1.0) for name in numbers]
+    low, high = np.array(inside, dtype=np.float64).reshape(-1, 2)[which].T.copy()
+    outside = _of_machines(machines)
+    for k in np.flatnonzero(far | np.array([bool(away) for away in outside], dtype=np.bool_)).tolist():
+        of_kernel = _of_kernel(families[k], {name: float(column[k]) for name, column in values.items()})
+        outside[k] = (*of_kernel, *outside[k])
+        low[k], high[k] = _factors(families[k], max(one.decades for one in outside[k]))
     return Coverage(low, high, outside)
 
 
@@ -184,23 +195,40 @@ def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
             yield Away(what, f"{value:.3g}", f"{low:.3g} to {high:.3g}", _decades(value, low, high))
 
 
+def _of_machines(machines: Sequence[GpuModel]) -> list[tuple[Away, ...]]:
+    """What of each GPU lies outside; equal objects are looked at once."""
+    different = {id(machine): machine for machine in machines}
+    ranges = np.array([measured().machine[field] for field in NUMBERS], dtype=np.float64)
+    values = np.array([_numbers(machine) for machine in different.values()], dtype=np.float64)
+    values = values.reshape(-1, len(NUMBERS))
+    found: dict[int, list[Away]] = {key: [] for key in different}
+    keys = list(different)
+    beyond = (values < ranges[:, 0]) | (values > ranges[:, 1])
+    for row, column in np.argwhere(beyond).tolist():
+        found[keys[row]].append(_of_option(NUMBERS[column], float(values[row, column])))
+    for key, machine in different.items():
+        found[key] += _of_kind(memory_name(machine.dram), machine.calibration)
+    of = {key: tuple(away) for key, away in found.items()}
+    return [of[id(machine)] for machine in machines]
+
+
+_numbers = attrgetter(*NUMBERS)
+
+
 @lru_cache(maxsize=65536)
-def _of_machine(machine: GpuModel) -> tuple[Away, ...]:
-    known = measured()
-    away: list[Away] = []
-    for field in NUMBERS:
-        value = float(getattr(machine, field))
-        low, high = known.machine[field]
-        if not low <= value <= high:
-            spanned = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-            away.append(Away(OPTIONS[field], f"{value:.4g}", spanned, _decades(value, low, high)))
-    name = memory_name(machine.dram)
-    if name not in known.memories:
-        away.append(Away("mem-type", name, ", ".join(known.memories), 1.0))
-    if not machine.calibration.own:
-        away.append(
-            Away("as release of gem5", machine.calibration.release, machine.calibration.fitted_to, 1.0)
-        )
+def _of_option(field: str, value: float) -> Away:
+    low, high = measured().machine[field]
+    spanned = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    return Away(OPTIONS[field], f"{value:.4g}", spanned, _decades(value, low, high))
+
+
+@lru_cache
+def _of_kind(memory: str, calibration: Calibration) -> tuple[Away, ...]:
+    away = []
+    if memory not in measured().memories:
+        away.append(Away("mem-type", memory, ", ".join(measured().memories), 1.0))
+    if not calibration.own:
+        away.append(Away("as release of gem5", calibration.release, calibration.fitted_to, 1.0))
     return tuple(away)
 
 

@@ -90,6 +90,7 @@ LDS_BUS = 8.0
 accesses follow each other strictly (``LdsState::processPacket``)."""
 
 
+@lru_cache
 def _clock_ns(value: Scalar | None, key: str) -> float:
     """Period in ns of a clock."""
     hertz = clock_hertz(str(value))
@@ -98,6 +99,7 @@ def _clock_ns(value: Scalar | None, key: str) -> float:
     return 1e9 / hertz
 
 
+@lru_cache
 def _bytes(value: Scalar | None, key: str) -> int:
     """Bytes of a size; a plain number is bytes, too."""
     text = str(value)
@@ -179,6 +181,8 @@ _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem
 
 
 def _number(value: Scalar | None, key: str) -> int:
+    if type(value) is int and value > 0:
+        return value
     try:
         number = int(str(value))
     except ValueError:

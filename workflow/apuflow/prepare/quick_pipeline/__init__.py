@@ -1,0 +1,85 @@
+"""Functions in the place of gem5's own: the same statistics, line by line, for less of the host's time.
+
+gem5 looks at every wavefront's slot of every compute unit in each cycle, and most of its time goes there. The
+C++ sources beside this file do so only after something has changed. They are compiled into gem5 (``EXTRAS``
+of its SConstruct) and the linker sends calls there (``--wrap``); no file of gem5 is changed. They rely on
+what gem5's own functions do, so they are built only into sources that they were compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import sha256_file
+
+_HERE = Path(__file__).parent
+_REPLACED = re.compile(r"^WRAP\([\w:]+,\s+(_Z\w+),", re.MULTILINE)
+
+
+def _sources() -> list[Path]:
+    return sorted(
+        path for path in _HERE.iterdir() if path.suffix in (".cc", ".hh") or path.name == "SConscript"
+    )
+
+
+def replaced() -> tuple[str, ...]:
+    """Mangled names of the functions of gem5 that are replaced."""
+    return tuple(sorted({name for path in _sources() for name in _REPLACED.findall(path.read_text())}))
+
+
+@cache
+def digest() -> str:
+    """SHA-256 of the sources: another version of them is another gem5."""
+    found = hashlib.sha256()
+    for path in _sources():
+        found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def compared() -> dict[str, dict[str, str]]:
+    """By file of gem5: the SHA-256 of each text that was compared, and the versions that have it."""
+    found: dict[str, dict[str, str]] = yaml.safe_load((_HERE / "compared.yaml").read_text())
+    return found
+
+
+def not_compared(gem5: Path) -> str | None:
+    """A file of gem5's sources that is another than those that were compared; None: all are known."""
+    for name, texts in compared().items():
+        path = gem5 / name
+        if not path.is_file() or sha256_file(path) not in texts:
+            return name
+    return None
+
+
+def place(gem5: Path, tree: Path) -> Path:
+    """Copy the sources to where gem5 is built, and give their directory.
+
+    Args:
+        gem5: gem5's sources.
+        tree: directory of the build.
+
+    Raises:
+        ConfigError: gem5's sources are others than those that were compared.
+    """
+    if (name := not_compared(gem5)) is not None:
+        raise ConfigError(
+            "the quick pipeline was not compared with this version of gem5's file",
+            file=gem5 / name,
+            key="gem5.build.quick_pipeline",
+            value=True,
+            remedy="build without it: quick_pipeline: false. It was compared with "
+            + "; ".join(compared()[name].values()),
+        )
+    directory = tree / "quick_pipeline"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    for path in _sources():
+        shutil.copyfile(path, directory / path.name)
+    return directory
