@@ -3,7 +3,8 @@
 So do forks of one, and one that keeps its lists of statistics.
 
 APUFLOW_TEST_GEM5 and APUFLOW_TEST_OTHER_GEM5 name two binaries of the same sources, such as gem5.opt as
-upstream builds it and one of the builds of `gem5.build`; APUFLOW_TEST_MIOPEN the src/kernels of MIOpen. Minutes.
+upstream builds it and one of the builds of `gem5.build`; APUFLOW_TEST_MIOPEN names MIOpen's src/kernels.
+Minutes.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ from pathlib import Path
 import yaml
 
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import sha256_file
+from apuflow.core.files import atomic_write, sha256_file
 
 _HERE = Path(__file__).parent
+COMPARED = _HERE / "compared.yaml"
 _REPLACED = re.compile(r"^WRAP\([\w:]+,\s+(_Z\w+),", re.MULTILINE)
 
 
@@ -45,8 +46,30 @@ def digest() -> str:
 
 def compared() -> dict[str, dict[str, str]]:
     """By file of gem5: the SHA-256 of each text that was compared, and the versions that have it."""
-    found: dict[str, dict[str, str]] = yaml.safe_load((_HERE / "compared.yaml").read_text())
+    found: dict[str, dict[str, str]] = yaml.safe_load(COMPARED.read_text())
     return found
+
+
+def add(gem5: Path, name: str) -> None:
+    """Write down a gem5 that the sources were compared with.
+
+    Raises:
+        ConfigError: it lacks a file.
+    """
+    table = compared()
+    for file, texts in table.items():
+        if not (gem5 / file).is_file():
+            raise ConfigError(
+                "gem5's sources lack a file",
+                file=gem5 / file,
+                remedy="name a checkout of gem5, v21.2 or later",
+            )
+        digest_of_file = sha256_file(gem5 / file)
+        known = texts.get(digest_of_file)
+        texts[digest_of_file] = name if known is None else f"{known}, {name}"
+    head = [line for line in COMPARED.read_text().splitlines(keepends=True) if line.startswith("#")]
+    with atomic_write(COMPARED) as part:
+        part.write_text("".join(head) + yaml.safe_dump(table, sort_keys=False, width=1000))
 
 
 def not_compared(gem5: Path) -> str | None:
