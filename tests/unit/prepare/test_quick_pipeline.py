@@ -22,7 +22,6 @@ from apuflow.configure.gem5_build import Build
 from apuflow.containers import Exit
 from apuflow.core.errors import ConfigError
 from apuflow.prepare import Gem5Record, SourceRecord, build_gem5, quick_pipeline, requests
-from apuflow.prepare.quick_pipeline.__main__ import main as quick_pipeline_main
 
 
 @pytest.fixture
@@ -172,22 +171,21 @@ def test_what_was_compared_is_written_down_for_every_file() -> None:
     assert all(re.fullmatch(r"[0-9a-f]{64}", each) for found in table.values() for each in found)
 
 
-def test_another_gem5_is_added_where_it_was_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_gem5_is_added_where_it_was_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "compared.yaml"
     table.write_text("# head\na.cc:\n  ff00: v1\nb.cc:\n  ff11: v1\n")
     monkeypatch.setattr(quick_pipeline, "COMPARED", table)
     (tmp_path / "a.cc").write_text("a")
-    assert quick_pipeline_main([str(tmp_path), "v2"]) == 1
-    assert "b.cc" in capsys.readouterr().err and "v2" not in table.read_text()
+    with pytest.raises(ConfigError, match=r"b\.cc"):
+        quick_pipeline.add(tmp_path, "v2")
+    assert "v2" not in table.read_text()
     (tmp_path / "b.cc").write_text("b")
-    assert quick_pipeline_main([str(tmp_path), "v2"]) == quick_pipeline_main([str(tmp_path), "v3"]) == 0
+    quick_pipeline.add(tmp_path, "v2")
+    quick_pipeline.add(tmp_path, "v3")
     assert table.read_text().startswith("# head\n")
     of_a = hashlib.sha256(b"a").hexdigest()
     assert quick_pipeline.compared()["a.cc"] == {"ff00": "v1", of_a: "v2, v3"}
     assert quick_pipeline.not_compared(tmp_path) is None
-    assert quick_pipeline_main([]) == 2
 
 
 @pytest.mark.gem5

@@ -1,31 +1,26 @@
-"""Adds the files of a gem5 to those that the quick pipeline was compared with.
-
-    python -m apuflow.prepare.quick_pipeline PATH_OF_GEM5 NAME
+"""``python -m apuflow.prepare.quick_pipeline GEM5 NAME``: adds a gem5 to those that were compared.
 
 After runs of both builds have written the same statistics (docs/development.md).
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+import typer
 
 from apuflow.core.errors import ApuflowError
 from apuflow.prepare import quick_pipeline
 
 
-def main(arguments: list[str]) -> int:
-    """The exit status."""
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
+def main(gem5: Path, name: str) -> None:
+    """Add the files of the checkout GEM5, under a NAME that people know."""
     try:
-        quick_pipeline.add(Path(arguments[0]), arguments[1])
+        quick_pipeline.add(gem5, name)
     except ApuflowError as error:
-        print(f"apuflow: {error}", file=sys.stderr)
-        return 1
-    return 0
+        typer.echo(f"apuflow: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    typer.run(main)
