@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +116,7 @@ def test_every_function_that_is_defined_for_the_linker_is_named_to_it() -> None:
     text = "".join(path.read_text() for path in Path(quick_pipeline.__file__).parent.glob("*.cc"))
     assert len(quick_pipeline.replaced()) == len(re.findall(r"^WRAP\(", text, re.MULTILINE))
     assert set(re.findall(r"__real_(_Z\w+)", text)) <= set(quick_pipeline.replaced())
-    demangled = subprocess.run(
-        ["c++filt", *quick_pipeline.replaced()], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    assert all(re.match(r"gem5::.*\(.*\)", name) for name in demangled)
+    assert all(re.match(r"_ZN?K?4gem5\d", name) for name in quick_pipeline.replaced())
 
 
 @pytest.mark.parametrize("change", ["other", "gone"])

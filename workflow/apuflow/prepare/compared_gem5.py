@@ -1,4 +1,4 @@
-"""``python -m apuflow.prepare.quick_pipeline GEM5 NAME``: adds a gem5 to those that were compared.
+"""``python -m apuflow.prepare.compared_gem5 GEM5 NAME``: adds one that the quick pipeline was compared with.
 
 After runs of both builds have written the same statistics (docs/development.md).
 """
