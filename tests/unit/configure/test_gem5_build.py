@@ -9,14 +9,14 @@ from typing import Any
 
 import needs
 import pytest
+from scons_builds import built
 from sweep_texts import HEAD
 
 from apuflow.campaign.points import points
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import Gem5Record, SourceRecord, build_gem5, stages, write_record
+from apuflow.prepare import Gem5Record, SourceRecord, stages, write_record
 from apuflow.prepare.tools import Toolset
 
 BUILDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
@@ -99,38 +99,10 @@ def test_the_variable_for_the_linker_by_release(root: Path) -> None:
     assert set(names.values()) == {"LINKFLAGS_EXTRA"}
 
 
-class Recorder:
-    """A container engine that writes the goal of scons instead of building it."""
-
-    name = "host"
-
-    def __init__(self) -> None:
-        self.command: tuple[str, ...] = ()
-        self.environment: dict[str, str] = {}
-
-    def remove_leftovers(self, project: Path) -> None:
-        """Nothing is left."""
-
-    def run(self, job: Any) -> Any:
-        self.command = job.command
-        self.environment = dict(job.env)
-        goal = job.cwd / job.command[1]
-        goal.parent.mkdir(parents=True)
-        goal.write_bytes(b"")
-        goal.chmod(0o755)
-        return Exit(code=0, seconds=1.0)
-
-
 def test_the_goal_of_scons(tmp_path: Path) -> None:
-    (tmp_path / "configs/example").mkdir(parents=True)
-    (tmp_path / "configs/example/apu_se.py").write_text("")
-    source = SourceRecord(path=str(tmp_path), commit="0" * 40)
     made: dict[str, Gem5Record] = {}
     for name in ("upstream", "fast", "use"):
-        engine: Any = Recorder()
-        build = Build(**BUILDS[name][0])
-        place: dict[str, Any] = {"jobs": 2, "image": None, "project": tmp_path, "log": tmp_path / "log"}
-        made[name] = build_gem5(source, "GCN3_X86", build=build, container=engine, **place)
+        made[name], engine = built(tmp_path, Build(**BUILDS[name][0]), "GCN3_X86")
         assert engine.command[0] == "scons" and "-j2" in engine.command
     assert made["upstream"].binary == f"{tmp_path}/build/GCN3_X86/gem5.opt"
     tree = Build(variant="fast").tree
@@ -141,20 +113,8 @@ def test_the_goal_of_scons(tmp_path: Path) -> None:
 
 def test_flags_reach_a_gem5_that_reads_them_from_the_environment(tmp_path: Path) -> None:
     """``site_scons/gem5_scons/defaults.py``, v22.0 and later: one on the command line is not read."""
-    (tmp_path / "configs/example").mkdir(parents=True)
-    (tmp_path / "configs/example/apu_se.py").write_text("")
-    engine: Any = Recorder()
-    build_gem5(
-        SourceRecord(path=str(tmp_path), commit="0" * 40),
-        "VEGA_X86",
-        build=Build(pgo="use", flags=("-O3", "-g0")),
-        arguments=("--linker=gold", "CXX=g++-12"),
-        container=engine,
-        jobs=2,
-        image=None,
-        project=tmp_path,
-        log=tmp_path / "log",
-    )
+    build = Build(pgo="use", flags=("-O3", "-g0"))
+    _, engine = built(tmp_path, build, arguments=("--linker=gold", "CXX=g++-12"))
     assert engine.environment.pop("CCFLAGS_EXTRA").startswith("-O3 -g0 -fprofile-use=")
     assert engine.environment.pop("LINKFLAGS_EXTRA").startswith("-fprofile-use=")
     assert engine.environment == {"CXX": "g++-12"}

@@ -14,13 +14,12 @@ from typing import Any
 
 import needs
 import pytest
-import yaml
+from scons_builds import built
 
 from apuflow.configure import load_release, load_site
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit
 from apuflow.core.errors import ConfigError
-from apuflow.prepare import Gem5Record, SourceRecord, build_gem5, quick_pipeline, requests
+from apuflow.prepare import quick_pipeline, requests
 
 
 @pytest.fixture
@@ -38,45 +37,11 @@ def gem5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (sources / "src").mkdir(parents=True)
     (sources / "src/wavefront.cc").write_bytes(b"exec")
     (sources / "src/shader.hh").write_bytes(b"class")
-    (sources / "configs/example").mkdir(parents=True)
-    (sources / "configs/example/apu_se.py").write_text("")
     return sources
 
 
-class Scons:
-    """Writes the goal."""
-
-    name = "host"
-
-    def __init__(self) -> None:
-        self.command: tuple[str, ...] = ()
-        self.environment: dict[str, str] = {}
-
-    def remove_leftovers(self, project: Path) -> None:
-        """Nothing is left."""
-
-    def run(self, job: Any) -> Any:
-        self.command, self.environment = job.command, dict(job.env)
-        goal = job.cwd / job.command[1]
-        goal.parent.mkdir(parents=True)
-        goal.write_bytes(b"")
-        goal.chmod(0o755)
-        return Exit(code=0, seconds=1.0)
-
-
-def test_they_are_compiled_in_and_the_linker_sends_calls_there(gem5: Path, tmp_path: Path) -> None:
-    engine: Any = Scons()
-    build_gem5(
-        SourceRecord(path=str(gem5), commit="0" * 40),
-        "VEGA_X86",
-        build=Build(quick_pipeline=True),
-        arguments=("LINKFLAGS_EXTRA=-Wl,-s",),
-        container=engine,
-        jobs=1,
-        image=None,
-        project=tmp_path,
-        log=tmp_path / "log",
-    )
+def test_they_are_compiled_in_and_the_linker_sends_calls_there(gem5: Path) -> None:
+    _, engine = built(gem5, Build(quick_pipeline=True), arguments=("LINKFLAGS_EXTRA=-Wl,-s",))
     extras = Path(next(word for word in engine.command if word.startswith("EXTRAS=")).partition("=")[2])
     assert extras.is_relative_to(gem5) and extras.parent.name == Path(Build(quick_pipeline=True).tree).name
     listed = re.search(r"in \((.*)\)", (extras / "SConscript").read_text())
@@ -89,31 +54,23 @@ def test_they_are_compiled_in_and_the_linker_sends_calls_there(gem5: Path, tmp_p
     assert "-Wl,--wrap=_ZN4gem59Wavefront4execEv" in wrapped
 
 
-def build(sources: Path, **keys: Any) -> Gem5Record:
-    """A build of some sources."""
-    place: dict[str, Any] = {"container": Scons(), "jobs": 1, "image": None}
-    record = SourceRecord(path=str(sources), commit="0" * 40)
-    log = sources.parent / "log"
-    return build_gem5(record, "VEGA_X86", build=Build(**keys), project=sources.parent, log=log, **place)
-
-
 def test_they_are_built_in_where_they_were_compared_and_left_out_elsewhere(gem5: Path) -> None:
-    quick = build(gem5)
+    quick, _ = built(gem5, Build())
     assert quick.quick_pipeline == quick_pipeline.digest()
     assert "quick_pipeline" in " ".join(quick.arguments)
-    own = build(gem5, quick_pipeline=False)
+    own, _ = built(gem5, Build(quick_pipeline=False))
     assert own.quick_pipeline is None and not own.arguments
     assert own.binary == f"{gem5}/build/VEGA_X86/gem5.opt" != quick.binary
-    assert build(gem5, lto=True).quick_pipeline is None
+    assert built(gem5, Build(lto=True))[0].quick_pipeline is None
     (gem5 / "src/wavefront.cc").write_bytes(b"exec2")
     shutil.rmtree(gem5 / "build")
-    patched = build(gem5)
+    patched, _ = built(gem5, Build())
     assert patched.quick_pipeline is None and patched.binary == own.binary
 
 
 def test_every_function_that_is_defined_for_the_linker_is_named_to_it() -> None:
     """One that is left out would not be called, and nobody would see it."""
-    text = "".join(path.read_text() for path in Path(quick_pipeline.__file__).parent.glob("*.cc"))
+    text = "".join(path.read_text() for path in quick_pipeline.SOURCES.glob("*.cc"))
     assert len(quick_pipeline.replaced()) == len(re.findall(r"^WRAP\(", text, re.MULTILINE))
     assert set(re.findall(r"__real_(_Z\w+)", text)) <= set(quick_pipeline.replaced())
     assert all(re.match(r"_ZN?K?4gem5\d", name) for name in quick_pipeline.replaced())
@@ -127,15 +84,17 @@ def test_sources_that_were_not_compared_are_refused_before_anything_is_built(gem
     else:
         file.write_bytes(b"class;")
     with pytest.raises(ConfigError, match="was not compared") as refused:
-        quick_pipeline.place(gem5, gem5 / "builds/1")
+        built(gem5, Build(quick_pipeline=True))
     assert refused.value.file == str(file) and "v90.1" in str(refused.value.remedy)
     assert not (gem5 / "builds").exists()
 
 
-def test_older_sources_of_ours_do_not_stay_in_a_tree(gem5: Path) -> None:
-    first = quick_pipeline.place(gem5, gem5 / "builds/1")
-    (first / "older.cc").write_text("int older;")
-    assert not (quick_pipeline.place(gem5, gem5 / "builds/1") / "older.cc").exists()
+def test_older_sources_of_ours_do_not_stay_in_a_tree(tmp_path: Path) -> None:
+    older = tmp_path / "quick_pipeline/older.cc"
+    for _ in range(2):
+        quick_pipeline.place(tmp_path, "LINKFLAGS_EXTRA")
+        assert not older.exists() and (older.parent / "scoreboard.cc").is_file()
+        older.write_text("int older;")
 
 
 def test_another_version_is_another_gem5_where_it_was_asked_for(
@@ -160,8 +119,12 @@ def test_another_version_is_another_gem5_where_it_was_asked_for(
 
 def test_what_was_compared_is_written_down_for_every_file() -> None:
     table = quick_pipeline.compared()
-    text = (Path(quick_pipeline.__file__).parent / "compared.yaml").read_text()
-    assert yaml.safe_load(text) == table
+    named = {
+        name
+        for path in quick_pipeline.SOURCES.glob("*.cc")
+        for name in re.findall(r"\b(\w+\.cc)\b", path.read_text())
+    }
+    assert len(named) >= 6 and named - {"changes.cc"} <= {Path(file).name for file in table}
     versions = [{each for names in found.values() for each in names.split(", ")} for found in table.values()]
     assert all(found == versions[0] for found in versions)
     assert all(re.fullmatch(r"[0-9a-f]{64}", each) for found in table.values() for each in found)
@@ -181,11 +144,11 @@ def test_another_gem5_is_added_where_it_was_compared(tmp_path: Path, monkeypatch
     assert table.read_text().startswith("# head\n")
     of_a = hashlib.sha256(b"a").hexdigest()
     assert quick_pipeline.compared()["a.cc"] == {"ff00": "v1", of_a: "v2, v3"}
-    assert quick_pipeline.not_compared(tmp_path) is None
+    assert quick_pipeline.decided(Build(), tmp_path).quick_pipeline
 
 
 @pytest.mark.gem5
 @pytest.mark.skipif("APUFLOW_TEST_GEM5" not in os.environ, reason=needs.GEM5.reason)
-def test_a_gem5_of_a_release_that_was_compared_has_these_sources(tmp_path: Path) -> None:
+def test_a_gem5_of_a_release_that_was_compared_has_these_sources() -> None:
     sources = Path(os.environ["APUFLOW_TEST_GEM5"]).resolve().parents[2]
-    assert (quick_pipeline.place(sources, tmp_path) / "scoreboard.cc").is_file()
+    assert quick_pipeline.decided(Build(quick_pipeline=True), sources).quick_pipeline

@@ -1,7 +1,8 @@
 """How gem5 is compiled: keys of a release's file or of the site, as arguments of scons.
 
-Nothing of it should change what gem5 computes, only how fast. That was read, not seen: each build but
-upstream's own is another gem5 with points of its own; ``tests/integration/test_builds_gem5.py`` compares two.
+Nothing of it should change what gem5 computes, only how fast. Of most that was read, not seen: each build for
+which a key is set is another gem5 with points of its own. ``tests/integration/test_builds_gem5.py`` compares
+two, as has been done for the quick pipeline (``apuflow.prepare.quick_pipeline``), which needs no key.
 Source: ``SConstruct``, ``src/SConscript``, ``site_scons/gem5_scons/defaults.py`` of gem5 v21.1 to v24.0.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -28,7 +28,7 @@ _USE = ("-Wno-missing-profile", "-Wno-coverage-mismatch")
 
 
 class Build(Model):
-    """How gem5 is compiled. As it stands: upstream's own `scons build/TARGET/gem5.opt`."""
+    """How gem5 is compiled. As it stands: as upstream's own `scons build/TARGET/gem5.opt`, or quicker."""
 
     variant: Literal["opt", "fast", "debug"] = Field(
         "opt", description="gem5.opt, gem5.fast (no assertions, no traces: kernels stay unlisted), gem5.debug"
@@ -74,12 +74,8 @@ class Build(Model):
 
     @property
     def default(self) -> bool:
-        """Whether it is upstream's own build."""
+        """Whether no key is set."""
         return self == Build()
-
-    @property
-    def _as_upstream(self) -> bool:
-        return not self.quick_pipeline and self.model_copy(update={"quick_pipeline": None}).default
 
     @property
     def tree(self) -> str:
@@ -88,26 +84,21 @@ class Build(Model):
         Builds do not overwrite one another; both steps of a profile-guided one share a directory, for a
         profile belongs to the paths of its objects.
         """
-        if self._as_upstream:
+        quick = self.quick_pipeline or None
+        shared = self.model_copy(update={"pgo": "use" if self.pgo else None, "quick_pipeline": quick})
+        if shared.default:
             return ""
-        shared = self.model_copy(update={"pgo": "use" if self.pgo else None})
-        later: set[str] = set() if self.quick_pipeline else {"quick_pipeline"}
-        keys = shared.model_dump_json(exclude=later)
+        keys = shared.model_dump_json(exclude=set() if quick else {"quick_pipeline"})
         return f"builds/{hashlib.sha256(keys.encode()).hexdigest()[:8]}"
 
-    def arguments(
-        self, linker_flags: str, profile: str, extras: str | None = None, replaced: Iterable[str] = ()
-    ) -> tuple[str, ...]:
+    def arguments(self, linker_flags: str, profile: str) -> tuple[str, ...]:
         """What scons is given for it.
 
         Args:
             linker_flags: the variable of this release's SConstruct for flags of the linker.
             profile: directory of the profile.
-            extras: directory of more sources.
-            replaced: functions, by their mangled names, that these sources replace.
         """
         options, linking = _ALLOCATORS[self.allocator]
-        linking = (*linking, *(f"-Wl,--wrap={name}" for name in replaced))
         compiling = list(self.flags)
         if self.pgo is not None:
             stage = f"-fprofile-{self.pgo}={profile}"
@@ -116,7 +107,6 @@ class Build(Model):
         return (
             *(("--with-lto",) if self.lto else ()),
             *options,
-            *((f"EXTRAS={extras}",) if extras is not None else ()),
             *((f"CCFLAGS_EXTRA={' '.join(compiling)}",) if compiling else ()),
             *((f"{linker_flags}={' '.join(linking)}",) if linking else ()),
         )

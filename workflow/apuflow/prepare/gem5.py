@@ -60,7 +60,7 @@ def build_gem5(
     About 90 minutes on two cores; needs 2 GB per job.
 
     Args:
-        build: how it is compiled; None: as upstream does.
+        build: how it is compiled; None: as upstream does, with the quick pipeline where that is known to fit.
         linker_flags: this release's variable for flags of the linker.
         arguments: more for scons, such as ``--linker=gold``.
         patches: what the sources were patched with, for the record.
@@ -70,20 +70,12 @@ def build_gem5(
         EngineError: the build failed (the message ends with its last lines) or left no program.
     """
     directory = Path(source.path)
-    chosen = build or Build()
-    if chosen.quick_pipeline is None:
-        fits = not chosen.lto and quick_pipeline.not_compared(directory) is None
-        chosen = chosen.model_copy(update={"quick_pipeline": fits})
+    chosen = quick_pipeline.decided(build or Build(), directory)
     tree = f"{chosen.tree}/" if chosen.tree else ""
     goal = f"{tree}build/{target}/gem5.{chosen.variant}"
-    extras = str(quick_pipeline.place(directory, directory / tree)) if chosen.quick_pipeline else None
     arguments = _joined(
-        *chosen.arguments(
-            linker_flags,
-            str(directory / tree / f"profile-{target}"),
-            extras,
-            quick_pipeline.replaced() if chosen.quick_pipeline else (),
-        ),
+        *chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")),
+        *(quick_pipeline.place(directory / tree, linker_flags) if chosen.quick_pipeline else ()),
         *arguments,
     )
     # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.

@@ -1,14 +1,13 @@
 """Functions in the place of gem5's own: the same statistics, line by line, for less of the host's time.
 
 gem5 looks at every wavefront's slot of every compute unit in each cycle, and most of its time goes there. The
-C++ sources beside this file do so only after something has changed. They are compiled into gem5 (``EXTRAS``
-of its SConstruct) and the linker sends calls there (``--wrap``); no file of gem5 is changed. They rely on
-what gem5's own functions do, so they are built only into sources that they were compared with.
+C++ sources in ``sources`` do so only after something has changed. They are compiled into gem5 (``EXTRAS`` of
+its SConstruct) and the linker sends calls there (``--wrap``); no file of gem5 is changed. They rely on what
+gem5's own functions do, so they are built only into a gem5 that they were compared with.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from functools import cache
@@ -16,32 +15,27 @@ from pathlib import Path
 
 import yaml
 
+from apuflow.configure.gem5_build import Build
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write, sha256_file
+from apuflow.prepare.recipes import directory_sha256
 
-_HERE = Path(__file__).parent
-COMPARED = _HERE / "compared.yaml"
+COMPARED = Path(__file__).with_name("compared.yaml")
+SOURCES = Path(__file__).with_name("sources")
 _REPLACED = re.compile(r"^WRAP\([\w:]+,\s+(_Z\w+),", re.MULTILINE)
-
-
-def _sources() -> list[Path]:
-    return sorted(
-        path for path in _HERE.iterdir() if path.suffix in (".cc", ".hh") or path.name == "SConscript"
-    )
 
 
 def replaced() -> tuple[str, ...]:
     """Mangled names of the functions of gem5 that are replaced."""
-    return tuple(sorted({name for path in _sources() for name in _REPLACED.findall(path.read_text())}))
+    return tuple(
+        sorted(name for path in SOURCES.glob("*.cc") for name in _REPLACED.findall(path.read_text()))
+    )
 
 
 @cache
 def digest() -> str:
     """SHA-256 of the sources: another version of them is another gem5."""
-    found = hashlib.sha256()
-    for path in _sources():
-        found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()
+    return directory_sha256(SOURCES)
 
 
 def compared() -> dict[str, dict[str, str]]:
@@ -72,8 +66,32 @@ def add(gem5: Path, name: str) -> None:
         part.write_text("".join(head) + yaml.safe_dump(table, sort_keys=False, width=1000))
 
 
-def not_compared(gem5: Path) -> str | None:
-    """A file of gem5's sources that is another than those that were compared; None: all are known."""
+def decided(build: Build, gem5: Path) -> Build:
+    """The build, with or without the quick pipeline.
+
+    Args:
+        gem5: the sources.
+
+    Raises:
+        ConfigError: it is asked for, and the sources are others than those that were compared.
+    """
+    if build.quick_pipeline is False or build.lto:
+        return build.model_copy(update={"quick_pipeline": False})
+    other = _not_compared(gem5)
+    if build.quick_pipeline and other is not None:
+        raise ConfigError(
+            "the quick pipeline was not compared with this version of gem5's file",
+            file=gem5 / other,
+            key="gem5.build.quick_pipeline",
+            value=True,
+            remedy="build without it: quick_pipeline: false. It was compared with "
+            + "; ".join(compared()[other].values()),
+        )
+    return build.model_copy(update={"quick_pipeline": other is None})
+
+
+def _not_compared(gem5: Path) -> str | None:
+    """A file that is another than those that were compared; None: all are known."""
     for name, texts in compared().items():
         path = gem5 / name
         if not path.is_file() or sha256_file(path) not in texts:
@@ -81,28 +99,15 @@ def not_compared(gem5: Path) -> str | None:
     return None
 
 
-def place(gem5: Path, tree: Path) -> Path:
-    """Copy the sources to where gem5 is built, and give their directory.
+def place(tree: Path, linker_flags: str) -> tuple[str, ...]:
+    """Copy the sources to where gem5 is built, and give what scons is told of them.
 
     Args:
-        gem5: gem5's sources.
         tree: directory of the build.
-
-    Raises:
-        ConfigError: gem5's sources are others than those that were compared.
+        linker_flags: this release's variable for flags of the linker.
     """
-    if (name := not_compared(gem5)) is not None:
-        raise ConfigError(
-            "the quick pipeline was not compared with this version of gem5's file",
-            file=gem5 / name,
-            key="gem5.build.quick_pipeline",
-            value=True,
-            remedy="build without it: quick_pipeline: false. It was compared with "
-            + "; ".join(compared()[name].values()),
-        )
     directory = tree / "quick_pipeline"
     shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    for path in _sources():
-        shutil.copyfile(path, directory / path.name)
-    return directory
+    shutil.copytree(SOURCES, directory)
+    wrapped = " ".join(f"-Wl,--wrap={name}" for name in replaced())
+    return f"EXTRAS={directory}", f"{linker_flags}={wrapped}"

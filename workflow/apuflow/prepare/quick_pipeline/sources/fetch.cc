@@ -59,10 +59,7 @@ fetch(FetchUnit &stage, Slot *slots)
             }
             slot.may_fetch = buffer.hasFreeSpace() && !may_jump(*entry.first);
         }
-    }
-    for (size_t wave = 0; wave < waves; ++wave) {
-        auto &entry = stage.fetchStatusQueue[wave];
-        if (!slots[wave].may_fetch || entry.second)
+        if (!slot.may_fetch || entry.second)
             continue;
         const auto status = entry.first->status;
         if ((status == Wavefront::S_RUNNING ||

@@ -208,16 +208,10 @@ WRAP(void, _ZN4gem513ScheduleStage4execEv, ScheduleStage *stage)
 WRAP(void, _ZN4gem59ExecStage4execEv, ExecStage *stage)
 {
     const auto &status = stage->fromSchedule._dispatchStatus;
-    if (std::any_of(status.begin(), status.end(),
+    if (stage->lastTimeInstExecuted ||
+        std::any_of(status.begin(), status.end(),
                     [](auto each) { return each != EMPTY; }))
         return __real__ZN4gem59ExecStage4execEv(stage);
-    if (!stage->lastTimeInstExecuted) {
-        ++unit_of(stage->computeUnit).unexecuted;
-        ++stage->idle_dur;
-        return;
-    }
-    stage->initStatistics();
-    for (size_t unit = 0; unit < status.size(); ++unit)
-        stage->stats.numCyclesWithNoInstrTypeIssued[unit]++;
-    stage->collectStatistics(PostExec, 0);
+    ++unit_of(stage->computeUnit).unexecuted;
+    ++stage->idle_dur;
 }

@@ -55,60 +55,52 @@ look_up(Scoreboard &stage, Wavefront &wave, Next &next)
     panic_if(!fits, "%s has too many registers", dynamic->disassemble());
 }
 
+/**
+ * Whether no register is busy; if one is, the wavefront counts as blocked.
+ *
+ * @param both Registers that are written are looked at after a busy one that is read, too.
+ */
 template <class Busy>
 inline bool
-any(const uint16_t *begin, const uint16_t *end, Busy busy)
+are_free(const Registers &registers, Wavefront &wave, Unit &unit, bool both,
+         Busy busy)
 {
-    for (; begin != end; ++begin)
-        if (busy(*begin))
-            return true;
-    return false;
+    const uint16_t *first = registers.index;
+    const uint16_t *written = first + registers.read;
+    const uint16_t *end = first + registers.all;
+    const bool reads = std::any_of(first, written, busy);
+    if (reads) {
+        unit.blocked.push_back(&wave.stats.numTimesBlockedDueRAWDependencies);
+        if (!both)
+            return false;
+    }
+    const bool writes = std::any_of(written, end, busy);
+    if (writes)
+        unit.blocked.push_back(&wave.stats.numTimesBlockedDueWAXDependencies);
+    return !reads && !writes;
 }
 
 inline bool
-vector_ready(const VectorRegisterFile &file, Wavefront &wave, Unit &unit,
+vectors_free(const VectorRegisterFile &file, Wavefront &wave, Unit &unit,
              const Registers &registers)
 {
-    auto busy = [&file](int index) {
-        return file.busy[index]
 #ifdef HAS_REGISTER_FILE_CACHE
-            && !file.computeUnit->rfc[file.simdId]->inRFC(index)
+    RegisterFileCache &cache = *file.computeUnit->rfc[file.simdId];
+    return are_free(registers, wave, unit, true, [&](int index) {
+        return file.busy[index] && !cache.inRFC(index);
+    });
+#else
+    return are_free(registers, wave, unit, false,
+                    [&](int index) { return bool(file.busy[index]); });
 #endif
-            ;
-    };
-    const uint16_t *first = registers.index;
-    const uint16_t *write = first + registers.read;
-    bool ready = true;
-    if (any(first, write, busy)) {
-        unit.blocked.push_back(&wave.stats.numTimesBlockedDueRAWDependencies);
-#ifndef HAS_REGISTER_FILE_CACHE
-        return false;
-#endif
-        ready = false;
-    }
-    if (any(write, first + registers.all, busy)) {
-        unit.blocked.push_back(&wave.stats.numTimesBlockedDueWAXDependencies);
-        ready = false;
-    }
-    return ready;
 }
 
 inline bool
-scalars_ready(const ScalarRegisterFile &file, Wavefront &wave, Unit &unit,
-              const Registers &registers)
+scalars_free(const ScalarRegisterFile &file, Wavefront &wave, Unit &unit,
+             const Registers &registers)
 {
-    auto busy = [&file](int index) -> bool { return file.busy[index]; };
-    const uint16_t *first = registers.index;
-    const uint16_t *write = first + registers.read;
-    if (any(first, write, busy)) {
-        unit.blocked.push_back(&wave.stats.numTimesBlockedDueRAWDependencies);
-        return false;
-    }
-    if (any(write, first + registers.all, busy)) {
-        unit.blocked.push_back(&wave.stats.numTimesBlockedDueWAXDependencies);
-        return false;
-    }
-    return true;
+    return are_free(registers, wave, unit, false,
+                    [&](int index) { return bool(file.busy[index]); });
 }
 
 inline bool
@@ -158,9 +150,9 @@ check(Scoreboard &stage, Unit &unit, Wavefront &wave, Next &next)
     if (next.state == Next::Nothing)
         return Scoreboard::NRDY_IB_EMPTY;
     if (!next.scalar &&
-        !vector_ready(*cu.vrf[wave.simdId], wave, unit, next.vector))
+        !vectors_free(*cu.vrf[wave.simdId], wave, unit, next.vector))
         return Scoreboard::NRDY_VGPR_NRDY;
-    if (!scalars_ready(*cu.srf[wave.simdId], wave, unit, next.scalars))
+    if (!scalars_free(*cu.srf[wave.simdId], wave, unit, next.scalars))
         return Scoreboard::NRDY_SGPR_NRDY;
     if (next.ends) {
         if (!next.oldest)
