@@ -11,7 +11,10 @@ from apuflow.prepare import Gem5Record, SourceRecord, build_gem5
 
 
 class Recorder:
-    """A container engine that writes the goal of scons instead of building it."""
+    """A container engine that writes the goal of scons instead of building it.
+
+    As gem5's SConstruct until v23.0 it makes the directory ``build`` alone, not those above it.
+    """
 
     name = "host"
 
@@ -26,7 +29,8 @@ class Recorder:
         self.command = job.command
         self.environment = dict(job.env)
         goal = job.cwd / job.command[1]
-        goal.parent.mkdir(parents=True)
+        goal.parent.parent.mkdir(exist_ok=True)
+        goal.parent.mkdir()
         goal.write_bytes(b"")
         goal.chmod(0o755)
         return Exit(code=0, seconds=1.0)

@@ -72,6 +72,7 @@ def build_gem5(
     directory = Path(source.path)
     chosen = quick_pipeline.decided(build or Build(), directory)
     tree = f"{chosen.tree}/" if chosen.tree else ""
+    (directory / tree).mkdir(parents=True, exist_ok=True)  # SConstruct until v23.0 makes only the last one
     goal = f"{tree}build/{target}/gem5.{chosen.variant}"
     arguments = _joined(
         *chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")),
