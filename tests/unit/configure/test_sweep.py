@@ -160,10 +160,6 @@ BAD = {
         HEAD.replace("preview", "gem5-kernels") + "workgroups: {fills: 3}\n",
         "at least 4",
     ),
-    "fewer workgroups of a sample": (
-        "description: x\nengines: [gem5-kernels]\nsuites: [resnet50]\nsampling: {}\nworkgroups: {}\n",
-        "leave out sampling or workgroups",
-    ),
     "on_failure": (HEAD + "on_failure: ignore\n", "strict"),
     "workgroup without slots": (HEAD + "options: {simds-per-cu: 1, wfs-per-simd: 2}\n", "at least 4"),
     "LDS too small": (HEAD + "options: {lds-size: 512}\n", "at least 1024"),

@@ -21,6 +21,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.study import sampled_suites
 from apuflow.study.sample_rounds import SampleRounds, write_sample
+from apuflow.study.sampled_suites import Ran
 
 RECORDED = dict(pd.read_csv(DATA / "squeezenet_gem5.csv")[["operation", "gpu_cycles"]].to_numpy())
 """GPU cycles of every operation on gem5 v23.0.1.0, forward, one image, 4 compute units."""
@@ -39,11 +40,11 @@ def write_sweep(root: Path, **changes: Any) -> None:
 def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project where a run is there when its record is; an empty one completed, any other failed."""
 
-    def measured(point: Point, kernels: object, root: Path) -> tuple[float, ...] | None:
+    def measured(point: Point, kernels: object, root: Path) -> Ran | None:
         record = root / paths.run_record(point.engine, point.workload, point.id)
         if not record.exists():
             return None
-        return () if record.read_text() else (float(RECORDED[str(point.axes[AXIS])]),)
+        return Ran(() if record.read_text() else (float(RECORDED[str(point.axes[AXIS])]),))
 
     monkeypatch.setattr(sampled_suites, "_measured", measured)
     monkeypatch.chdir(root)

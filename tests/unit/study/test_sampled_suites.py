@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from places import DATA
+from run_records import run_record
 from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
+from analysis.counters.counters import counters
+from apuflow import preview
 from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
+from apuflow.configure import load_release, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.study import sampled_suites
-from apuflow.study.sampled_suites import Sampled, member_table
+from apuflow.study.sampled_suites import Ran, Sampled, member_table
 
 
 @pytest.fixture
@@ -33,7 +41,7 @@ def gem5(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Cycles of what has been run; add to it."""
     runs: dict[str, float] = {}
     monkeypatch.setattr(
-        sampled_suites, "_measured", lambda point, *_: (runs[point.id],) if point.id in runs else None
+        sampled_suites, "_measured", lambda point, *_: Ran((runs[point.id],)) if point.id in runs else None
     )
     return runs
 
@@ -55,6 +63,12 @@ def truth(root: Path) -> pd.Series:
     kind = members["kernels"].map(factors).to_numpy(float)
     cycles = members["predicted"].to_numpy(float) * np.exp(kind + generator.normal(0, 0.05, len(members)))
     return pd.Series(cycles, index=members.index)
+
+
+def points(root: Path) -> list[Point]:
+    campaign = Campaign(root)
+    [member] = [one for one in campaign.members(campaign.load("net")) if one.engine != "preview"]
+    return [point for _, point in member.items if isinstance(point, Point)]
 
 
 def identifiers(records: tuple[str, ...]) -> list[str]:
@@ -152,13 +166,71 @@ def test_preview_alone_has_nothing_to_estimate(project: Path) -> None:
         sampled(project)
 
 
-def test_extrapolated_launches_are_no_sample(project: Path, gem5: dict[str, float]) -> None:
-    """The sample's interval would not know of the error within its runs."""
+def test_of_large_launches_the_first_workgroups_are_enough(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is launched counts in the budget; what was measured so has an interval of its own."""
     file = project / "configs/sweeps/net.yaml"
+    aim = Sampling(bound=0.001, budget=0.05, audit=0)
+    [whole] = sampled(project, aim)
     file.write_text(file.read_text() + "workgroups: {}\n")
-    with pytest.raises(ConfigError, match="extrapolated launches") as refused:
-        sampled(project)
-    assert refused.value.key == "workgroups"
+    [cut] = sampled(project, aim)
+    assert (whole.members["cost"] == whole.members["predicted"]).all()
+    share = cut.members["cost"] / cut.members["predicted"]
+    assert share.min() < 0.2 and share.max() == 1
+    assert len(cut.following) > len(whole.following)
+    runs: dict[str, Ran] = {}
+    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    predicted, kernels = cut.members["predicted"], cut.members["kernels"].str.split("+")
+    for name in identifiers(cut.following):
+        runs[name] = Ran((1.2 * predicted[name],), (0.05,), dict.fromkeys(kernels[name], 0.1))
+    [one] = sampled(project, aim)
+    rows = one.members.loc[list(runs)]
+    assert rows["cost"].tolist() == pytest.approx((0.1 * rows["predicted"]).tolist())
+    assert rows["measured_doubt"].tolist() == pytest.approx([0.05] * len(rows))
+    assert ((rows["low"] < rows["cycles"]) & (rows["cycles"] < rows["high"])).all()
+    assert one.spent == pytest.approx(0.1 * rows["predicted"].sum() / predicted.sum())
+    kept = next(iter(runs))
+    runs[kept] = Ran((1.2 * predicted[kept],), kept_whole=frozenset(kernels[kept]))
+    [known] = sampled(project, aim)
+    same = [
+        name for name in predicted.index.difference(list(runs)) if set(kernels[name]) <= set(kernels[kept])
+    ]
+    assert same and (known.members.loc[same, "cost"] == known.members.loc[same, "predicted"]).all()
+
+
+def test_a_run_of_first_workgroups_says_what_it_took(project: Path) -> None:
+    """Its first launch ran 8 of 80 workgroups, one every four cycles; im2col ran 16 of 88 in all."""
+    kernels = ("Im2d2Col", "sgemm")
+    members = sampled(project)[0].members
+    name = str(members.index[members["kernels"] == "+".join(kernels)][0])
+    [point] = [point for point in points(project) if point.id == name]
+    file = project / paths.run_record(point.engine, point.workload, name)
+    file.parent.mkdir(parents=True)
+    (file.parent / "stats.txt").write_bytes(
+        lzma.decompress((DATA / "gem5_runs/dispatches/conv_fwd.txt.xz").read_bytes())
+    )
+    groups = [80, 16, 8, 16]
+    launches: list[dict[str, Any]] = [
+        {"kernel": kernel, "grid": [256 * number, 1, 1], "workgroup": [256, 1, 1]}
+        for kernel, number in zip(2 * kernels, groups, strict=True)
+    ]
+    launches[0]["ran"] = 8
+    traced: dict[str, Any] = {"name": "K", "grid": [1], "workgroup": [1], "arguments": 0, "submitted": 1}
+    dispatches = [dict(traced) for _ in launches]
+    dispatches[0] |= {"held": 2, "fillings": [1000.0, 9000.0, 17000.0, 25000.0]}
+    facts = asdict(load_release("v23.0", project).facts)
+    more = {"release": "v23.0", "release_facts": facts, "engine": "gem5-kernels", "dispatches": dispatches}
+    file.write_text(json.dumps(run_record(**more, launches=launches, statistics="stats.txt")))
+    simulated = counters(file.parent / "stats.txt", load_release("v23.0", project).facts, kernels_only=True)
+    [one] = sampled(project)
+    row = one.members.loc[name]
+    assert row["origin"] == "measured"
+    assert row["measured"] == simulated["gpu_cycles"] + 72 * 4
+    assert row["measured_doubt"] == pytest.approx(0.1 * 72 * 4 / row["measured"])
+    predicted = preview.kernels_frame([point], option_rules.defaults(preview.RELEASE)).set_index("kernel")
+    by_kernel = predicted["gpu_cycles"] * predicted["count"]
+    assert row["cost"] == pytest.approx(by_kernel["Im2d2Col"] * 16 / 88 + by_kernel["sgemm"])
 
 
 @pytest.mark.parametrize("budget", [0.05, 0.1, 0.2, 0.4])
@@ -171,13 +243,13 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
     monkeypatch.chdir(root)
     rows = pd.read_csv(DATA / "squeezenet64_gem5.csv")
     recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
-    runs: dict[str, tuple[float, ...]] = {}
+    runs: dict[str, Ran] = {}
     monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
     aim = Sampling(bound=0.01, budget=budget, audit=0)
     while (one := sampled(root, aim)[0]).round:
         for name in identifiers(one.round):
             operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
-            runs[name] = tuple(recorded[operation, kernel] for kernel in kernels.split("+"))
+            runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))
     truth = (
         one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum()) * one.members["repeats"]
     )

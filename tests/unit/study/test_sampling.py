@@ -37,9 +37,14 @@ def network(generator: np.random.Generator, kernels: int, within: float, between
     )
 
 
-def sample(parts: pd.DataFrame, measured: dict[str, list[float]], aside: Iterable[str] = ()) -> Sample:
+def sample(
+    parts: pd.DataFrame,
+    measured: dict[str, list[float]],
+    aside: Iterable[str] = (),
+    doubts: dict[str, list[float]] | None = None,
+) -> Sample:
     weight = dict(zip(parts.index, parts["weight"], strict=True))
-    return Sample(parts, weight, measured, tuple(aside))
+    return Sample(parts, weight, measured, tuple(aside), doubts)
 
 
 def alone(number: int, predicted: float, names: str = "") -> pd.DataFrame:
@@ -79,6 +84,59 @@ def test_the_interval_holds_the_total_as_often_as_promised(within: float, betwee
     assert np.mean(held) >= 0.93
     assert abs(np.mean(errors)) < 0.01
     assert np.median(widths) <= 0.05
+
+
+def test_the_interval_holds_where_measurements_have_intervals_of_their_own() -> None:
+    """Extrapolated launches: each measurement is off by what an interval of 20 % at 95 % allows."""
+    generator = np.random.default_rng(20261125)
+    aim, doubt = Sampling(bound=0.03, budget=0.4), 0.2
+    held, errors = [], []
+    for _ in range(100):
+        parts = network(generator, 6, 0.1, 0.2).assign(doubt=doubt)
+        seen = parts.assign(truth=parts["truth"] * np.exp(generator.normal(0, doubt / 1.96, len(parts))))
+        measured: dict[str, list[float]] = {}
+        doubts: dict[str, list[float]] = {}
+        while names := sample(parts, measured, (), doubts).next(aim):
+            measured |= cycles(seen, names)
+            doubts |= {name: [doubt] * len(measured[name]) for name in names}
+        estimate = sample(parts, measured, (), doubts).estimate(aim)
+        held.append(abs(estimate.total - truth_of(parts)) <= estimate.half_width)
+        errors.append(estimate.total / truth_of(parts) - 1)
+    assert np.mean(held) >= 0.93
+    assert abs(np.mean(errors)) < 0.01
+
+
+def test_a_doubtful_measurement_counts_for_less() -> None:
+    """One operation takes 1.5 times the prediction: the less it is known, the nearer to the prediction."""
+    parts = alone(1, 1000)
+    found = [
+        sample(parts, {"m0": [1500.0]}, (), {"m0": [doubt]}).estimate(Sampling())
+        for doubt in (0, 0.1, 0.5, 1)
+    ]
+    assert found[0].total == 1500 and found[0].half_width == 0
+    totals, widths = [one.total for one in found], [one.relative for one in found]
+    assert totals == sorted(totals, reverse=True) and 1000 < totals[-1] < 1400
+    assert widths == sorted(widths)
+    assert 0.1 < widths[1] < 0.1 * 2.57 / 1.96, "of Student's distribution with 5 degrees of freedom"
+    row = found[1].members.loc["m0"]
+    assert row["is_measured"] and row["low"] < row["cycles"] < row["high"]
+
+
+def test_where_launches_are_cut_the_same_budget_measures_more() -> None:
+    parts = network(np.random.default_rng(5), 6, 0.1, 0.2)
+    cut = parts.assign(cost=parts["predicted"] / 8, doubt=0.08)
+    aim = Sampling(bound=0.001, budget=0.1)
+    whole, shorter = sample(parts, {}).next(aim), sample(cut, {}).next(aim)
+    assert len(shorter) > len(whole)
+    allowed = 0.1 * parts["predicted"].sum()
+    assert cut.loc[shorter, "cost"].sum() <= allowed
+    doubts = {name: [0.08] * len(parts.loc[[name]]) for name in shorter}
+    narrow = sample(cut, cycles(parts, shorter), (), doubts).estimate(aim)
+    wide = sample(parts, cycles(parts, whole)).estimate(aim)
+    assert narrow.half_width < wide.half_width and narrow.simulated > 2 * wide.simulated
+    assert narrow.cost == pytest.approx(
+        cut.loc[shorter, "cost"].sum() / (parts["weight"] * parts["predicted"]).sum()
+    )
 
 
 def test_fewer_cycles_than_a_random_choice_of_the_same_error() -> None:

@@ -8,6 +8,7 @@ what the preview knows of the compiled kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ from functools import lru_cache
 from apuflow.configure.work import Work
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.core.scalar import Scalar
+from apuflow.miopen.launch import Launch
 from apuflow.rocblas.call import library_launches
 
 LARGEST_WAVES = 16
@@ -157,21 +159,23 @@ def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
         )
 
 
-@lru_cache(maxsize=4096)
-def _demands(work: Work, compute_units: int, library_gfx: str | None) -> tuple[Demand, ...]:
+def demand_of(launch: Launch) -> Demand:
+    """What a workgroup of a launch takes, as far as the preview knows its kernel; else its geometry alone."""
     from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of
     from apuflow.preview.kernels.registry import profile
 
-    demands: dict[Demand, None] = {}
+    waves = -(-math.prod(launch.workgroup) // 64)
+    try:
+        known = profile(facts_of(launch))
+    except ApuflowError:
+        return Demand(launch.kernel, waves, 0, 0, 0)
+    return Demand(launch.kernel, waves, known.lds_bytes, known.vgprs, known.sgprs)
+
+
+@lru_cache(maxsize=4096)
+def _demands(work: Work, compute_units: int, library_gfx: str | None) -> tuple[Demand, ...]:
     launches = work.launches(compute_units)
-    for launch in library_launches(launches, library_gfx) if library_gfx else launches:
-        size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
-        try:
-            resources = profile(facts_of(launch))
-        except ApuflowError:  # a kernel that the preview does not know: its geometry still counts
-            demands[Demand(launch.kernel, -(-size // 64), 0, 0, 0)] = None
-            continue
-        waves = -(-size // 64)
-        demands[Demand(launch.kernel, waves, resources.lds_bytes, resources.vgprs, resources.sgprs)] = None
-    return tuple(demands)
+    if library_gfx:
+        launches = library_launches(launches, library_gfx)
+    return tuple(dict.fromkeys(map(demand_of, launches)))

@@ -299,12 +299,6 @@ class Sweep(Variation):
                 key="workgroups",
                 remedy="engines: [gem5-kernels], or leave workgroups out",
             )
-        if self.sampling is not None:
-            raise ValueProblem(
-                "the interval of a sample knows nothing of the error of an extrapolated launch",
-                key="workgroups",
-                remedy="leave out sampling or workgroups",
-            )
         return self
 
     @model_validator(mode="after")

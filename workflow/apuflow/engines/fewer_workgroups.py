@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups, fills_of
-from apuflow.configure.fit import Demand, held_at_once
+from apuflow.configure.fit import Demand, demand_of, held_at_once
 from apuflow.configure.point import Point
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName, engine_facts
@@ -27,6 +27,7 @@ from apuflow.kernels.geometry import WAVE
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
 from apuflow.launcher.dispatch_list import Dispatch, DispatchList
 from apuflow.launcher.whole_grid import needs_whole_grid
+from apuflow.miopen.launch import Launch
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.rocblas.call import PRODUCTS_KEY
 
@@ -113,10 +114,7 @@ def _shortened(
         kernel.vector_registers,
         kernel.scalar_registers,
     )
-    held = held_at_once(demand, asked.options, asked.barrier_slots)
-    two = replace(demand, waves=min(demand.waves, 2))  # what has several takes a barrier slot
-    most = held_at_once(two, asked.options, asked.barrier_slots)
-    groups = first_workgroups(whole, held, asked.fills, most)
+    groups = _first_of(whole, demand, asked)
     if groups is None:
         return dispatch, Cut()
     axis = last_axis(whole)
@@ -126,6 +124,29 @@ def _shortened(
     grid = list(dispatch.grid)
     grid[axis] = groups[axis] * dispatch.workgroup[axis]
     return replace(dispatch, grid=(grid[0], grid[1], grid[2])), Cut(ran=prod(groups))
+
+
+def expected_share(launch: Launch, point: Point) -> float:
+    """Share of a launch's workgroups that a point will launch, as far as that is known before it is compiled.
+
+    The preview knows what most kernels take; whether one needs its whole grid is read from the compiled
+    kernel alone.
+    """
+    fills = fills_of(point.content)
+    if fills is None:
+        return 1.0
+    asked = Fewer(fills, point.options, point.release_facts.barrier_slots)
+    whole = workgroups(launch.grid, launch.workgroup)
+    groups = _first_of(whole, demand_of(launch), asked)
+    return 1.0 if groups is None else prod(groups) / prod(whole)
+
+
+def _first_of(whole: Sequence[int], demand: Demand, asked: Fewer) -> tuple[int, ...] | None:
+    """How many workgroups of a kernel to launch along each axis; None: all of them."""
+    held = held_at_once(demand, asked.options, asked.barrier_slots)
+    two = replace(demand, waves=min(demand.waves, 2))  # what has several takes a barrier slot
+    most = held_at_once(two, asked.options, asked.barrier_slots)
+    return first_workgroups(whole, held, asked.fills, most)
 
 
 def first_workgroups(groups: Sequence[int], held: int, fills: int, most: int = 0) -> tuple[int, ...] | None:

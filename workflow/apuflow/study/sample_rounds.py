@@ -11,7 +11,7 @@ from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
-from apuflow.study.sampled_suites import Cycles, Sampled, member_table, sample_suites, total_table
+from apuflow.study.sampled_suites import Ran, Sampled, member_table, sample_suites, total_table
 
 Wildcards = Mapping[str, str]
 
@@ -27,7 +27,7 @@ class SampleRounds:
         self._campaign = campaign
         self._rounds: dict[str, tuple[str, ...]] = {}
         self._begun: dict[str, str] = {}
-        self._known: dict[str, Cycles] = {}
+        self._known: dict[str, Ran] = {}
 
     def round_records(self, wildcards: Wildcards) -> tuple[Sweep, str, tuple[str, ...]]:
         """What a round makes: sweep, workload, run records."""
@@ -75,6 +75,6 @@ def write_sample(campaign: Campaign, under: str, members: str, totals: str) -> N
     )
 
 
-def _sampled(campaign: Campaign, sweep: Sweep, known: dict[str, Cycles]) -> list[Sampled]:
+def _sampled(campaign: Campaign, sweep: Sweep, known: dict[str, Ran]) -> list[Sampled]:
     assert sweep.sampling is not None
     return sample_suites(campaign, sweep, sweep.sampling, known)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from analysis.counters.extrapolate import FLOOR, extrapolations
 from analysis.tables.columns import axis_column
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, Row, read_record
@@ -21,15 +23,38 @@ from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
+from apuflow.core.record import RunRecord, read_run
 from apuflow.core.scalar import Scalar
+from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.study.sampling import Estimate, Sample
 
-Cycles = tuple[float, ...]
-"""GPU cycles of an operation, kernel by kernel or all of them; empty where its run failed."""
-
 MEASURED, ESTIMATED, AUDIT = "measured", "estimated", "audit"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What gem5 took for an operation.
+
+    Attributes:
+        cycles: GPU cycles, kernel by kernel or all of them; empty where the run failed.
+        doubts: relative half widths of their intervals (95 %), where launches were extrapolated.
+        shares: of each kernel's workgroups, those that were launched; a kernel that is not named: all.
+        kept_whole: kernels that need their whole grid.
+    """
+
+    cycles: tuple[float, ...]
+    doubts: tuple[float, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    kept_whole: frozenset[str] = frozenset()
+
+    @property
+    def doubt(self) -> float:
+        """Half width of all its cycles over all of them."""
+        if not self.doubts:
+            return 0.0
+        return float(np.dot(self.cycles, self.doubts)) / sum(self.cycles)
 
 
 @dataclass(frozen=True)
@@ -44,8 +69,10 @@ class Sampled:
         members: a row per distinct operation, by its point: ``operation``, ``kernels``,
             ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
-            total), their ``low`` and ``high``; of the audit ``error`` (estimate over measurement, less 1) and
-            ``inside`` (whether the measurement lies in the estimate's interval).
+            total), their ``low`` and ``high``; ``cost`` (predicted cycles of the workgroups that are
+            launched, once) and ``measured_doubt`` (relative half width of ``measured``; 0: no launch was
+            extrapolated); of the audit ``error`` (estimate over measurement, less 1) and
+            ``inside`` (whether the measurement, or its interval, meets the estimate's).
         following: run records to make next, relative to the project, if nothing were learnt on the way; empty
             when the aim is met or the budget is spent.
         round: those of them to make before the estimate is looked at again.
@@ -79,13 +106,13 @@ class Sampled:
 
     @property
     def spent(self) -> float:
-        """Cycles of the members that were simulated, as a share of those of all members, each once."""
-        predicted = self.members["predicted"]
-        return float(predicted[self.members["measured"].notna()].sum() / predicted.sum())
+        """Predicted cycles that were simulated, as a share of those of all members, each once."""
+        ran = self.members["measured"].notna()
+        return float(self.members.loc[ran, "cost"].sum() / self.members["predicted"].sum())
 
 
 def sample_suites(
-    campaign: Campaign, sweep: Sweep, aim: Sampling, known: dict[str, Cycles] | None = None
+    campaign: Campaign, sweep: Sweep, aim: Sampling, known: dict[str, Ran] | None = None
 ) -> list[Sampled]:
     """Every suite of a sweep on every engine that simulates, from the runs that the project has.
 
@@ -119,16 +146,9 @@ def _check(campaign: Campaign, sweep: Sweep) -> None:
             key="engines",
             remedy="engines: [gem5-kernels, preview]",
         )
-    if sweep.workgroups is not None:
-        raise ConfigError(
-            "the interval of a sample knows nothing of the error of extrapolated launches",
-            file=paths.sweep_file(sweep.name),
-            key="workgroups",
-            remedy="leave it out of the sweep",
-        )
 
 
-def _sampled(member: Member, aim: Sampling, known: dict[str, Cycles], root: Path) -> Sampled:
+def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -> Sampled:
     points, repeats, left_out = _distinct(member)
     parts = _parts(points)
     if parts.empty:
@@ -137,14 +157,16 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Cycles], root: Path
         )
     kernels = {str(name): rows["kernel"].tolist() for name, rows in parts.groupby(level=0, sort=False)}
     for name, launched in kernels.items():
-        if name not in known and (cycles := _measured(points[name], launched, root)) is not None:
-            known[name] = cycles
+        if name not in known and (run := _measured(points[name], launched, root)) is not None:
+            known[name] = run
     ran = {name: known[name] for name in kernels if name in known}
-    measured = {name: cycles for name, cycles in ran.items() if cycles}
-    failed = [name for name in ran if name not in measured]
     suite = member.suite.name
     aside = Sample(parts, repeats, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
-    sample = Sample(parts, repeats, measured, [*aside, *failed])
+    _add_cost(parts, points, ran)
+    measured = {name: run.cycles for name, run in ran.items() if run.cycles}
+    doubts = {name: run.doubts for name, run in ran.items() if run.doubts}
+    failed = [name for name in ran if name not in measured]
+    sample = Sample(parts, repeats, measured, [*aside, *failed], doubts)
     estimate = sample.estimate(aim)
     following = sample.next(aim)
     audit = [name for name in aside if name not in ran]
@@ -161,7 +183,7 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Cycles], root: Path
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
         estimate=estimate,
-        members=_rows(estimate, points, kernels, measured, aside),
+        members=_rows(estimate, points, kernels, ran, aside),
         following=records([*following, *audit]),
         round=records([*sample.first(following, aim), *audit]),
         made=records(ran),
@@ -197,7 +219,32 @@ def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
     launches["family"] = launches["kernel"].map(families)
     parts = launches.groupby(["point", "kernel"], sort=False, as_index=False)
     found = parts.agg({"family": "first", "predicted": "sum"}).set_index("point")
-    return found[found["predicted"] > 0]
+    return found[found["predicted"] > 0].copy()
+
+
+def _add_cost(parts: pd.DataFrame, points: Mapping[str, Point], ran: Mapping[str, Ran]) -> None:
+    """Add ``cost`` and ``doubt`` to the kernels, as ``Sample`` has them.
+
+    What has run says so itself. Of other large launches the first workgroups are expected to do, but for
+    kernels that a run has shown to need their whole grid.
+    """
+    whole = frozenset(kernel for run in ran.values() for kernel in run.kept_whole)
+    shares = np.ones(len(parts))
+    for row, (name, kernel) in enumerate(zip(parts.index, parts["kernel"], strict=True)):
+        if name in ran:
+            shares[row] = ran[name].shares.get(kernel, 1.0)
+        elif kernel not in whole:
+            shares[row] = _expected_share(points[name], kernel)
+    parts["cost"] = parts["predicted"] * shares
+    parts["doubt"] = FLOOR * (1.0 - shares)
+
+
+def _expected_share(point: Point, kernel: str) -> float:
+    """Of all workgroups of a kernel those that a run of the point is expected to launch."""
+    launches = [launch for launch in point.launches() if launch.kernel == kernel]
+    every = [launch.workgroups * launch.count for launch in launches]
+    expected = [expected_share(launch, point) for launch in launches]
+    return float(np.average(expected, weights=every))
 
 
 def _family(launch: Launch) -> str:
@@ -207,8 +254,8 @@ def _family(launch: Launch) -> str:
     return launch.kernel.split("_SB_")[0]
 
 
-def _measured(point: Point, kernels: Sequence[str], root: Path) -> Cycles | None:
-    """gem5's cycles of a point, kernel by kernel; none where its run failed; None where it has no record.
+def _measured(point: Point, kernels: Sequence[str], root: Path) -> Ran | None:
+    """What a point's run took, kernel by kernel; None where it has no record.
 
     Where the run's statistics do not tell its kernels apart they are all together.
 
@@ -220,23 +267,57 @@ def _measured(point: Point, kernels: Sequence[str], root: Path) -> Cycles | None
         return None
     row = read_record(file)
     if not isinstance(row, Row) or row.values["status"] != COMPLETED:
-        return ()
+        return Ran(())
+    launches = _launches(read_run(file), row.counters["gpu_clock_ticks"])
+    wide = launches["half_width"]
+    cycles = [float(row.counters["gpu_cycles"])]
+    half_widths = [float(wide.sum())]
     if len(kernels) > 1:
-        cycles = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
-        if set(kernels) <= set(cycles.index):
-            return tuple(float(cycles[name]) for name in kernels)
-    return (float(row.counters["gpu_cycles"]),)
+        by_kernel = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
+        if set(kernels) <= set(by_kernel.index):
+            cycles = [float(by_kernel[name]) for name in kernels]
+            half_widths = [float(wide.get(name, 0.0)) for name in kernels]
+    doubts = [min(1.0, wide / number) for wide, number in zip(half_widths, cycles, strict=True)]
+    return Ran(
+        tuple(cycles),
+        tuple(doubts) if any(doubts) else (),
+        {str(name): float(share) for name, share in (launches["launched"] / launches["workgroups"]).items()},
+        frozenset(map(str, launches.index[launches["kept_whole"]])),
+    )
+
+
+def _launches(record: RunRecord, clock: float) -> pd.DataFrame:
+    """By kernel of a run: ``workgroups``, those ``launched``, ``half_width`` (GPU cycles), ``kept_whole``.
+
+    Args:
+        clock: ticks of a cycle of the GPU.
+    """
+    parts = extrapolations(record) or [None] * len(record.launches)
+    rows = [
+        {
+            "kernel": launch.kernel,
+            "workgroups": launch.workgroups,
+            "launched": launch.launched_workgroups,
+            "half_width": part.half_width / clock if part is not None else 0.0,
+            "kept_whole": launch.kept_whole is not None,
+        }
+        for launch, part in zip(record.launches, parts, strict=True)
+    ]
+    by_kernel = pd.DataFrame(rows).groupby("kernel")
+    return by_kernel.agg({"workgroups": "sum", "launched": "sum", "half_width": "sum", "kept_whole": "any"})
 
 
 def _rows(
     estimate: Estimate,
     points: Mapping[str, Point],
     kernels: Mapping[str, Sequence[str]],
-    measured: Mapping[str, Cycles],
+    ran: Mapping[str, Ran],
     aside: Sequence[str],
 ) -> pd.DataFrame:
     """``Sampled.members``."""
     members = estimate.members
+    measured = {name: sum(run.cycles) for name, run in ran.items() if run.cycles}
+    doubt = {name: ran[name].doubt for name in measured}
     audit = members.index.isin([name for name in aside if name in measured])
     frame = pd.DataFrame(
         {
@@ -245,15 +326,18 @@ def _rows(
             "repeats": members["weight"].astype(int),
             "predicted": members["predicted"],
             "origin": members["is_measured"].map({True: MEASURED, False: ESTIMATED}).where(~audit, AUDIT),
-            "measured": [sum(measured[name]) if name in measured else math.nan for name in members.index],
+            "measured": [measured.get(name, math.nan) for name in members.index],
+            "measured_doubt": [doubt.get(name, math.nan) for name in members.index],
             "cycles": members["cycles"],
             "low": members["low"],
             "high": members["high"],
+            "cost": members["cost"],
         }
     )
     apart = frame[audit]
     frame["error"] = apart["cycles"] / apart["measured"] - 1
-    frame["inside"] = apart["measured"].between(apart["low"], apart["high"])
+    wide = apart["measured"] * apart["measured_doubt"]
+    frame["inside"] = apart["measured"].between(apart["low"] - wide, apart["high"] + wide)
     return frame
 
 
@@ -275,8 +359,8 @@ def total_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
 
 def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Cycles with one digit behind the point, shares with six: what an estimate has no more of."""
-    cycles = ("predicted", "measured", "cycles", "low", "high")
-    shares = ("error", "half_width", "spent", "simulated", "covered")
+    cycles = ("predicted", "measured", "cycles", "low", "high", "cost")
+    shares = ("error", "measured_doubt", "half_width", "spent", "simulated", "covered")
     return frame.round({**dict.fromkeys(cycles, 1), **dict.fromkeys(shares, 6)})
 
 

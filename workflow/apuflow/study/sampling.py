@@ -5,7 +5,8 @@ tells by which factor the preview is off there; kernels alike share part of that
 logarithms of ``measured / predicted`` are normal with mean 0, and their covariance is a sum over what two
 kernels share: the preview itself (``COMMON``) and a trend with the size (``SIZE``), the program
 (``FAMILY``), the kernel (``KERNEL``), the kernel at a like size (``ALIKE``); ``OWN`` is each one's alone. The
-others are predicted from those measured (best linear prediction).
+others are predicted from those measured (best linear prediction). A measurement that is itself extrapolated
+(the first workgroups of a launch) is the factor and an error of its own, as large as its interval says.
 
 Sources: ratio estimation as in Cochran, Sampling Techniques, chapter 6; prediction from correlated neighbours
 (kriging) as in Cressie, Statistics for Spatial Data, chapter 3; kernels alike as in Sieve (ISPASS 2023) and
@@ -46,6 +47,8 @@ PRIOR_WEIGHT = 4.0
 """How many observations the size of all of these counts for, against what is measured."""
 ROUNDS = 4
 """Parts of the budget; after each, what was measured decides anew whether and where more is needed."""
+OF_INTERVALS = 1.96
+"""Half width over standard deviation, of the intervals of extrapolated launches (95 %, normal)."""
 COLUMNS = ("family", "kernel", "predicted")
 
 
@@ -55,11 +58,11 @@ class Estimate:
 
     Attributes:
         members: a row per operation: ``weight``, ``predicted``, ``cycles`` (measured, else estimated),
-            ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where measured) and
-            ``is_measured``.
+            ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where all workgroups were
+            simulated), ``is_measured`` and ``cost`` (predicted cycles of what is simulated of it, once).
         total: weighted sum of cycles. half_width: of its interval, in cycles.
         simulated: share of the weighted predicted cycles whose operations were simulated.
-        cost: predicted cycles of the simulated operations over those of a run of everything, with repeats.
+        cost: predicted cycles that were simulated over those of a run of everything, with repeats.
     """
 
     members: pd.DataFrame
@@ -80,10 +83,13 @@ class Sample:
     Args:
         parts: a row per kernel of an operation; index: the operation's name; columns: ``family`` and
             ``kernel`` (text, what is launched), ``predicted`` (the preview's GPU cycles of all its launches
-            in one occurrence, above 0).
+            in one occurrence, above 0); and, where not all workgroups are launched, ``cost`` (those of the
+            launched ones) and ``doubt`` (the relative half width, at 95 %, that a measurement is expected to
+            have).
         weight: how often an operation occurs, by name; above 0.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
             ``parts``; a single number is all of them, which then share their factor.
+        doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
         aside: names whose measurement takes no part (the audit).
 
     Raises:
@@ -97,6 +103,7 @@ class Sample:
         weight: Mapping[str, float],
         measured: Mapping[str, Sequence[float]],
         aside: Collection[str] = (),
+        doubts: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         if missing := [name for name in COLUMNS if name not in parts.columns]:
             raise ValueError(f"kernels have no column {', '.join(missing)}")
@@ -110,10 +117,14 @@ class Sample:
         self._parts = parts
         self._predicted = parts["predicted"].to_numpy(float)
         self._owner = names.get_indexer(parts.index)
+        cost = parts["cost"].to_numpy(float) if "cost" in parts else self._predicted
+        doubt = parts["doubt"].to_numpy(float) if "doubt" in parts else np.zeros(len(parts))
+        self._expected_noise = (doubt / OF_INTERVALS) ** 2
         self.members = pd.DataFrame(
             {
                 "weight": [float(weight[name]) for name in names],
                 "predicted": np.bincount(self._owner, self._predicted, len(names)),
+                "cost": np.bincount(self._owner, cost, len(names)),
             },
             index=names,
         )
@@ -129,6 +140,9 @@ class Sample:
         self._rows = np.array([row for name in self._used for row in self._place[name]], dtype=np.int64)
         observed = [self._factors(name, measured[name]) for name in self._used]
         self._observed = np.log(np.concatenate(observed)) if observed else np.empty(0)
+        self._doubted = {name for name, values in (doubts or {}).items() if any(values)}
+        noise = [self._noise_of(name, (doubts or {}).get(name, (0.0,))) for name in self._used]
+        self._noise = np.concatenate(noise) if noise else np.empty(0)
 
     def _factors(self, name: str, cycles: Sequence[float]) -> Array:
         """What is measured over what is predicted, of each kernel of an operation."""
@@ -137,6 +151,15 @@ class Sample:
             return np.full(len(predicted), cycles[0] / predicted.sum())
         factors: Array = np.array(cycles, dtype=float) / predicted
         return factors
+
+    def _noise_of(self, name: str, doubts: Sequence[float]) -> Array:
+        """Variance of the logarithm of each kernel's measured factor.
+
+        An error of the sum of several kernels is one that they share: each has as many times its variance.
+        """
+        kernels = len(self._place[name])
+        variances: Array = (np.array(doubts, dtype=float) / OF_INTERVALS) ** 2
+        return variances if len(doubts) == kernels else np.full(kernels, kernels * variances[0])
 
     @cached_property
     def _shared(self) -> Array:
@@ -160,7 +183,7 @@ class Sample:
         measured = self._shared[np.ix_(self._rows, self._rows)]
         freedom, found = PRIOR_WEIGHT + len(self._rows), []
         for own in OWN:
-            covariance = measured + own**2 * np.eye(len(measured))
+            covariance = measured + own**2 * np.eye(len(measured)) + np.diag(self._noise)
             squares = PRIOR_WEIGHT + float(self._observed @ np.linalg.solve(covariance, self._observed))
             unlikely = freedom * np.log(squares) + np.linalg.slogdet(covariance)[1]
             unlikely += (np.log(own / USUAL_OWN) / OWN_SPREAD) ** 2
@@ -172,10 +195,8 @@ class Sample:
         """Mean and covariance of the logarithms of all kernels' factors, given what is measured."""
         own, scale = self._size
         rows, prior = self._rows, self._shared + own**2 * np.eye(len(self._shared))
-        gain, covariance = _measured(prior, rows)
-        mean = self._observed @ gain
-        mean[rows] = self._observed
-        return mean, scale * covariance
+        gain, covariance = _measured(prior, rows, self._noise / scale)
+        return self._observed @ gain, scale * covariance
 
     def _quantile(self, confidence: float) -> float:
         return student_quantile(confidence, PRIOR_WEIGHT + len(self._rows))
@@ -200,13 +221,13 @@ class Sample:
 
         Each is the one that narrows the interval most per predicted cycle that it costs.
         """
-        own = self.members["predicted"].to_numpy(float)
+        own = self.members["cost"].to_numpy(float)
         names = self.members.index.to_numpy()
         free = ~np.isin(names, [*self._used, *self._aside])
         covariance = self._posterior[1]
         allowed = aim.bound * self._weighted.sum() / self._quantile(aim.confidence)
         spent = np.isin(names, [*self._measured, *self._aside])
-        left = aim.budget * own.sum() - own[spent].sum()
+        left = self._allowed(aim) - own[spent].sum()
         chosen: list[str] = []
         while free.any():
             change = covariance @ self._weighted
@@ -218,7 +239,7 @@ class Sample:
             gain = self._gain(candidates, covariance, change) / own[candidates]
             best = candidates[np.argmax(gain)]
             rows = self._place[str(names[best])]
-            covariance = _measured(covariance, rows)[1]
+            covariance = _measured(covariance, rows, self._expected_noise[rows])[1]
             chosen.append(str(names[best]))
             free[best] = False
             left -= own[best]
@@ -238,23 +259,28 @@ class Sample:
             those = [number for number, place in enumerate(places) if len(place) == size]
             rows = np.array([places[number] for number in those])
             blocks, with_total = covariance[rows[:, :, None], rows[:, None, :]], change[rows]
+            blocks += self._expected_noise[rows][:, :, None] * np.eye(size)
             found[those] = (with_total * np.linalg.solve(blocks, with_total[..., None])[..., 0]).sum(axis=1)
         return found
 
     def first(self, following: Sequence[str], aim: Sampling) -> list[str]:
         """The first of ``next``: as many as a part of the budget allows (``ROUNDS``), and one at least."""
-        cost = self.members["predicted"][list(following)].cumsum()
-        allowed = aim.budget * float(self.members["predicted"].sum()) / ROUNDS
+        cost = self.members["cost"][list(following)].cumsum()
+        allowed = self._allowed(aim) / ROUNDS
         return list(following[: max(1, int((cost <= allowed).sum()))])
 
     def audit(self, aim: Sampling, seed: str) -> list[str]:
         """Random operations, for the audit: by their names and the seed alone; half of the budget at most."""
         free = [name for name in self.members.index if name not in self._used]
         order = sorted(free, key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).digest())
-        limit = aim.budget * float(self.members["predicted"].sum())
-        small = self.members["predicted"][order]
+        limit = self._allowed(aim)
+        small = self.members["cost"][order]
         small = small[small <= limit / 10][: aim.audit]
         return [str(name) for name in small.index[small.cumsum() <= limit / 2]]
+
+    def _allowed(self, aim: Sampling) -> float:
+        """The budget, in predicted cycles."""
+        return aim.budget * float(self.members["predicted"].sum())
 
     def estimate(self, aim: Sampling) -> Estimate:
         """The total, its interval, and every operation's cycles."""
@@ -270,7 +296,8 @@ class Sample:
         members["low"] = cycles * np.exp(-quantile * np.array(spread))
         members["high"] = cycles * np.exp(quantile * np.array(spread))
         members["is_measured"] = members.index.isin(list(self._used))
-        used = pd.Series(self._used, dtype=float)
+        exact = {name: cycles for name, cycles in self._used.items() if name not in self._doubted}
+        used = pd.Series(exact, dtype=float)
         for column in ("cycles", "low", "high"):
             members.loc[used.index, column] = used
         weighted = members["weight"] * members["predicted"]
@@ -280,13 +307,18 @@ class Sample:
             total=float((members["weight"] * members["cycles"]).sum()),
             half_width=quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5,
             simulated=float(weighted[simulated].sum() / weighted.sum()),
-            cost=float(members["predicted"][simulated].sum() / weighted.sum()),
+            cost=float(members["cost"][simulated].sum() / weighted.sum()),
         )
 
 
-def _measured(covariance: Array, rows: Any) -> tuple[Array, Array]:
-    """What follows when ``rows`` (numbers) are known: their weights, and the covariance that is left."""
-    gain: Array = np.linalg.solve(covariance[np.ix_(rows, rows)], covariance[rows])
+def _measured(covariance: Array, rows: Any, noise: Array) -> tuple[Array, Array]:
+    """What follows when ``rows`` (numbers) are known: their weights, and the covariance that is left.
+
+    Args:
+        noise: variance of the error of each measurement; 0: it is exact.
+    """
+    gain: Array = np.linalg.solve(covariance[np.ix_(rows, rows)] + np.diag(noise), covariance[rows])
     left: Array = covariance - covariance[:, rows] @ gain
-    left[rows] = left[:, rows] = 0.0
+    known = np.asarray(rows)[noise == 0.0]
+    left[known] = left[:, known] = 0.0
     return gain, left

@@ -14,12 +14,12 @@ from analysis.report.sample import load_samples
 from apuflow.core.errors import AnalysisError
 
 MEMBERS = """suite,engine,at,point,operation,kernels,repeats,predicted,\
-origin,measured,cycles,low,high,error,inside
-net,gem5-kernels,n1,a-0,small,k,1,1000,measured,1100,1100,1100,1100,,
-net,gem5-kernels,n1,b-0,large,k,3,2000,measured,2400,2400,2400,2400,,
-net,gem5-kernels,n1,c-0,{hostile},k,1,3000,audit,4000,3500,3100,3900,-0.125,False
-net,gem5-kernels,n1,d-0,other,k,2,4000,estimated,,4700,4100,5300,,
-net,gem5-kernels,n2,e-0,another,k,1,4000,estimated,,4700,4100,5300,,
+origin,measured,measured_doubt,cycles,low,high,cost,error,inside
+net,gem5-kernels,n1,a-0,small,k,1,1000,measured,1100,0,1100,1100,1100,1000,,
+net,gem5-kernels,n1,b-0,large,k,3,2000,measured,2400,0.045,2390,2300,2480,250,,
+net,gem5-kernels,n1,c-0,{hostile},k,1,3000,audit,4000,0,3500,3100,3900,3000,-0.125,False
+net,gem5-kernels,n1,d-0,other,k,2,4000,estimated,,,4700,4100,5300,4000,,
+net,gem5-kernels,n2,e-0,another,k,1,4000,estimated,,,4700,4100,5300,4000,,
 """
 TOTALS = """suite,engine,at,cycles,low,high,half_width,bound,confidence,ended,operations,measured,audited,\
 audit_inside,failed,left_out,budget,spent,simulated,covered
@@ -60,6 +60,7 @@ def test_the_page_says_what_holds_what_ran_and_how_the_audit_went(files: list[Pa
     assert "33.3 % of the cycles of an iteration, 60.0 % of those of all distinct operations" in text
     assert "0 of 1 operations inside" in text
     assert "4,000 3,500 3,100 3,900 -12.5 % no" in text
+    assert "large k 3 2,400 4.5 % 2,000" in text and "small k 1 1,100 1,000" in text
     assert "1 item that no engine runs" in text
     assert "20.0 % more or less: it holds" in text and "2; estimated" in text
     assert HOSTILE not in section and " ".join(HOSTILE.split()) in text
