@@ -36,9 +36,14 @@ DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
 STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
-EVEN = 0.5
-"""Of the wait at a station, what is left where customers come evenly: half, as in a queue with equal service
-times (Pollaczek and Khinchine)."""
+EVEN = 0.8
+"""Of the wait at a station, what is left where customers come evenly: between half, as in a queue with equal
+service times, and all of it (Pollaczek and Khinchine)."""
+HELD = 0.9
+"""Of a page walk, for how long an instruction that waits for it keeps its coalescer token."""
+BEHIND = 0.25
+"""Of the time that the wavefronts of a workgroup take of a station, what they wait there for each other where
+no barrier brings them back in step: behind one another once, they stay so."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
 DRIFT = 40.0
@@ -173,7 +178,9 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     again = (flow.tries - 1.0) * counts.stores
     warm = max(0.0, flow.waiting - flow.cold_pages)
     tokens = (
-        (counts.vector_memory + again) * lat.token + flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
+        (counts.vector_memory + again) * lat.token
+        + HELD * flow.walk_tokens * lat.walk
+        + warm * lat.second_tlb * 2.0
     )
     directory, dram = _directory_ns(flow, machine), _dram_ns(flow, machine)
     if directory > dram:
@@ -184,6 +191,10 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
     from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
     from_memory = flow.requested / flow.tcp_loads if flow.tcp_loads else 0.0
+    if (
+        profile.alternating
+    ):  # whoever starts together wants the same lines, and waits until the first has them
+        from_memory += min(1.0, used * resident / profile.workgroups) * (from_tcc - from_memory)
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
     joined, for_stores = profile.joined_rounds, profile.store_rounds
@@ -239,21 +250,32 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     ]
 
 
-def pipelined(demands: Array, wide: Array, scheduled: NDArray[np.bool_], hidden: Array) -> Array:
+def pipelined(demands: Array, wide: Array, profiles: Sequence[Profile], hidden: Array) -> Array:
     """Time that a customer of ``wide`` wavefronts is held up at each station by its own wavefronts.
 
     They start together and go through scalar ALU, SIMD and LDS one behind the other, each at another
-    station: a flow shop, whose time is one pass through all stations and the rest at the busiest. Where LDS
-    accesses are issued ahead of what needs them, the vector ALU works meanwhile: ``hidden`` of its time, all
-    of it where the LDS is busy for longer.
+    station: a flow shop, whose time is one pass through all stations and the rest at the busiest; of the rest
+    ``BEHIND`` where they have no barriers. Where they load, wait for each other and compute in turns, loads
+    come one after the other, and the pass goes on beside the busiest station. Where LDS accesses are issued
+    ahead of what needs them, the vector ALU works meanwhile: ``hidden`` of its time, all of it where the LDS
+    is busy for longer.
     """
+    scheduled, alternating, free = (
+        np.array(flags, dtype=bool)
+        for flags in (
+            [profile.scheduled for profile in profiles],
+            [profile.alternating for profile in profiles],
+            [not (profile.counts.barriers or profile.scheduled) for profile in profiles],
+        )
+    )
     own = np.where(SYNCHRONOUS, demands, 0.0)
     busiest = np.zeros_like(own)
     if len(own):
         rows = np.arange(len(own))
         top = own.argmax(axis=1)
         busiest[rows, top] = own[rows, top]
-    extra = busiest * (wide[:, None] - 1.0)
+    extra = busiest * (np.where(free, BEHIND, 1.0) * (wide - 1.0))[:, None]
+    own = np.where(alternating[:, None], busiest, own)
     lds = STATIONS.index("lds")
     total = own[:, lds] + extra[:, lds]
     own[:, lds] -= np.where(scheduled, np.minimum(total, hidden), 0.0)
@@ -308,7 +330,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     demands = table[:, HEAD:].copy()
     simds = np.array([machine.simds for machine in machines], dtype=np.float64)
     # A wavefront stays on its own SIMD: the station is a quarter of the work, the rest is its latency.
-    delay = delay + demands[:, 1] * (simds - 1.0)
+    alternating = np.array([profile.alternating for profile in profiles], dtype=bool)
+    delay = delay + np.where(alternating, 0.0, demands[:, STATIONS.index("valu")] * (simds - 1.0))
     # The busiest compute unit has per_cu wavefronts, in batches of at most what it can hold.
     local = np.minimum(resident, per_cu)
     batches = per_cu / local
@@ -317,10 +340,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     tokens = np.array([float(machine.tokens) for machine in machines])
     wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
-    alternating = np.array([profile.alternating for profile in profiles], dtype=bool)
     # Other compute units disturb workgroups that have no loads ahead.
     turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
-    own = pipelined(demands, wide, scheduled, demands[:, STATIONS.index("valu")] * simds)
+    own = pipelined(demands, wide, profiles, demands[:, STATIONS.index("valu")] * simds)
     crowd = (
         local / wide,
         np.maximum(waves / batches / wide, 1.0),

@@ -70,10 +70,10 @@ class Traffic:
         return self.tcc_misses + self.passed_on
 
 
-MERGED = 0.7
+MERGED = 0.6
 """Part of the repeated stores to a line whose read the memory controller's write queue serves
 (``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
-WRITES_APART = 128.0
+WRITES_APART = 200.0
 """Stores between two to one line of which half find the first still in the memory controller's write queue,
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
 IN_STEP = 0.95

@@ -8,11 +8,13 @@ a pixel. The kernels within a channel work on a tile in LDS.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import (
+    PAGE,
     Counts,
     Profile,
     Stream,
@@ -65,6 +67,15 @@ def _unrolled(unit: int, channels: int) -> str:
     return text + nops
 
 
+def _lockstep(plane: int) -> float:
+    """How far the wavefronts of an image come to a page together.
+
+    All at once where a channel's image is of whole pages. Else a page begins somewhere in an image: some
+    wavefronts reach it a channel before the others, which then find it translated.
+    """
+    return 1.0 if 4 * plane % PAGE == 0 else 2 / 3
+
+
 def lrn_forward(facts: Facts) -> Profile:
     """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
@@ -93,23 +104,19 @@ def lrn_forward(facts: Facts) -> Profile:
     loads = float(channels * waves)
     pages = pages_of(elements)
     chunk = 256 * unit
-    sharing = max(1.0, min(lanes_total / 64, 4096 / chunk))
-    streams = (
-        Stream("load", loads, loads * span, lines_of(elements), pages, page_group=1.0, sharing=sharing),
-        *[
-            Stream(
-                "store",
-                loads,
-                loads * span,
-                lines_of(elements),
-                pages,
-                page_group=1.0,
-                sharing=sharing,
-                resident=False,
-            )
-        ]
-        * 2,
+    sharing = max(1.0, min(lanes_total / 64, PAGE / chunk))
+    load = Stream(
+        "load",
+        loads,
+        loads * span,
+        lines_of(elements),
+        pages,
+        page_group=1.0,
+        sharing=sharing,
+        lockstep=_lockstep(plane),
     )
+    store = replace(load, kind="store", resident=False)
+    streams = (load, store, store)
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=1,
@@ -118,7 +125,7 @@ def lrn_forward(facts: Facts) -> Profile:
         code_bytes=code,
         rounds=float(channels if unrolled else channels - 2),
         joined_rounds=float(channels - 3),
-        walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / 4096)),
+        walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / PAGE)),
         vgprs=64,
         sgprs=40,
         flops=float(20 * elements),
@@ -177,10 +184,10 @@ def across_backward(facts: Facts) -> Profile:
     waves = max(1, round(wavefronts / groups))
     share = batch * plane / wavefronts
     more = window - WINDOW
+    ahead, after = window - window // 2, window // 2
     if c < window + 10:  # unrolled
         per_group = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
     else:
-        ahead, after = window - window // 2, window // 2
         pairs, odd = divmod(c - window, 2)
         inner = 4 * (c - window)
         first = round(18 + 3.5 * more)
@@ -196,28 +203,25 @@ def across_backward(facts: Facts) -> Profile:
     visits = float(c * wavefronts)
     span = touched / of_image
     elements = batch * c * plane
-    sharing = max(1.0, min(groups / batch, 4096 / (4 * 64 * waves)))
+    sharing = max(1.0, min(groups / batch, PAGE / (4 * 64 * waves)))
     lines, pages = lines_of(elements), pages_of(elements)
-    loads = [
-        Stream(
-            "load",
-            visits,
-            visits * span,
-            lines,
-            pages,
-            page_group=float(waves),
-            sharing=sharing,
-            step_pages=4.0,
-        )
-    ] * 4
-    store = Stream(
-        "store", visits, visits * span, lines, pages, page_group=float(waves), sharing=sharing, resident=False
+    load = Stream(
+        "load",
+        visits,
+        visits * span,
+        lines,
+        pages,
+        page_group=float(waves),
+        sharing=sharing,
+        lockstep=_lockstep(plane),
+        step_pages=4.0 * ahead,
     )
+    store = replace(load, kind="store", step_pages=0.0, resident=False)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
         counts=counts,
-        streams=(*loads, store),
+        streams=(load, load, load, load, store),
         code_bytes=3192.0,
         rounds=float(2 * c),
         waves=wavefronts,
@@ -290,7 +294,7 @@ def _tiled(
     g0 = facts.define("MLO_LRN_GROUP_SZ0")
     counts = per_group * (groups * waves)
     lines, pages = lines_of(elements), pages_of(elements)
-    sharing = max(1.0, 4096 / (4 * plane), 4096 / (256 * pixels * waves))
+    sharing = max(1.0, PAGE / (4 * plane), PAGE / (256 * pixels * waves))
     accesses = loads / reads * groups * waves
     per_load = _span(g0, width, plane)
     load = Stream(
