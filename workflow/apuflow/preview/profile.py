@@ -19,6 +19,8 @@ LDS_LANES = 32
 """Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
 INSTRUCTION_BYTES = 6.0
 """Mean over straight code, whose instructions have 4 or 8 bytes."""
+DRIFT = 40.0
+"""Steps of a loop after which workgroups that began together are half out of step."""
 Reuse = Literal["none", "group", "device"]
 
 CODES = {

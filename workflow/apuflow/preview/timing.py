@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
+from apuflow.preview.profile import DRIFT, INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.traffic import Traffic, distribution, resident_groups, traffic
 from apuflow.preview.walks import lockstep_walks
@@ -46,8 +46,6 @@ BEHIND = 0.25
 no barrier brings them back in step: behind one another once, they stay so."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
-DRIFT = 40.0
-"""Steps of a loop after which the workgroups of a compute unit are half out of step."""
 BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
 PACED = 0.5

@@ -13,6 +13,7 @@ from math import ceil
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import (
+    DRIFT,
     LINE,
     PAGE,
     Profile,
@@ -33,8 +34,9 @@ _STEP = {(0, 0): "v21 wt13", (1, 0): "v20 wt12", (0, 1): "v22 wt13", (1, 1): "v2
 _INSIDE = {(0, 0): "v2", (1, 0): "v3", (0, 1): "v3", (1, 1): "v4"}
 """By the pair of transposes, as ``_SETUP``: before the loop, a step along k, the test for an element of C."""
 
-_AT_ONCE = 0.12
-"""Of the reads of lines that others have read, those that come before the line, and go to the directory."""
+_AT_ONCE = 0.2
+"""Of the reads of lines that others have read, those that come before the line, and so go to the directory:
+where all are in step."""
 
 _LOAD_A = {True: "v3 s2 br1 ld1", False: "ld1"}
 _LOAD_B = {True: "v3 s2 br2 ld1", False: "ld1 br1"}
@@ -107,6 +109,7 @@ def sgemm(facts: Facts) -> Profile:
     a, b, c = m * k, n * k, m * n
     of_a, of_b = (LINE * lines / (groups * steps) for lines in (lines_a, lines_b))
     tiles = Tiles(tiles_m, of_a, of_b)
+    at_once = _AT_ONCE / (1.0 + steps / DRIFT)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
     page_group = min(4.0, max(1.0, columns / 4))
@@ -117,13 +120,13 @@ def sgemm(facts: Facts) -> Profile:
             _sharing(m, k, along_a, tiles_n), 0.5, paced=True, line_sharing=float(tiles_n),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
-            at_once=_AT_ONCE,
+            at_once=at_once,
         ),
         Stream(
             "load", loads_b, lines_b, batch * lines_of(b), batch * pages_of(b), "device", of_a + of_b, 4.0,
             _sharing(n, k, along_b, tiles_m), 0.5, paced=True, line_sharing=float(tiles_m), following=tiles_m,
             tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
-            pages_touched=_rows_pages(n, 4, k, along_b), at_once=_AT_ONCE,
+            pages_touched=_rows_pages(n, 4, k, along_b), at_once=at_once,
         ),
         Stream(
             "store", stores, written, batch * lines_of(c), batch * pages_of(c), page_group=page_group,
