@@ -6,6 +6,26 @@
 
 using namespace gem5;
 
+namespace
+{
+
+/** Releases after v23.0 keep the type of each request. */
+template <class Table>
+auto
+keep_type(Table &table, ruby::GPUCoalescer &coalescer, PacketPtr packet, int)
+    -> decltype(table.insertReqType(packet, coalescer.getRequestType(packet)))
+{
+    return table.insertReqType(packet, coalescer.getRequestType(packet));
+}
+
+template <class Table>
+void
+keep_type(Table &, ruby::GPUCoalescer &, PacketPtr, long)
+{
+}
+
+} // anonymous namespace
+
 // An instruction's requests are counted once, not for each of its lanes.
 WRAP(ruby::RequestStatus, _ZN4gem54ruby12GPUCoalescer11makeRequestEPNS_6PacketE,
      ruby::GPUCoalescer *coalescer, PacketPtr packet)
@@ -17,7 +37,7 @@ WRAP(ruby::RequestStatus, _ZN4gem54ruby12GPUCoalescer11makeRequestEPNS_6PacketE,
         return __real__ZN4gem54ruby12GPUCoalescer11makeRequestEPNS_6PacketE(
             coalescer, packet);
     table.insertPacket(packet);
-    table.insertReqType(packet, coalescer->getRequestType(packet));
+    keep_type(table, *coalescer, packet, 0);
     if (!coalescer->issueEvent.scheduled())
         coalescer->schedule(coalescer->issueEvent, curTick());
     return ruby::RequestStatus_Issued;
