@@ -233,15 +233,30 @@ def test_a_run_of_first_workgroups_says_what_it_took(project: Path) -> None:
     assert row["cost"] == pytest.approx(by_kernel["Im2d2Col"] * 16 / 88 + by_kernel["sgemm"])
 
 
+DEVELOP: dict[str, Any] = {"release": "v24.1", "machine": "apu-gfx902"}
+V23: dict[str, Any] = {"release": "v23.0", "machine": "apu-gfx801"}
+
+
 @pytest.mark.parametrize("budget", [0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize(
+    ("file", "direction", "operations", "gem5"),
+    [("squeezenet64", "both", 90, DEVELOP), ("squeezenet64_fwd", "fwd", 36, V23)],
+    ids=["an iteration on develop c91af552", "forward on v23.0.1.0"],
+)
 def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
-    root: Path, monkeypatch: pytest.MonkeyPatch, budget: float
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    direction: str,
+    operations: int,
+    gem5: dict[str, Any],
+    budget: float,
 ) -> None:
-    """SqueezeNet on 64x64 images, forward, backward and update, on gfx902 of gem5 develop c91af552."""
-    layer, units = {"n": 1, "image": 64}, {"num-compute-units": [4]}
-    write_suite_sweep(root, "squeezenet1_1", release="v24.1", machine="apu-gfx902", layer=layer, axes=units)
+    """SqueezeNet on 64x64 images, 4 compute units."""
+    layer, units = {"n": 1, "image": 64, "direction": direction}, {"num-compute-units": [4]}
+    write_suite_sweep(root, "squeezenet1_1", layer=layer, axes=units, **gem5)
     monkeypatch.chdir(root)
-    rows = pd.read_csv(DATA / "squeezenet64_gem5.csv")
+    rows = pd.read_csv(DATA / f"{file}_gem5.csv")
     recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
     runs: dict[str, Ran] = {}
     monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
@@ -253,5 +268,5 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
     truth = (
         one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum()) * one.members["repeats"]
     )
-    assert len(one.members) == 90 and len(runs) < 30
+    assert len(one.members) == operations and len(runs) < 30
     assert abs(one.estimate.total - truth.sum()) <= one.estimate.half_width
