@@ -294,16 +294,17 @@ def _launches(record: RunRecord, clock: float) -> pd.DataFrame:
     """
     parts = extrapolations(record) or [None] * len(record.launches)
     rows = [
-        {
-            "kernel": launch.kernel,
-            "workgroups": launch.workgroups,
-            "launched": launch.launched_workgroups,
-            "half_width": part.half_width / clock if part is not None else 0.0,
-            "kept_whole": launch.kept_whole is not None,
-        }
+        (
+            launch.kernel,
+            launch.workgroups,
+            launch.launched_workgroups,
+            part.half_width / clock if part is not None else 0.0,
+            launch.kept_whole is not None,
+        )
         for launch, part in zip(record.launches, parts, strict=True)
     ]
-    by_kernel = pd.DataFrame(rows).groupby("kernel")
+    columns = ["kernel", "workgroups", "launched", "half_width", "kept_whole"]
+    by_kernel = pd.DataFrame(rows, columns=columns).groupby("kernel")
     return by_kernel.agg({"workgroups": "sum", "launched": "sum", "half_width": "sum", "kept_whole": "any"})
 
 
