@@ -69,17 +69,21 @@ class Fewer:
         Raises:
             ConfigError: this gem5 cannot trace workgroups.
         """
-        fills = fills_of(point.content)
-        if fills is None:
-            return None
-        if gem5.binary.endswith(".fast"):
+        asked = cls.asked(point)
+        if asked is not None and gem5.binary.endswith(".fast"):
             raise ConfigError(
                 "gem5.fast cannot trace when workgroups begin, from which the whole launch is extrapolated",
                 key=KEY,
                 value=gem5.binary,
                 remedy="use gem5.opt, or take the key out of the sweep",
             )
-        return cls(fills, point.options, point.release_facts.barrier_slots)
+        return asked
+
+    @classmethod
+    def asked(cls, point: Point) -> Fewer | None:
+        """As ``of``, whatever the gem5."""
+        fills = fills_of(point.content)
+        return None if fills is None else cls(fills, point.options, point.release_facts.barrier_slots)
 
 
 def shortened(
@@ -132,10 +136,8 @@ def expected_share(launch: Launch, point: Point) -> float:
     The preview knows what most kernels take; whether one needs its whole grid is read from the compiled
     kernel alone.
     """
-    fills = fills_of(point.content)
-    if fills is None:
+    if (asked := Fewer.asked(point)) is None:
         return 1.0
-    asked = Fewer(fills, point.options, point.release_facts.barrier_slots)
     whole = workgroups(launch.grid, launch.workgroup)
     groups = _first_of(whole, demand_of(launch), asked)
     return 1.0 if groups is None else prod(groups) / prod(whole)

@@ -21,6 +21,7 @@ from apuflow.preview.traffic import Traffic, distribution, resident_groups, traf
 from apuflow.preview.walks import lockstep_walks
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
@@ -189,9 +190,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
     from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
     from_memory = flow.requested / flow.tcp_loads if flow.tcp_loads else 0.0
-    if (
-        profile.alternating
-    ):  # whoever starts together wants the same lines, and waits until the first has them
+    if profile.alternating:  # who starts together wants the same lines, and waits until the first has them
         from_memory += min(1.0, used * resident / profile.workgroups) * (from_tcc - from_memory)
     load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
@@ -248,31 +247,25 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     ]
 
 
-def pipelined(demands: Array, wide: Array, profiles: Sequence[Profile], hidden: Array) -> Array:
+def pipelined(
+    demands: Array, wide: Array, behind: Array, alternating: Flags, scheduled: Flags, hidden: Array
+) -> Array:
     """Time that a customer of ``wide`` wavefronts is held up at each station by its own wavefronts.
 
     They start together and go through scalar ALU, SIMD and LDS one behind the other, each at another
-    station: a flow shop, whose time is one pass through all stations and the rest at the busiest; of the rest
-    ``BEHIND`` where they have no barriers. Where they load, wait for each other and compute in turns, loads
-    come one after the other, and the pass goes on beside the busiest station. Where LDS accesses are issued
-    ahead of what needs them, the vector ALU works meanwhile: ``hidden`` of its time, all of it where the LDS
-    is busy for longer.
+    station: a flow shop, whose time is one pass through all stations and the rest at the busiest; ``behind``
+    is the part of the rest that is left. Where they load, wait for each other and compute in turns
+    (``alternating``), loads come one after the other, and the pass goes on beside the busiest station. Where
+    LDS accesses are issued ahead of what needs them (``scheduled``), the vector ALU works meanwhile:
+    ``hidden`` of its time, all of it where the LDS is busy for longer.
     """
-    scheduled, alternating, free = (
-        np.array(flags, dtype=bool)
-        for flags in (
-            [profile.scheduled for profile in profiles],
-            [profile.alternating for profile in profiles],
-            [not (profile.counts.barriers or profile.scheduled) for profile in profiles],
-        )
-    )
     own = np.where(SYNCHRONOUS, demands, 0.0)
     busiest = np.zeros_like(own)
     if len(own):
         rows = np.arange(len(own))
         top = own.argmax(axis=1)
         busiest[rows, top] = own[rows, top]
-    extra = busiest * (np.where(free, BEHIND, 1.0) * (wide - 1.0))[:, None]
+    extra = busiest * (behind * (wide - 1.0))[:, None]
     own = np.where(alternating[:, None], busiest, own)
     lds = STATIONS.index("lds")
     total = own[:, lds] + extra[:, lds]
@@ -329,7 +322,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     simds = np.array([machine.simds for machine in machines], dtype=np.float64)
     # A wavefront stays on its own SIMD: the station is a quarter of the work, the rest is its latency.
     alternating = np.array([profile.alternating for profile in profiles], dtype=bool)
-    delay = delay + np.where(alternating, 0.0, demands[:, STATIONS.index("valu")] * (simds - 1.0))
+    vector = demands[:, STATIONS.index("valu")]
+    delay = delay + np.where(alternating, 0.0, vector * (simds - 1.0))
     # The busiest compute unit has per_cu wavefronts, in batches of at most what it can hold.
     local = np.minimum(resident, per_cu)
     batches = per_cu / local
@@ -340,7 +334,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
     # Other compute units disturb workgroups that have no loads ahead.
     turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
-    own = pipelined(demands, wide, profiles, demands[:, STATIONS.index("valu")] * simds)
+    free = np.array([profile.counts.barriers == 0.0 for profile in profiles], dtype=bool) & ~scheduled
+    behind = np.where(free, BEHIND, 1.0)
+    own = pipelined(demands, wide, behind, alternating, scheduled, vector * simds)
     crowd = (
         local / wide,
         np.maximum(waves / batches / wide, 1.0),

@@ -140,8 +140,9 @@ class Sample:
         self._rows = np.array([row for name in self._used for row in self._place[name]], dtype=np.int64)
         observed = [self._factors(name, measured[name]) for name in self._used]
         self._observed = np.log(np.concatenate(observed)) if observed else np.empty(0)
-        self._doubted = {name for name, values in (doubts or {}).items() if any(values)}
-        noise = [self._noise_of(name, (doubts or {}).get(name, (0.0,))) for name in self._used]
+        doubts = doubts or {}
+        self._doubted = {name for name, values in doubts.items() if any(values)}
+        noise = [self._noise_of(name, doubts.get(name, (0.0,))) for name in self._used]
         self._noise = np.concatenate(noise) if noise else np.empty(0)
 
     def _factors(self, name: str, cycles: Sequence[float]) -> Array:
