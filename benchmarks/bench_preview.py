@@ -59,6 +59,7 @@ class Point:
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS
     calibration: Calibration = RECORDED
+    in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches_of(self.text, self.direction, compute_units)

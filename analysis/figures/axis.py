@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.tables.columns import MACHINE
+from analysis.tables.columns import MACHINE, NOT_OPTIONS
 from apuflow.core.units import clock_hertz, size_bytes
 
 COMPUTE_UNITS = "num_compute_units"
@@ -136,6 +136,6 @@ def axis_columns(frame: pd.DataFrame) -> tuple[str, ...]:
     """Columns that the sweep varies: as the table says, else machine and layer columns."""
     named = frame.attrs.get("axes")
     if named is None:
-        known = [column.name for column in MACHINE if column.name not in ("release", "gfx")]
+        known = [column.name for column in MACHINE if column.name not in NOT_OPTIONS]
         named = [name for name in frame.columns if name in known or str(name).startswith("layer.")]
     return tuple(name for name in named if name in frame.columns and frame[name].nunique() > 1)

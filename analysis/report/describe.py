@@ -68,7 +68,7 @@ class SweepDescription:
 
         Args:
             sweep: keys ``name description engines release machine axes layers zip options layer
-                per_workload on_failure workgroups``.
+                per_workload on_failure workgroups inputs``.
             workloads: the names that its patterns stand for.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
@@ -76,6 +76,8 @@ class SweepDescription:
         """
         fixed = {name: str(sweep[name]) for name in ("release", "machine") if sweep.get(name)}
         fixed |= {f"workgroups.{name}": str(value) for name, value in (sweep.get("workgroups") or {}).items()}
+        if sweep.get("inputs", "caches") != "caches":
+            fixed["inputs"] = str(sweep["inputs"])
         axes: dict[str, tuple[str, ...]] = {}
         for pattern, part in {"": sweep, **(sweep.get("per_workload") or {})}.items():
             of = f"{pattern}: " if pattern else ""

@@ -38,6 +38,7 @@ MACHINE: tuple[Column, ...] = tuple(
     for name, unit, meaning in (
         ("release", "", "gem5 release"),
         ("gfx", "", "GPU version"),
+        ("inputs", "", "where they lie at first: in the CPU's caches as far as these go, or in memory alone"),
         ("num_compute_units", "1", "compute units"),
         ("simds_per_cu", "1", "SIMD units of a compute unit"),
         ("wfs_per_simd", "1", "wavefront slots of a SIMD unit"),
@@ -62,6 +63,9 @@ MACHINE: tuple[Column, ...] = tuple(
         ("reg_alloc_policy", "", "register allocation: simple keeps one workgroup per compute unit"),
     )
 )
+
+NOT_OPTIONS = ("release", "gfx", "inputs")
+"""Of MACHINE, those that no option of ``apu_se.py`` sets."""
 
 RUN: tuple[Column, ...] = (
     Column(

@@ -80,7 +80,11 @@ def read_record(path: str | Path) -> Row | Batch:
 def run_values(record: RunRecord) -> dict[str, Any]:
     """The machine columns of a run record."""
     options = {axis_column(name): value for name, value in record.options.items()}
-    return {name: options.get(name) for name in _MACHINE} | {"release": record.release, "gfx": record.gfx}
+    return {name: options.get(name) for name in _MACHINE} | {
+        "release": record.release,
+        "gfx": record.gfx,
+        "inputs": record.inputs,
+    }
 
 
 def _row(record: RunRecord, file: Path) -> Row:

@@ -159,6 +159,7 @@ def run(
     on_failure: Literal["strict", "record"] = "strict",
     fills: int | None = None,
     as_upstream: bool = False,
+    in_memory: bool = False,
 ) -> RunRecord:
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run.
 
@@ -191,6 +192,7 @@ def run(
         defects=defects,
         statistics=statistics_of(RELEASE),
         fewer=Fewer(fills, _whole_machine(units), RELEASE.facts.barrier_slots) if fills else None,
+        in_memory=in_memory,
     )
     return simulate(
         Simulation(
@@ -307,6 +309,24 @@ def test_the_first_workgroups_tell_the_whole(
     for counter in ("workgroups", "wavefronts", "instructions", "valu_thread_cycles"):
         assert row.counters[counter] == pytest.approx(whole[counter].sum(), rel=0.02), counter
     assert list(cut["extrapolated"] != "") == [launch.ran is not None for launch in record.launches]
+
+
+@pytest.mark.parametrize("gfx", [APU, DISCRETE])
+def test_inputs_in_memory_are_right_and_in_no_cache(gfx: str, gem5: Gem5, visible: Path) -> None:
+    """What the CPU has not written its caches do not hold: every line that the GPU loads comes from DRAM.
+
+    A ReLU of 65,536 elements loads 4,096 lines. The CPU's L2 (2 MB) holds them all where it has written them.
+    """
+    found = launches(parse(layer("Activation", (1, 16, 64, 64), activation_mode="relu")), "fwd", 4)
+    read = {}
+    for in_memory in (False, True):
+        record = run(found, gem5, visible, gfx=gfx, in_memory=in_memory)
+        assert record.results is not None
+        assert record.results.agree, record.results.note
+        [read[in_memory]] = kernel_table(visible / "run")["dram_bytes_written"] / 64
+        shutil.rmtree(visible / "run")
+    assert read[False] < 1.1 * 4096
+    assert read[True] > 1.9 * 4096
 
 
 def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:

@@ -34,6 +34,7 @@ class Point:
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS[0]
     calibration: Calibration = RECORDED
+    in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)

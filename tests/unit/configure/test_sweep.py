@@ -160,6 +160,8 @@ BAD = {
         HEAD.replace("preview", "gem5-kernels") + "workgroups: {fills: 3}\n",
         "at least 4",
     ),
+    "inputs that nobody knows": (HEAD + "inputs: dram\n", "'caches' or 'memory'"),
+    "inputs of DNNMark": (HEAD.replace("preview", "gem5") + "inputs: memory\n", "[gem5-kernels, preview]"),
     "on_failure": (HEAD + "on_failure: ignore\n", "strict"),
     "workgroup without slots": (HEAD + "options: {simds-per-cu: 1, wfs-per-simd: 2}\n", "at least 4"),
     "LDS too small": (HEAD + "options: {lds-size: 512}\n", "at least 1024"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from launcher_layers import LAYERS
 from launcher_tools import code_object, played, run, source_rows
+from sweep_texts import HEAD, expand
 
 from apuflow.configure.work import ProgramWork
 from apuflow.core.errors import ConfigError, NotModelled
@@ -81,6 +82,38 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
         "data.bin": data
     }
     assert set(made.inputs) == {tmp_path / "bin" / "launcher", data, *objects.values()}
+
+
+def test_inputs_in_memory_are_loaded_and_compared_as_others(tmp_path: Path) -> None:
+    """Pooling's mask is made by the guest in either case; x and dy stand in the data file."""
+    data = tmp_path / "mmap.bin"
+    data.write_bytes(bytes(1 << 20))
+    found = _launches(LAYERS["pool_max"], "bwd")
+    rows = kernel_objects(found, "gfx801", Compiler("test", ("false",), (), "c"), tmp_path, "0" * 40)
+    buffers = {}
+    for place in (False, True):
+        made = kernel_run(
+            found,
+            gfx="gfx801",
+            options=OPTIONS,
+            launcher=tmp_path / "launcher",
+            objects={row: item.path(tmp_path) for row, item in rows.items()},
+            data=data,
+            in_memory=place,
+        )
+        text = made.process.files["all/dispatch.list"].splitlines()
+        buffers[place] = [line.split()[3] for line in text if line.startswith("buffer")]
+    assert "file" in buffers[False] and "modulo" in buffers[False]
+    assert buffers[True] == [{"file": "loaded"}.get(kind, kind) for kind in buffers[False]]
+
+
+def test_a_sweep_of_inputs_in_memory_has_points_of_its_own(root: Path) -> None:
+    """Of both engines; where the key says what was always so, they are the same points as without it."""
+    text = HEAD.replace("[preview]", "[gem5-kernels, preview]")
+    plain, caches, memory = (expand(root, text + key) for key in ("", "inputs: caches\n", "inputs: memory\n"))
+    assert [point.id for point in plain] == [point.id for point in caches]
+    assert not {point.identity for point in plain} & {point.identity for point in memory}
+    assert all("inmemory" in point.label and point.in_memory for point in memory)
 
 
 def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:

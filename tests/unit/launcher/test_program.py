@@ -114,6 +114,7 @@ def test_missing_list(launcher: Path, tmp_path: Path) -> None:
         ("buffer x 512 uniform 7", "buffer x 512 uniform", 6, "too few words"),
         ("buffer x 512 uniform 7", "buffer x 512 uniform 4294967296", 6, "too large: 4294967296"),
         ("buffer x 512 uniform 7", "buffer x 512 file 0", 6, "no data line before"),
+        ("buffer x 512 uniform 7", "buffer x 512 loaded 0", 6, "no data line before"),
         ("buffer y", "buffer x", 7, "a second buffer of this name: x"),
         ("dispatch 0", "dispatch 1", 8, "too large: 1"),
         ("twice 128 1 1", "twice 0 1 1", 8, "size is 0"),
@@ -179,12 +180,11 @@ def test_too_many_arguments_for_the_kernel(launcher: Path, tmp_path: Path) -> No
     assert "twice takes 24 bytes of arguments, the list gives 32" in done.stderr
 
 
-def test_data_file_too_small(launcher: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("contents", [Contents.file(4000), Contents.file(4000).loaded])
+def test_data_file_too_small(launcher: Path, tmp_path: Path, contents: Contents) -> None:
     data = tmp_path / "data.bin"
     data.write_bytes(bytes(4096))
-    made = twice(
-        tmp_path, data=data, buffers=(Buffer("x", 512, Contents.file(4000)), twice(tmp_path).buffers[1])
-    )
+    made = twice(tmp_path, data=data, buffers=(Buffer("x", 512, contents), twice(tmp_path).buffers[1]))
     done = run(launcher, "--check", write(tmp_path, made.text()))
     assert done.returncode == 2
     assert "holds 4096 bytes, buffer x needs 512 from 4000" in done.stderr
@@ -288,6 +288,7 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
         "e": Contents.file(4096),
         "f": Contents("untouched"),
         "g": Contents.indices(7, 1000),
+        "h": Contents.file(4100).loaded,
     }
     made = twice(tmp_path)
     buffers = made.buffers + tuple(Buffer(name, 12_000, contents) for name, contents in kinds.items())
@@ -296,7 +297,7 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
     done = run(played, write(tmp_path, whole.text()), trace=tmp_path / "trace")
     assert done.returncode == 0, done.stderr
     file = np.fromfile(data, np.uint8)
-    for name in "cdeg":
+    for name in "cdegh":
         assert (tmp_path / name).read_bytes() == kinds[name].values(12_000, file).tobytes(), name
     assert (tmp_path / "a").read_bytes() == (tmp_path / "f").read_bytes() == bytes(12_000)
     assert (tmp_path / "b").read_bytes() == struct.pack("<f", -1.25) * 3000

@@ -29,6 +29,7 @@ class Point:
     options: dict[str, Any] = field(default_factory=dict)
     release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
     calibration: constants.Calibration = constants.RECORDED
+    in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)

@@ -34,6 +34,7 @@ class Point:
     options: dict[str, Any] = field(default_factory=dict)
     release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
     calibration: constants.Calibration = constants.RECORDED
+    in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return self.made
@@ -81,6 +82,17 @@ def test_what_a_kernel_wrote_is_in_no_cache_of_the_cpu() -> None:
     relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
     first, second = frame_of((relu[0], swapped(relu[0])))["dram_bytes_written"] / 64
     assert (first, second) == (9216, 2 * 9216)
+
+
+def test_inputs_in_memory_are_in_no_cache_of_the_cpu() -> None:
+    """As what a kernel has written: each line that is loaded is written back to memory."""
+    relu = of(layer("Activation", (1, 16, 96, 96), activation_mode="relu"))
+    written, loaded = (
+        preview.kernels_frame([Point("p", relu, in_memory=state)], DEFAULTS)["dram_bytes_written"].iloc[0]
+        / 64
+        for state in (False, True)
+    )
+    assert (written, loaded) == (9216, 2 * 9216)
 
 
 def test_lines_that_were_read_stay_in_the_tcc_and_lines_that_were_written_are_not_brought_there() -> None:

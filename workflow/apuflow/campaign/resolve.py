@@ -27,7 +27,7 @@ from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workloads import Workload, Works
-from apuflow.core import paths, units
+from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
@@ -124,7 +124,9 @@ class Resolver:
         ):
             return None
         content = self._content(engine, machine, work, changed)
-        label = labels.join(*machine.label, *work.label, memory, label_part(content))
+        label = labels.join(
+            *machine.label, *work.label, memory, inputs.label_part(content), label_part(content)
+        )
         return Resolved(machine.base, work, changed, label, content)
 
     # options -------------------------------------------------------------------------------------------
@@ -290,6 +292,7 @@ class Resolver:
             del content[PRODUCTS_KEY]
         return {
             **content,
+            **inputs.content_part(self._sweep.inputs),
             **asked_content(asked, engine, content, work, machine.compute_units),
             "options_of": base.release_file.options_of,
             "defaults": base.defaults_hash,

@@ -12,6 +12,7 @@ from typing import Any
 from apuflow.configure.catalogue import Options
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
+from apuflow.core.inputs import inputs_of
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -68,6 +69,11 @@ class Point:
     def direction(self) -> Direction | None:
         """Passes that it runs; None where that has no meaning."""
         return self.work.direction
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether no cache holds its inputs when the first kernel starts."""
+        return inputs_of(self.content) == "memory"
 
     @property
     def compute_units(self) -> int:

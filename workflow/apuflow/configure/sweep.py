@@ -16,6 +16,7 @@ from apuflow.configure.machine import SingleValue
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
 from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, engine_facts, is_batch
+from apuflow.core.inputs import Inputs
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -185,6 +186,12 @@ class Sweep(Variation):
         "without it all are launched",
     )
 
+    inputs: Inputs = Field(
+        "caches",
+        description="where inputs lie when the first kernel starts. caches: the simulated CPU writes them, "
+        "its caches hold the last ones; memory: gem5 puts them there, no cache holds them, runs begin sooner",
+    )
+
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -298,6 +305,17 @@ class Sweep(Variation):
                 "the preview computes whole launches at once",
                 key="workgroups",
                 remedy="engines: [gem5-kernels], or leave workgroups out",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _inputs_of_ours(self) -> Self:
+        if self.inputs != "caches" and "gem5" in self.engines:
+            raise ValueProblem(
+                "engine gem5 runs a program that fills its buffers itself",
+                key="inputs",
+                value=self.inputs,
+                remedy="engines: [gem5-kernels, preview], or leave inputs out",
             )
         return self
 

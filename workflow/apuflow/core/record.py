@@ -22,6 +22,7 @@ from apuflow.core.engines import engine_facts, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_text
 from apuflow.core.grid import layer, workgroups
+from apuflow.core.inputs import inputs_of
 from apuflow.core.scalar import Scalar
 
 _REMEDY = "remove it and start the workflow again: what it recorded is made again"
@@ -248,6 +249,11 @@ class RunRecord(_File):
         """Version of an engine of this project's own; None for one that is not."""
         version = self.identity.get("version")
         return version if isinstance(version, str) else None
+
+    @property
+    def inputs(self) -> str | None:
+        """Where they lie when the first kernel starts (a sweep's key); None where a program decides it."""
+        return inputs_of(self.identity) if self.own_kernels_only else None
 
     @property
     def own_kernels_only(self) -> bool:

@@ -103,6 +103,7 @@ def kernel_run(
     defects: tuple[DefectName, ...] = (),
     statistics: Statistics = "dispatch",
     fewer: Fewer | None = None,
+    in_memory: bool = False,
 ) -> KernelRun:
     """The gem5 process of a point: all its launches in order, one block of statistics for each.
 
@@ -116,6 +117,7 @@ def kernel_run(
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
         statistics: what the guest does with them (:func:`statistics_of`).
         fewer: launch the first workgroups of large grids alone; None: all.
+        in_memory: no cache holds the inputs; otherwise the CPU writes them.
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -133,7 +135,8 @@ def kernel_run(
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()
     links = {names[row]: path for row, path in objects.items()}
-    contents, cuts = shortened(run.contents, links, fewer)
+    whole = run.contents.loaded() if in_memory else run.contents
+    contents, cuts = shortened(whole, links, fewer)
     judge = KernelJudge(run, dict(links), data, defects, shares(contents, run.contents))
     if data is not None:
         links[DATA] = data
@@ -242,6 +245,7 @@ class Gem5Kernels(SimulatingEngine):
             defects=tools.release.instruction_defects(point.gfx),
             statistics=statistics_of(tools.release),
             fewer=Fewer.of(point, gem5),
+            in_memory=point.in_memory,
         )
         made_from = provenance(point, gem5, tools.image, data=data)
         return Prepared(run.process, run.launches, run.inputs, made_from)

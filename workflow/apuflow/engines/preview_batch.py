@@ -9,20 +9,21 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.tables.columns import MACHINE, UNMEASURED
+from analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
+from apuflow.core.inputs import inputs_of
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.scalar import Scalar
 from apuflow.core.words import many
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
 
-_OPTIONS = tuple(column.name for column in MACHINE if column.name not in ("release", "gfx"))
+_OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
 
 
 def write_batch(points: Sequence[Point], counters: str | Path, record: str | Path) -> None:
@@ -86,6 +87,7 @@ def batch_columns(points: Sequence[Point]) -> dict[str, Sequence[Any] | NDArray[
         **{axis: [point.axes.get(axis) for point in points] for axis in axes},
         "release": [point.release for point in points],
         "gfx": [point.gfx for point in points],
+        "inputs": [inputs_of(point.content) for point in points],
         "stand_in": [_stand_in(point.launches()) for point in points],
         "library": [_library(point) for point in points],
         "changed": [_changed(point) for point in points],

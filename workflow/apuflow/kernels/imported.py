@@ -164,7 +164,7 @@ def _values(buffer: Buffer, data: Path | None) -> NDArray[np.uint8]:
         found = np.fromfile(data, np.uint8) if data is not None else None
     except OSError as error:
         raise ConfigError(f"cannot read the data file: {error.strerror}", file=data) from None
-    if buffer.contents.kind == "file" and found is not None:
+    if buffer.contents.kind in ("file", "loaded") and found is not None:
         offset = buffer.contents.parameters[0]
         if offset + buffer.size > found.size:
             raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -54,7 +54,7 @@ def guest_path(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a buffer holds before the first dispatch; the simulated CPU writes it."""
+    """What a buffer holds before the first dispatch; the simulated CPU writes it, unless it is loaded."""
 
     kind: str
     parameters: tuple[int, ...] = ()
@@ -68,6 +68,11 @@ class Contents:
     def file(cls, offset: int) -> Contents:
         """Bytes of the list's data file from ``offset``, copied as DNNMark does with ``-mmap``."""
         return cls("file", (offset,))
+
+    @property
+    def loaded(self) -> Contents:
+        """The same, those of a file written into memory by gem5 itself: no cache holds them."""
+        return replace(self, kind="loaded") if self.kind == "file" else self
 
     @classmethod
     def uniform(cls, seed: int) -> Contents:
@@ -96,7 +101,7 @@ class Contents:
                 return (_mix(self.parameters[0], size) % np.uint32(self.parameters[1])).astype(np.uint8)
             case "indices":
                 return (_mix(self.parameters[0], size // 4) % np.uint32(self.parameters[1])).view(np.uint8)
-            case "file":
+            case "file" | "loaded":
                 if data is None or self.parameters[0] + size > data.size:
                     raise ConfigError("the data file is too small for a buffer", value=size)
                 return data[self.parameters[0] : self.parameters[0] + size].copy()
@@ -201,6 +206,11 @@ class DispatchList:
     def end_marker(self) -> str:
         """The line that the guest prints last, if everything has run."""
         return END_MARKER.format(count=len(self.dispatches))
+
+    def loaded(self) -> DispatchList:
+        """The same, inputs that stand in the data file lying in memory, in no cache."""
+        buffers = (replace(buffer, contents=buffer.contents.loaded) for buffer in self.buffers)
+        return replace(self, buffers=tuple(buffers))
 
     def text(self) -> str:
         """The list as the guest reads it."""

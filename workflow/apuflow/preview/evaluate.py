@@ -48,6 +48,11 @@ class PointLike(Protocol):
         """The constants of its release."""
         ...
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the CPU's caches do not hold its inputs."""
+        ...
+
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         """The kernels that it launches on a GPU with so many compute units, in order."""
         ...
@@ -94,7 +99,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
-    steps_seen: dict[tuple[int, float, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
+    steps_seen: dict[tuple[int, bool, float, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
@@ -105,10 +110,10 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
             seen = options_seen[key_of] = options, built
         built = seen[1]
         launches = point.launches(built.compute_units)
-        found_by = (id(launches), *kept(built))
+        found_by = (id(launches), point.in_memory, *kept(built))
         made = steps_seen.get(found_by)
         if made is None:
-            made = steps_seen[found_by] = launches, steps(launches, built)
+            made = steps_seen[found_by] = launches, steps(launches, built, point.in_memory)
         for step in made[1]:
             launch = launches[step.number]
             key = (id(launch), id(step.profile), id(built))

@@ -50,7 +50,7 @@ class Buffer(NamedTuple):
         pages: of 4 KiB.
         walked: an earlier launch used it so lately that the TLBs have its pages.
         used: an earlier launch loaded or wrote it, so that the L3 does not hold it any more.
-        written: an earlier launch wrote it, so that the CPU's caches do not hold it either.
+        written: an earlier launch wrote it, or the CPU did not: its caches do not hold it either.
         cached: part of it that the TCC still has.
     """
 
@@ -87,8 +87,9 @@ class _Work(NamedTuple):
 class _State:
     """What has been used when, in what had been touched before: pages, bytes, and bytes of code."""
 
-    def __init__(self, tlb_pages: float, code_bytes: float, tcc_bytes: float) -> None:
+    def __init__(self, tlb_pages: float, code_bytes: float, tcc_bytes: float, in_memory: bool) -> None:
         self.tlb_pages, self.code_bytes, self.tcc_bytes = tlb_pages, code_bytes, tcc_bytes
+        self.in_memory = in_memory
         self.clock = self.code = self.bytes = 0.0
         self.buffers: dict[_Memory, float] = {}
         self.lines: dict[_Memory, float] = {}
@@ -105,16 +106,19 @@ def kept(machine: GpuModel) -> tuple[float, float, float]:
     return float(machine.l3_tlb_entries), float(machine.sqc_bytes), float(machine.tcc_bytes)
 
 
-def steps(launches: Sequence[Launch], machine: GpuModel) -> list[Step]:
+def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False) -> list[Step]:
     """Launches as a process makes them, each with a profile that says what it finds.
 
     Of the machine only ``kept`` decides. The first pass of a loop is a step of its own; the others find
     what the first has left.
 
+    Args:
+        in_memory: the CPU's caches do not hold the inputs of the first kernel.
+
     Raises:
         NotModelled: the model refuses a kernel.
     """
-    state = _State(*kept(machine))
+    state = _State(*kept(machine), in_memory)
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
         members = [(number, launch.count, _work(launch)) for number, launch in body]
@@ -152,7 +156,7 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
     for use in work.uses:
         # A later pass has a part of its own of what its address steps through.
         known = state.buffers if before is None or not use.apart else before
-        used, written = known.get(use.memory), use.memory in state.written
+        used, written = known.get(use.memory), state.in_memory or use.memory in state.written
         walked = state.since(used) <= state.tlb_pages
         cached = 0.0
         if use.memory in known and use.memory in state.lines:

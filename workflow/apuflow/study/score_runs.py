@@ -157,12 +157,12 @@ def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
     direction: Direction = directions[0] if len(directions) == 1 else "both"
     layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))
     number = _int(row, "launch")
-    return [step for step in _steps_of(layer, box) if step.number == number]
+    return [step for step in _steps_of(layer, box, text(row, "inputs") == "memory") if step.number == number]
 
 
 @lru_cache(maxsize=4096)
-def _steps_of(layer: tuple[Launch, ...], box: GpuModel) -> list[Step]:
-    return steps(layer, box)
+def _steps_of(layer: tuple[Launch, ...], box: GpuModel, in_memory: bool) -> list[Step]:
+    return steps(layer, box, in_memory)
 
 
 def row_facts(row: Mapping[str, Any]) -> Facts:
@@ -300,6 +300,7 @@ def _run(directory: Path) -> list[dict[str, Any]]:
         "barrier_slots": facts.barrier_slots,
         "direction": direction,
         "config": config,
+        "inputs": record.inputs,
         "library_gfx": library,
         "status": COMPLETED,
     }

@@ -16,6 +16,11 @@ def test_links_are_relative_and_quoted(tmp_path: Path) -> None:
     )
 
 
+def test_a_reader_learns_where_inputs_lie_if_not_where_they_usually_do() -> None:
+    told = [SweepDescription.of({"name": "x", "inputs": place}, []).fixed for place in ("caches", "memory")]
+    assert told == [{}, {"inputs": "memory"}]
+
+
 def test_a_reader_learns_that_not_all_workgroups_ran() -> None:
     described = SweepDescription.of({"name": "part", "workgroups": {"fills": 8}}, ["relu_fwd"])
     assert described.fixed == {"workgroups.fills": "8"}

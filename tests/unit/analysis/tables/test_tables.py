@@ -157,6 +157,17 @@ def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
     assert list(frame["stand_in"]) == [None, "sgemm: for rocBLAS", None]
 
 
+def test_rows_say_where_inputs_lay(tmp_path: Path) -> None:
+    """Of an engine that starts the kernels itself; what DNNMark does nobody knows."""
+    own = {"engine": "gem5-kernels"}
+    runs = [
+        record(tmp_path, 1, **own),
+        record(tmp_path, 4, **own, identity={"inputs": "memory"}),
+        record(tmp_path, 64, engine="gem5"),
+    ]
+    assert set(tables.build(runs)["inputs"]) == {"caches", "memory", None}
+
+
 def test_one_row_per_point_in_order(tmp_path: Path) -> None:
     directories = [record(tmp_path, units) for units in (16, 4, 1, 2)]
     frame = tables.build(directories)

@@ -42,6 +42,11 @@ static void want_words(const struct parser *parser, unsigned least, unsigned mos
         wrong(parser, "too many words after", parser->words[0]);
 }
 
+int from_file(enum fill fill)
+{
+    return fill == FILL_FILE || fill == FILL_LOADED;
+}
+
 static struct buffer *find_buffer(const struct parser *parser, const char *name)
 {
     for (uint64_t i = 0; i < parser->list.buffer_count; i++)
@@ -93,7 +98,7 @@ static void parse_buffer(struct parser *parser)
     static const struct { const char *word; enum fill fill; unsigned parameters; } FILLS[] = {
         { "zero", FILL_ZERO, 0 },         { "touch", FILL_TOUCH, 0 },     { "untouched", FILL_UNTOUCHED, 0 },
         { "constant", FILL_CONSTANT, 1 }, { "file", FILL_FILE, 1 },       { "uniform", FILL_UNIFORM, 1 },
-        { "modulo", FILL_MODULO, 2 },     { "indices", FILL_INDICES, 2 },
+        { "modulo", FILL_MODULO, 2 },     { "indices", FILL_INDICES, 2 }, { "loaded", FILL_LOADED, 1 },
     };
     struct buffer *buffer = &parser->list.buffers[parser->list.buffer_count];
     want_words(parser, 4, 6);
@@ -110,12 +115,12 @@ static void parse_buffer(struct parser *parser)
         want_words(parser, 4 + FILLS[i].parameters, 4 + FILLS[i].parameters);
         buffer->fill = FILLS[i].fill;
         if (FILLS[i].parameters > 0)
-            buffer->first = number(parser, 4, FILLS[i].fill == FILL_FILE ? UINT64_MAX : UINT32_MAX);
+            buffer->first = number(parser, 4, from_file(FILLS[i].fill) ? UINT64_MAX : UINT32_MAX);
         if (FILLS[i].parameters > 1)
             buffer->second = number(parser, 5, FILLS[i].fill == FILL_MODULO ? 256 : INT32_MAX);
         if (FILLS[i].parameters > 1 && !buffer->second)
             wrong(parser, "modulus is 0", NULL);
-        if (buffer->fill == FILL_FILE && !parser->list.data_path)
+        if (from_file(buffer->fill) && !parser->list.data_path)
             wrong(parser, "contents from a file, but no data line before", NULL);
         parser->list.buffer_count++;
         return;

@@ -5,7 +5,9 @@
 #include "object.h"
 #include "util.h"
 
-enum fill { FILL_ZERO, FILL_TOUCH, FILL_UNTOUCHED, FILL_CONSTANT, FILL_FILE, FILL_UNIFORM, FILL_MODULO, FILL_INDICES };
+enum fill {
+    FILL_ZERO, FILL_TOUCH, FILL_UNTOUCHED, FILL_CONSTANT, FILL_FILE, FILL_LOADED, FILL_UNIFORM, FILL_MODULO, FILL_INDICES
+};
 
 struct buffer {
     const char *name;
@@ -69,6 +71,9 @@ struct list {
     uint64_t action_count;
     uint64_t dispatch_count;
 };
+
+/* Whether a buffer's contents stand in the data file, at its offset. */
+int from_file(enum fill fill);
 
 /* Read and check a list; exits with EXIT_LIST and file:line on any mistake. */
 struct list read_list(const char *path);

@@ -31,7 +31,7 @@ static void prepare(struct list *list, struct span *data)
         *data = map_file(list->data_path);
     for (uint64_t i = 0; i < list->buffer_count; i++) {
         const struct buffer *buffer = &list->buffers[i];
-        if (buffer->fill == FILL_FILE && (buffer->first > data->bytes || buffer->bytes > data->bytes - buffer->first))
+        if (from_file(buffer->fill) && (buffer->first > data->bytes || buffer->bytes > data->bytes - buffer->first))
             fail(EXIT_LIST, list->data_path, ": holds ", decimal(data->bytes), " bytes, buffer ", buffer->name, " needs ",
                  decimal(buffer->bytes), " from ", decimal(buffer->first), NULL);
     }
@@ -63,7 +63,7 @@ static void run(struct list *list, const struct span *data)
         list->buffers[i].data = gpu_pages(kfd, list->device, list->buffers[i].bytes);
     struct queue queue = create_queue(list, kfd);
     for (uint64_t i = 0; i < list->buffer_count; i++)
-        fill_buffer(&list->buffers[i], data);
+        fill_buffer(&list->buffers[i], list->data_path, data);
 
     uint64_t number = 0;
     for (uint64_t i = 0; i < list->action_count; i++) {

@@ -32,7 +32,7 @@ static void fill_words(struct buffer *buffer, uint32_t value)
         words[i] = value;
 }
 
-void fill_buffer(struct buffer *buffer, const struct span *data)
+void fill_buffer(struct buffer *buffer, const char *data_path, const struct span *data)
 {
     uint32_t *words = (uint32_t *)buffer->data;
     switch (buffer->fill) {
@@ -62,6 +62,9 @@ void fill_buffer(struct buffer *buffer, const struct span *data)
         break;
     case FILL_FILE:
         memcpy(buffer->data, data->data + buffer->first, buffer->bytes);
+        break;
+    case FILL_LOADED:
+        read_part(data_path, buffer->first, buffer->data, buffer->bytes);
         break;
     }
 }

@@ -6,8 +6,9 @@
 
 /* Pages for the GPU: plain memory on an APU; on a discrete GPU made known to its driver first. */
 uint8_t *gpu_pages(int kfd, const struct device *device, uint64_t bytes);
-/* Give a buffer its contents, with the CPU. `data` is the mapped data file, long enough for every FILL_FILE. */
-void fill_buffer(struct buffer *buffer, const struct span *data);
+/* Give a buffer its contents: with the CPU, but for FILL_LOADED. `data` is the data file of `data_path`, mapped, long enough
+   for every buffer that is filled from it. */
+void fill_buffer(struct buffer *buffer, const char *data_path, const struct span *data);
 /* Exit with EXIT_CHECK if a float of the buffer is infinite or not a number. */
 void check_finite(const struct list *list, const struct action *action);
 

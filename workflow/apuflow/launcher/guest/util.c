@@ -125,19 +125,33 @@ static int open_to_read(const char *path, uint64_t *bytes)
     return (int)file;
 }
 
-struct span read_file(const char *path)
+static void read_and_close(int file, const char *path, uint8_t *to, uint64_t bytes)
 {
-    struct span span;
-    int file = open_to_read(path, &span.bytes);
-    span.data = map_pages(span.bytes + 1);
-    for (uint64_t done = 0; done < span.bytes;) {
-        long got = sys_call(SYS_READ, file, (long)(span.data + done), (long)(span.bytes - done), 0, 0, 0);
+    for (uint64_t done = 0; done < bytes;) {
+        long got = sys_call(SYS_READ, file, (long)(to + done), (long)(bytes - done), 0, 0, 0);
         if (got <= 0)
             fail(EXIT_FILE, path, ": cannot read", NULL);
         done += (uint64_t)got;
     }
     sys_call(SYS_CLOSE, file, 0, 0, 0, 0, 0);
+}
+
+struct span read_file(const char *path)
+{
+    struct span span;
+    int file = open_to_read(path, &span.bytes);
+    span.data = map_pages(span.bytes + 1);
+    read_and_close(file, path, span.data, span.bytes);
     return span;
+}
+
+void read_part(const char *path, uint64_t offset, uint8_t *to, uint64_t bytes)
+{
+    uint64_t whole;
+    int file = open_to_read(path, &whole);
+    if (sys_call(SYS_LSEEK, file, (long)offset, SEEK_TO_START, 0, 0, 0) != (long)offset)
+        fail(EXIT_FILE, path, ": cannot seek to ", decimal(offset), NULL);
+    read_and_close(file, path, to, bytes);
 }
 
 struct span map_file(const char *path)

@@ -31,6 +31,8 @@ int parse_number(const char *text, uint64_t *value);
 void *map_pages(uint64_t bytes);
 /* A whole file, copied into fresh memory followed by a zero byte. */
 struct span read_file(const char *path);
+/* Read bytes of a file, from an offset, into memory: gem5 writes that without its CPU and caches. */
+void read_part(const char *path, uint64_t offset, uint8_t *to, uint64_t bytes);
 /* A file's pages, to read from; they come in when touched. */
 struct span map_file(const char *path);
 void write_file(const char *path, const void *data, uint64_t bytes);
