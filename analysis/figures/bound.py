@@ -38,6 +38,7 @@ _COLOURS = {
     "vmem": "#003F63",
     "tokens": ORANGE,
     "tlb": YELLOW,
+    "line": "#8A6D00",
     "tcp_link": "#8FD3B6",
     "tcc_link": GREEN,
     "directory_link": "#00573F",
@@ -45,7 +46,7 @@ _COLOURS = {
     "latency": GREY,
 }
 _PLAIN = "#ffffff"
-_DARK = {BLUE, "#003F63", "#00573F", VERMILLION, GREEN}
+_DARK = {BLUE, "#003F63", "#00573F", "#8A6D00", VERMILLION, GREEN}
 
 
 def bounds(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:

@@ -19,7 +19,7 @@ from analysis.tables.bounds import BOUNDS
 NEEDED = ("ipc", "occupancy", "valu_utilization", "stall_share_memory")
 BUSY = ("conv", "lrn", "pool", "fc")
 HOLDS, NOT = "holds", "does not hold"
-_MEMORY = ("tokens", "tlb", "tcp_link", "tcc_link", "directory_link", "dram")
+_MEMORY = ("tokens", "tlb", "line", "tcp_link", "tcc_link", "directory_link", "dram")
 _PAPER = (
     "the paper measured an NVIDIA Tesla K40 (15 multiprocessors of 192 cores at 745 MHz, warps of 32, 1.5 MB "
     "of L2, 12 GB of GDDR5 at 288 GB/s) through cuDNN; here run MIOpen's kernels: compare who is above whom"

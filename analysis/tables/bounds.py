@@ -42,6 +42,7 @@ BOUNDS: Mapping[str, Bound] = {
         "DRAM: its bus and the rows that it opens",
         ("dram_busy_utilization", "dram_utilization", "gpu_dram_utilization"),
     ),
+    "line": Bound("one line", "stores of many workgroups to the same line, one after the other"),
     "latency": Bound("latency", "latency: no unit is busy for 60 % of the time"),
 }
 """By the name in the column, the parts of a compute unit first. Units are those of the preview's model."""

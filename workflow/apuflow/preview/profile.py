@@ -232,6 +232,8 @@ class Stream:
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
+        writers: of a store, workgroups that each write a part of the same line (0: not many).
+        just_loaded: of a store, that the wavefront has loaded the same lines right before.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -261,6 +263,8 @@ class Stream:
     every: int = 0
     following: int = 0
     tiles: Tiles | None = None
+    writers: float = 0.0
+    just_loaded: bool = False
     adders: Adders | None = None
     walked: bool = False
     loaded: bool = False
@@ -299,6 +303,8 @@ class Profile:
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
         scheduled: loads and LDS reads stand well before what needs their values, as in code written by hand:
             wavefronts take turns evenly.
+        apart: of the lines that are loaded, those of which one workgroup has need, as far as that has
+            brought workgroups out of step.
         alternating: a loop in which workgroups load, wait for each other and compute: those of one compute
             unit come to take turns.
         bursts_waited, bursts_ahead: steps whose loads a workgroup waits for, since it has not yet fetched the
@@ -328,6 +334,7 @@ class Profile:
     lds_conflicts: float = 0.0
     scheduled: bool = False
     alternating: bool = False
+    apart: float = 0.0
     bursts_waited: float = 0.0
     bursts_ahead: float = 0.0
     flops: float = 0.0

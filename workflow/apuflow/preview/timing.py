@@ -52,6 +52,10 @@ BUSY = 0.6
 PACED = 0.5
 """Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
 left."""
+SMALL, FILLED = 4.0, 1 / 3
+"""Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
+APART = 0.3
+"""Of the wait at a station, what is left where workgroups alternate whose lines no other one reads."""
 ALTERNATING = 0.3
 """As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
 several, what they wait for in common brings them back in step."""
@@ -330,17 +334,24 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # Wavefronts that start together wait for the same pages and tokens and so stay together: those of a
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     tokens = np.array([float(machine.tokens) for machine in machines])
-    wide = np.maximum([float(profile.waves_per_group) for profile in profiles], local / tokens)
+    per_group = np.array([float(profile.waves_per_group) for profile in profiles])
+    wide = np.maximum(per_group, local / tokens)
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
     # Other compute units disturb workgroups that have no loads ahead.
     turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
+    # What they wait for in common keeps them in step; those that read lines of their own come to take turns.
+    apart = np.array([profile.apart for profile in profiles])
+    turns *= 1.0 - apart
     free = np.array([profile.counts.barriers == 0.0 for profile in profiles], dtype=bool) & ~scheduled
     behind = np.where(free, BEHIND, 1.0)
     own = pipelined(demands, wide, behind, alternating, scheduled, vector * simds)
+    # The wavefronts of a large workgroup are at several stations at a time, and fill each other's gaps.
+    gaps = np.minimum(1.0, (SMALL / per_group) ** FILLED)
+    waits = (1.0 - (1.0 - EVEN) * turns - (1.0 - APART) * apart) * gaps
     crowd = (
         local / wide,
         np.maximum(waves / batches / wide, 1.0),
-        np.where(SYNCHRONOUS, (1.0 - (1.0 - EVEN) * turns)[:, None], 1.0),
+        np.where(SYNCHRONOUS, waits[:, None], 1.0),
     )
     residence, utilisation, spent = solve(demands * wide[:, None], own, delay, *crowd)
     # The last workgroups are few: they have the machine for themselves, and still their latencies.
@@ -353,6 +364,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     ns = start + residence * whole + np.minimum(rest, residence)
     in_turn = np.array([f.in_turn * lat.walk for f, lat in zip(flows, lats, strict=True)])
     ns = np.maximum(ns, start + in_turn)
+    # The directory takes one store to a line after the other, each from its probe to its end in memory.
+    line_turns = np.array([f.line_turns * lat.memory for f, lat in zip(flows, lats, strict=True)])
+    ns = np.maximum(ns, start + line_turns)
     # One workgroup on each unit, or one batch that waits for its additions: all have loaded and computed
     # before they store.
     outputs = [_output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
@@ -385,8 +399,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     names = np.array(STATIONS)
     top = utilisation.max(axis=1, initial=0.0)
     best = names[utilisation.argmax(axis=1)] if len(profiles) else names[:0]
-    walking = in_turn / np.maximum(ns, 1e-12)
-    best, top = np.where(walking > top, "tlb", best), np.maximum(top, walking)
+    for name, one_by_one in (("tlb", in_turn), ("line", line_turns)):
+        busy_share = one_by_one / np.maximum(ns, 1e-12)
+        best, top = np.where(busy_share > top, name, best), np.maximum(top, busy_share)
     bound = [str(name) if high > BUSY else "latency" for name, high in zip(best, top, strict=True)]
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     busy = (table[:, HEAD + STATIONS.index(name)] * waves for name in ("tokens", "tlb", "dram"))

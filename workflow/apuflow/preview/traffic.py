@@ -36,6 +36,7 @@ class Traffic:
         tries: of an addition to an element that other workgroups add to as well.
         in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
         in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
+        line_turns: stores of workgroups to a line that they share, one after the other.
     """
 
     tcp_loads: float
@@ -58,6 +59,7 @@ class Traffic:
     tries: float = 1.0
     in_line: float = 1.0
     in_turn: float = 0.0
+    line_turns: float = 0.0
 
     @property
     def tcc_misses(self) -> float:
@@ -76,6 +78,10 @@ MERGED = 0.6
 WRITES_APART = 200.0
 """Stores between two to one line of which half find the first still in the memory controller's write queue,
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
+STILL_QUEUED, STILL_MERGED = 0.47, 0.35
+"""Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
+line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
+two products that are added to C.)"""
 IN_STEP = 0.95
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 0.9
@@ -143,6 +149,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     merged = merged_writes = unread = in_turn = passed_on = 0.0
     pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
+    line_turns = 0.0
     follow = followed(profile, machine, used)
     beside = pages_at_once(profile) / follow
     loaded_together: list[float] = []  # walks of buffers
@@ -203,6 +210,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 queued = in_line(stream, stream.adders, float(used * resident))
                 merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
+            if stream.writers:
+                line_turns = max(line_turns, stream.accesses / max(1.0, used * resident / stream.writers))
+            if stream.just_loaded:
+                merged += STILL_QUEUED * stream.lines
+                merged_writes += STILL_MERGED * stream.lines
             if stream.repeated_within:
                 between = used * resident * profile.waves_per_group * stream.repeated_within
                 between = min(between, stream.lines)
@@ -267,6 +279,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         tries=attempts,
         in_line=queued,
         in_turn=in_turn,
+        line_turns=line_turns,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,17 @@ def spatial(facts: Facts) -> Profile:
     spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
     per_group += block("ld1 st1 wt1") * (spilled * waves)
     counts = per_group * groups
-    return _profile(facts, part, counts, elements, share, spilled)
+    return _profile(facts, part, counts, elements, share, spilled, trips)
 
 
 def _profile(
-    facts: Facts, part: _Pass, counts: Counts, elements: int, share: float, spilled: float
+    facts: Facts, part: _Pass, counts: Counts, elements: int, share: float, spilled: float, trips: int
 ) -> Profile:
     groups, waves = facts.workgroups, facts.waves_per_group
+    loads = float(groups * trips)  # of one element by each lane that has one
     hw = facts.define("MIO_BN_HW")
     lines, pages = lines_of(elements), pages_of(elements)
-    accesses = elements / 64 * span_lines(256, 4 * hw)
+    accesses = max(loads, elements / 64 * span_lines(256, 4 * hw))
     spread = 2.0 if part.unit > 1 else 1.0  # the second loop takes neighbours one after the other
     sharing = max(1.0, 4096 / (4 * hw))
     streams = []
@@ -142,7 +143,7 @@ def _profile(
         streams.append(
             Stream(
                 "load",
-                elements / 64 * passes / (part.unit if passes == 1 else 1),
+                loads * passes / (part.unit if passes == 1 else 1),
                 accesses * ((number < part.reads) + (number < part.again) * spread),
                 lines,
                 pages,
@@ -157,11 +158,21 @@ def _profile(
     if part.writes:
         streams.append(
             Stream(
-                "store", elements / 64, accesses * spread, lines, pages, page_group=4.0, sharing=sharing,
+                "store", loads, accesses * spread, lines, pages, page_group=4.0, sharing=sharing,
                 lockstep=0.5, resident=False,
             )
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
+    if groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
+        once = block(part.once, 1.0).stores
+        for _ in range(round(once)):
+            streams.append(
+                Stream(
+                    "store", float(channels), float(channels), lines_of(channels), pages_of(channels),
+                    page_group=1.0, sharing=min(float(channels), PAGE / 4), resident=False,
+                    repeated_within=1.0 / waves, writers=float(LINE // 4),
+                )
+            )  # fmt: skip
     streams.append(
         Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, 2.0, page_group=1.0)
     )

@@ -87,4 +87,5 @@ def facts_of(launch: Launch) -> Facts:
         values += [("m", gemm.m), ("n", gemm.n), ("k", gemm.k), ("batch", gemm.batch)]
         values += [("transpose_a", float(gemm.transpose_a)), ("transpose_b", float(gemm.transpose_b))]
         values += [("lda", gemm.lda), ("ldb", gemm.ldb), ("beta", gemm.beta)]
+        values += [("stride_a", gemm.stride_a), ("stride_b", gemm.stride_b), ("stride_c", gemm.stride_c)]
     return Facts(launch.kernel, launch.grid, launch.workgroup, launch.arguments or "", tuple(values))

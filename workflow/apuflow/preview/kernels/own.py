@@ -34,7 +34,9 @@ def straight(facts: Facts) -> Profile:
     elements = items * unit
     lines, pages = lines_of(elements), pages_of(elements)
     load = Stream("load", float(waves), lines, lines, pages, sharing=4.0 / unit)
-    store = Stream("store", float(waves), lines, lines, pages, sharing=4.0 / unit, resident=False)
+    # Momentum changes in place what it has loaded: its stores find their pages.
+    new_pages = 0.0 if facts.kernel == "sgd_momentum" else pages
+    store = Stream("store", float(waves), lines, lines, new_pages, sharing=4.0 / unit, resident=False)
     loads, stores = round(counts.loads / waves), round(counts.stores / waves)
     return Profile(
         workgroups=facts.workgroups,
@@ -44,7 +46,7 @@ def straight(facts: Facts) -> Profile:
         waves=waves,
         code_bytes=float(code),
         rounds=1.0,
-        walk_rounds=float(loads),
+        walk_rounds=float(loads) if waves > 1 else 1.0,
         vgprs=registers,
         sgprs=24,
         flops=_FLOPS[facts.kernel] * elements,
