@@ -344,6 +344,11 @@ class Profile:
     code_cached: bool = False
 
     @property
+    def group_waves(self) -> int:
+        """Wavefronts of a workgroup; of one that is alone, those that it really has."""
+        return min(self.waves_per_group, self.wavefronts)
+
+    @property
     def wavefronts(self) -> int:
         """Of the launch."""
         return self.waves or self.workgroups * self.waves_per_group

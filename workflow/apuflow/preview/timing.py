@@ -171,8 +171,9 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
 
 
 def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, phases: float) -> list[float]:
-    # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places.
-    waves = float(profile.workgroups * profile.waves_per_group)
+    # With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places; one alone
+    # has no other wavefronts.
+    waves = float(profile.workgroups * profile.group_waves)
     counts = profile.counts
     used, groups = (float(number) for number in distribution(profile, machine))
     resident = min(float(resident_groups(profile, machine)), groups)
@@ -214,8 +215,13 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     delay += flow.late * lat.second_tlb * resident / groups
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     all_pages = sum(stream.pages for stream in profile.streams)
-    walks = profile.walk_rounds + (1.0 if counts.stores else 0.0)
-    walks *= flow.cold_pages / all_pages if all_pages else 1.0
+    stored = any(stream.kind == "store" and stream.pages for stream in profile.streams)
+    walks = profile.walk_rounds + (1.0 if stored else 0.0)
+    cold_for = sum(
+        s.cold_pages * min(1.0, used * resident / max(1.0, min(s.sharing, profile.workgroups)))
+        for s in profile.streams
+    )
+    walks *= cold_for / all_pages if all_pages else 1.0
     own = sum(stream.cold_pages * stream.sharing for stream in profile.streams) / profile.workgroups
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
@@ -232,8 +238,8 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
-        resident * profile.waves_per_group,
-        groups * profile.waves_per_group,
+        resident * profile.group_waves,
+        groups * profile.group_waves,
         start,
         delay,
         first_fetch + cold * lat.fetch,
@@ -334,7 +340,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # Wavefronts that start together wait for the same pages and tokens and so stay together: those of a
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     tokens = np.array([float(machine.tokens) for machine in machines])
-    per_group = np.array([float(profile.waves_per_group) for profile in profiles])
+    per_group = np.array([float(profile.group_waves) for profile in profiles])
     wide = np.maximum(per_group, local / tokens)
     scheduled = np.array([profile.scheduled for profile in profiles], dtype=bool)
     # Other compute units disturb workgroups that have no loads ahead.
@@ -383,7 +389,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
     loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
-    beside = (local / wide)[together] ** (loops / (loops + DRIFT))
+    others = crowd[0] + apart * np.maximum(crowd[1] - crowd[0], 0.0)
+    beside = others[together] ** (loops / (loops + DRIFT))
     computed += np.maximum(phases[together] - delay[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.

@@ -153,7 +153,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     follow = followed(profile, machine, used)
     beside = pages_at_once(profile) / follow
     loaded_together: list[float] = []  # walks of buffers
-    window = min(float(machine.tokens), float(resident * profile.waves_per_group))
+    window = min(float(machine.tokens), float(resident * profile.group_waves))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
@@ -163,7 +163,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
-        if stream.page_group > 1.0 or sharers >= 1.5:
+        if (stream.page_group > 1.0 and profile.wavefronts > 1) or sharers >= 1.5:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             in_turn += stream.cold_pages / max(ahead, stream.step_pages) / (used / sharers)

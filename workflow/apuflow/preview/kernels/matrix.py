@@ -175,6 +175,7 @@ def sgemm(facts: Facts) -> Profile:
         Stream(
             "store", stores, written, c.lines, c.pages, page_group=page_group,
             sharing=sharing, lockstep=0.75, paced=True, resident=False, just_loaded=added,
+            pages_touched=_rows_pages(n, ROWS, m, True),
         ),
     )  # fmt: skip
     if added:
