@@ -18,7 +18,17 @@ from apuflow.study.score import held_out, point_errors, read_tables, recorded, s
 
 PLACE = ROOT / "data/gem5_runs"
 
-TABLES = ("runs", "campaign", "products", "networks", "layers", "layers_2", "layers_3", "layers_4")
+TABLES = (
+    "runs",
+    "campaign",
+    "products",
+    "networks",
+    "layers",
+    "layers_2",
+    "layers_3",
+    "layers_4",
+    "layers_5",
+)
 
 
 def test_there_is_one_copy_and_score_reads_it() -> None:
@@ -70,6 +80,7 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
         ("layers_2", 64, 0.08, 0.26),
         ("layers_3", 40, 0.10, 0.26),
         ("layers_4", 47, 0.08, 0.25),
+        ("layers_5", 48, 0.09, 0.28),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

@@ -272,3 +272,36 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
     )
     assert len(one.members) == operations and len(runs) < 30
     assert abs(one.estimate.total - truth.sum()) <= one.estimate.half_width
+
+
+def off_by(
+    root: Path, monkeypatch: pytest.MonkeyPatch, network: str, image: int, units: int, share: float
+) -> float:
+    """The error of an iteration's cycles from a share of them: gem5 v23.0.1.0, inputs in memory."""
+    more: dict[str, Any] = {"layer": {"n": 1, "image": image}, "options": {"num-compute-units": units}}
+    write_suite_sweep(root, network, **more, inputs="memory")
+    rows = pd.read_csv(DATA / "networks_in_memory_gem5.csv")
+    rows = rows[(rows["network"] == network) & (rows["compute_units"] == units)]
+    recorded = rows.set_index(["operation", "kernel"])["gpu_cycles"].to_dict()
+    runs: dict[str, Ran] = {}
+    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    members = sampled(root)[0].members
+    whole, once = (members["predicted"] * members["repeats"]).sum(), members["predicted"].sum()
+    aim = Sampling(bound=0.001, budget=float(share * whole / once), audit=0)
+    while (one := sampled(root, aim)[0]).round:
+        for name in identifiers(one.round):
+            operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
+            runs[name] = Ran(tuple(float(recorded[operation, kernel]) for kernel in kernels.split("+")))
+    cycles = one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum())
+    truth = float((cycles * one.members["repeats"]).sum())
+    assert sum(sum(ran.cycles) for ran in runs.values()) < 1.1 * share * truth
+    return abs(one.estimate.total / truth - 1.0)
+
+
+def test_a_twentieth_of_an_iteration_tells_the_whole(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forward, backward and update of four networks on two machines; of ResNet-152 a hundredth will do."""
+    monkeypatch.chdir(root)
+    networks = ("resnet18", 32), ("mobilenet_v2", 32), ("squeezenet1_1", 64), ("resnet152", 32)
+    errors = [off_by(root, monkeypatch, *one, units, 1 / 20) for one in networks for units in (4, 16)]
+    assert np.mean(errors) <= 0.03 and max(errors) <= 0.06
+    assert max(off_by(root, monkeypatch, "resnet152", 32, units, 1 / 100) for units in (4, 16)) <= 0.03
