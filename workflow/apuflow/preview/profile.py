@@ -233,6 +233,8 @@ class Stream:
         following: so many that follow one another read the same lines (0: not known).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
+        asked_with: buffers that a wavefront stores to, one right after the other: it walks a page of each at
+            a time.
         just_loaded: of a store, that the wavefront has loaded the same lines right before.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
@@ -264,6 +266,7 @@ class Stream:
     following: int = 0
     tiles: Tiles | None = None
     writers: float = 0.0
+    asked_with: float = 1.0
     just_loaded: bool = False
     adders: Adders | None = None
     walked: bool = False

@@ -166,7 +166,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if (stream.page_group > 1.0 and profile.wavefronts > 1) or sharers >= 1.5:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
-            in_turn += stream.cold_pages / max(ahead, stream.step_pages) / (used / sharers)
+            in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / (used / sharers)
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.

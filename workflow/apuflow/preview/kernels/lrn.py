@@ -115,7 +115,7 @@ def lrn_forward(facts: Facts) -> Profile:
         sharing=sharing,
         lockstep=_lockstep(plane),
     )
-    store = replace(load, kind="store", resident=False)
+    store = replace(load, kind="store", resident=False, asked_with=2.0)
     streams = (load, store, store)
     return Profile(
         workgroups=facts.workgroups,
