@@ -11,6 +11,7 @@ from sweep_texts import expand
 from apuflow.core.errors import ConfigError
 from apuflow.engines import simulating_engine
 from apuflow.kernels.reference import OwnJudge
+from apuflow.launcher import Contents
 from apuflow.miopen.compiler import Compiler
 
 SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"
@@ -43,6 +44,32 @@ def test_the_run_of_a_point(root: Path, clang: Compiler) -> None:
     assert isinstance(prepared.process.judge, OwnJudge)
     assert prepared.provenance.gem5_commit == "1" * 40
     assert set(prepared.reads) == {(root / "build/launcher").absolute(), root / place}
+
+
+@pytest.mark.parametrize("workload", ["own_reduction", "own_histogram", "own_vector_add"])
+def test_inputs_in_memory_are_those_that_the_cpu_would_have_written(
+    root: Path, clang: Compiler, workload: str
+) -> None:
+    """What the guest would compute stands in its data file, and is loaded from there."""
+    text = SWEEP.replace("own_reduction", workload)
+    (written,), (loaded,) = (expand(root, text + key) for key in ("", "inputs: memory\n"))
+    tools = toolset(root)
+    (item,) = ENGINE.needs(tools, written).objects
+    lists, data = [], b""
+    for point in (written, loaded):
+        process = ENGINE.prepare(tools, point, own_inputs(root, item), GEM5, RUN).process
+        lists.append([line.split() for line in process.files["all/dispatch.list"].splitlines()])
+        data = next(iter(process.data.values()), b"")
+    buffers = [[line for line in lines if line[0] == "buffer"] for lines in lists]
+    assert any(line[3] in ("uniform", "modulo") for line in buffers[0])
+    for (_, name, size, kind, *numbers), (_, _, _, found, *place) in zip(*buffers, strict=True):
+        if kind == "touch":
+            assert found == "touch"
+            continue
+        assert found == "loaded", name
+        begin = int(place[0])
+        want = Contents(kind, tuple(map(int, numbers))).values(int(size))
+        assert data[begin : begin + int(size)] == want.tobytes()
 
 
 def test_a_machine_that_can_never_place_a_workgroup(root: Path, clang: Compiler) -> None:

@@ -71,10 +71,16 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
     for launch in dict.fromkeys(program.launches):
         check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
     outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
-    guest = own_guest(program, kernels, gfx=point.gfx, statistics=statistics_of(release), outputs=outputs)
+    guest = own_guest(
+        program,
+        kernels,
+        gfx=point.gfx,
+        statistics=statistics_of(release),
+        outputs=outputs,
+        in_memory=point.in_memory,
+    )
     objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
-    whole = guest.contents.loaded() if point.in_memory else guest.contents
-    contents, cuts = shortened(whole, objects, Fewer.of(point, gem5))
+    contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
     cut = any(each.ran for each in cuts)
     files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
     process = launched(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,9 +10,17 @@ from typing import Final
 from apuflow.kernels.arguments import arguments
 from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import KernelsBySource, find_kernel
-from apuflow.kernels.program import FROM_DATA, NUMPY_TYPES, OwnProgram, guest_contents, initial_value
+from apuflow.kernels.program import (
+    COMPUTED,
+    FROM_DATA,
+    NUMPY_TYPES,
+    OwnBuffer,
+    OwnProgram,
+    guest_contents,
+    initial_value,
+)
 from apuflow.kernels.reference import made_contents
-from apuflow.launcher.dispatch_list import Buffer, Dispatch, DispatchList, Dump, Statistics
+from apuflow.launcher.dispatch_list import Buffer, Contents, Dispatch, DispatchList, Dump, Statistics
 from apuflow.launcher.plan import DIRECTORY, PAGE
 
 DATA: Final = "data.bin"
@@ -43,7 +51,13 @@ def output_file(number: int) -> Path:
 
 
 def own_guest(
-    program: OwnProgram, kernels: KernelsBySource, *, gfx: str, statistics: Statistics, outputs: bool = True
+    program: OwnProgram,
+    kernels: KernelsBySource,
+    *,
+    gfx: str,
+    statistics: Statistics,
+    outputs: bool = True,
+    in_memory: bool = False,
 ) -> OwnGuest:
     """The guest process of a program; nothing is written yet.
 
@@ -51,14 +65,15 @@ def own_guest(
         kernels: of its code objects.
         statistics: see DispatchList.
         outputs: have it write the buffers that the program wants to be read.
+        in_memory: no cache holds what buffers hold at first, but for one line of each page that is touched.
 
     Raises:
         EngineError: a launch that does not fit its kernel.
         ConfigError: contents that cannot be made.
     """
-    data, places = _data(program)
+    data, places = _data(program, (*FROM_DATA, *COMPUTED) if in_memory else FROM_DATA)
     buffers = tuple(
-        Buffer(buffer.name, buffer.size, guest_contents(buffer, places.get(buffer.name, 0)))
+        Buffer(buffer.name, buffer.size, _contents(buffer, places.get(buffer.name), in_memory))
         for buffer in program.buffers
     )
     objects = {source: object_file(number) for number, source in enumerate(program.sources)}
@@ -80,14 +95,20 @@ def own_guest(
     return OwnGuest(contents, data or None)
 
 
-def _data(program: OwnProgram) -> tuple[bytes, Mapping[str, int]]:
-    """The data file, and where the contents of each buffer begin in it."""
+def _contents(buffer: OwnBuffer, place: int | None, in_memory: bool) -> Contents:
+    if place is None or not in_memory:
+        return guest_contents(buffer, place or 0)
+    return Contents.file(place).loaded
+
+
+def _data(program: OwnProgram, kinds: Collection[str]) -> tuple[bytes, Mapping[str, int]]:
+    """The data file, of buffers with contents of these kinds, and where those of each begin in it."""
     parts: list[bytes] = []
     places: dict[str, int] = {}
     end = 0
     made = made_contents(program)
     for buffer in program.buffers:
-        if buffer.fill.kind not in FROM_DATA:
+        if buffer.fill.kind not in kinds:
             continue
         values = made[buffer.name] if buffer.fill.kind == "reference" else initial_value(buffer)
         raw = values.astype(f"<{values.dtype.str[1:]}").tobytes()

@@ -43,6 +43,8 @@ FillKind: TypeAlias = Literal[
 ]
 FROM_DATA: Final[tuple[FillKind, ...]] = ("values", "file", "reference")
 """Contents that reach the guest in its data file; it computes the others itself."""
+COMPUTED: Final[tuple[FillKind, ...]] = ("zero", "constant", "uniform", "modulo")
+"""Contents that it computes, and the simulated CPU writes in whole."""
 
 
 @dataclass(frozen=True)
