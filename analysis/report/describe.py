@@ -16,6 +16,7 @@ from analysis.figures.specs import FIGURES
 from analysis.tables.columns import axis_column
 from analysis.tables.records import COMPLETED
 from apuflow.core.errors import AnalysisError
+from apuflow.core.inputs import content_part, inputs_of
 from apuflow.core.record import BatchRecord, RunRecord, read
 
 _PROVENANCE = {
@@ -76,8 +77,7 @@ class SweepDescription:
         """
         fixed = {name: str(sweep[name]) for name in ("release", "machine") if sweep.get(name)}
         fixed |= {f"workgroups.{name}": str(value) for name, value in (sweep.get("workgroups") or {}).items()}
-        if sweep.get("inputs", "caches") != "caches":
-            fixed["inputs"] = str(sweep["inputs"])
+        fixed |= content_part(inputs_of(sweep))
         axes: dict[str, tuple[str, ...]] = {}
         for pattern, part in {"": sweep, **(sweep.get("per_workload") or {})}.items():
             of = f"{pattern}: " if pattern else ""

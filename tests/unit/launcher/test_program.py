@@ -180,7 +180,7 @@ def test_too_many_arguments_for_the_kernel(launcher: Path, tmp_path: Path) -> No
     assert "twice takes 24 bytes of arguments, the list gives 32" in done.stderr
 
 
-@pytest.mark.parametrize("contents", [Contents.file(4000), Contents.file(4000).loaded])
+@pytest.mark.parametrize("contents", [Contents.file(4000), Contents.loaded(4000)])
 def test_data_file_too_small(launcher: Path, tmp_path: Path, contents: Contents) -> None:
     data = tmp_path / "data.bin"
     data.write_bytes(bytes(4096))
@@ -288,7 +288,7 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
         "e": Contents.file(4096),
         "f": Contents("untouched"),
         "g": Contents.indices(7, 1000),
-        "h": Contents.file(4100).loaded,
+        "h": Contents.loaded(4100),
     }
     made = twice(tmp_path)
     buffers = made.buffers + tuple(Buffer(name, 12_000, contents) for name, contents in kinds.items())

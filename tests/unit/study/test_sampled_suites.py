@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from network_runs import IMAGES, network_sweep
 from places import DATA
 from run_records import run_record
 from sweep_texts import write_suite_sweep
@@ -54,11 +55,11 @@ def sampled(root: Path, aim: Sampling = DEFAULT) -> list[Sampled]:
     return sampled_suites.sample_suites(campaign, campaign.load("net"), aim)
 
 
-def truth(root: Path) -> pd.Series:
+def truth(root: Path, seed: int = 11) -> pd.Series:
     """Made-up cycles of every operation: the preview's, off by a factor per kind and one per operation."""
     [one] = sampled(root)
     members = one.members
-    generator = np.random.default_rng(11)
+    generator = np.random.default_rng(seed)
     factors = {name: generator.normal(0.1, 0.2) for name in members["kernels"].unique()}
     kind = members["kernels"].map(factors).to_numpy(float)
     cycles = members["predicted"].to_numpy(float) * np.exp(kind + generator.normal(0, 0.05, len(members)))
@@ -76,21 +77,25 @@ def identifiers(records: tuple[str, ...]) -> list[str]:
 
 
 def test_runs_are_asked_for_until_the_interval_is_narrow(project: Path, gem5: dict[str, float]) -> None:
-    cycles, aim = truth(project), Sampling(bound=0.05, budget=0.5)
-    for _ in range(10):
-        [one] = sampled(project, aim)
-        if not one.following:
-            break
-        gem5.update({name: float(cycles[name]) for name in identifiers(one.following)})
-    assert one.is_met
-    members = one.estimate.members
-    weighted = float((members["weight"].to_numpy(float) * cycles.to_numpy(float)).sum())
-    asked = aim.bound * one.estimate.total
-    assert one.estimate.half_width <= asked
-    assert abs(one.estimate.total - weighted) <= asked  # how often intervals hold: test_sampling.py
-    assert one.estimate.cost < 0.5
-    assert len(one.audit) == 3
-    assert not set(one.audit.index) & set(members.index[members["is_measured"]])
+    """And the interval holds the total as often as promised: one in 20 draws may miss it."""
+    aim, held = Sampling(bound=0.05, budget=0.5), []
+    for seed in range(11, 31):
+        cycles = truth(project, seed)
+        gem5.clear()
+        for _ in range(10):
+            [one] = sampled(project, aim)
+            if not one.following:
+                break
+            gem5.update({name: float(cycles[name]) for name in identifiers(one.following)})
+        assert one.is_met
+        members = one.estimate.members
+        weighted = float((members["weight"].to_numpy(float) * cycles.to_numpy(float)).sum())
+        held.append(abs(one.estimate.total - weighted) <= one.estimate.half_width)
+        assert one.estimate.half_width <= 0.05 * one.estimate.total
+        assert one.estimate.cost < 0.5
+        assert len(one.audit) == 3
+        assert not set(one.audit.index) & set(members.index[members["is_measured"]])
+    assert np.mean(held) >= aim.confidence
 
 
 def test_what_it_asks_for_are_points_of_the_sweep(project: Path) -> None:
@@ -235,6 +240,25 @@ def test_a_run_of_first_workgroups_says_what_it_took(project: Path) -> None:
     assert row["cost"] == pytest.approx(by_kernel["Im2d2Col"] * 16 / 88 + by_kernel["sgemm"])
 
 
+def played(
+    root: Path, monkeypatch: pytest.MonkeyPatch, rows: pd.DataFrame, aim: Sampling
+) -> tuple[Sampled, dict[str, Ran], float]:
+    """Sweep ``net`` sampled with recorded cycles: the estimate, what ran, and the cycles of all.
+
+    Args:
+        rows: ``operation``, ``kernel``, ``gpu_cycles`` of gem5.
+    """
+    recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
+    runs: dict[str, Ran] = {}
+    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    while (one := sampled(root, aim)[0]).round:
+        for name in identifiers(one.round):
+            operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
+            runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))
+    cycles = one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum())
+    return one, runs, float((cycles * one.members["repeats"]).sum())
+
+
 DEVELOP: dict[str, Any] = {"release": "v24.1", "machine": "apu-gfx902"}
 V23: dict[str, Any] = {"release": "v23.0", "machine": "apu-gfx801"}
 
@@ -259,41 +283,18 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
     write_suite_sweep(root, "squeezenet1_1", layer=layer, axes=units, **gem5)
     monkeypatch.chdir(root)
     rows = pd.read_csv(DATA / f"{file}_gem5.csv")
-    recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
-    runs: dict[str, Ran] = {}
-    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
-    aim = Sampling(bound=0.01, budget=budget, audit=0)
-    while (one := sampled(root, aim)[0]).round:
-        for name in identifiers(one.round):
-            operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
-            runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))
-    truth = (
-        one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum()) * one.members["repeats"]
-    )
+    one, runs, truth = played(root, monkeypatch, rows, Sampling(bound=0.01, budget=budget, audit=0))
     assert len(one.members) == operations and len(runs) < 30
-    assert abs(one.estimate.total - truth.sum()) <= one.estimate.half_width
+    assert abs(one.estimate.total - truth) <= one.estimate.half_width
 
 
-def off_by(
-    root: Path, monkeypatch: pytest.MonkeyPatch, network: str, image: int, units: int, share: float
-) -> float:
-    """The error of an iteration's cycles from a share of them: gem5 v23.0.1.0, inputs in memory."""
-    more: dict[str, Any] = {"layer": {"n": 1, "image": image}, "options": {"num-compute-units": units}}
-    write_suite_sweep(root, network, **more, inputs="memory")
-    rows = pd.read_csv(DATA / "networks_in_memory_gem5.csv")
-    rows = rows[(rows["network"] == network) & (rows["compute_units"] == units)]
-    recorded = rows.set_index(["operation", "kernel"])["gpu_cycles"].to_dict()
-    runs: dict[str, Ran] = {}
-    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+def off_by(root: Path, monkeypatch: pytest.MonkeyPatch, network: str, units: int, share: float) -> float:
+    """The error of an iteration's cycles from a share of them."""
+    rows = network_sweep(root, network, units)
     members = sampled(root)[0].members
     whole, once = (members["predicted"] * members["repeats"]).sum(), members["predicted"].sum()
     aim = Sampling(bound=0.001, budget=float(share * whole / once), audit=0)
-    while (one := sampled(root, aim)[0]).round:
-        for name in identifiers(one.round):
-            operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
-            runs[name] = Ran(tuple(float(recorded[operation, kernel]) for kernel in kernels.split("+")))
-    cycles = one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum())
-    truth = float((cycles * one.members["repeats"]).sum())
+    one, runs, truth = played(root, monkeypatch, rows, aim)
     assert sum(sum(ran.cycles) for ran in runs.values()) < 1.1 * share * truth
     return abs(one.estimate.total / truth - 1.0)
 
@@ -301,7 +302,6 @@ def off_by(
 def test_a_twentieth_of_an_iteration_tells_the_whole(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forward, backward and update of four networks on two machines; of ResNet-152 a hundredth will do."""
     monkeypatch.chdir(root)
-    networks = ("resnet18", 32), ("mobilenet_v2", 32), ("squeezenet1_1", 64), ("resnet152", 32)
-    errors = [off_by(root, monkeypatch, *one, units, 1 / 20) for one in networks for units in (4, 16)]
+    errors = [off_by(root, monkeypatch, network, units, 1 / 20) for network in IMAGES for units in (4, 16)]
     assert np.mean(errors) <= 0.03 and max(errors) <= 0.06
-    assert max(off_by(root, monkeypatch, "resnet152", 32, units, 1 / 100) for units in (4, 16)) <= 0.03
+    assert max(off_by(root, monkeypatch, "resnet152", units, 1 / 100) for units in (4, 16)) <= 0.03

@@ -16,7 +16,7 @@ from apuflow.configure.machine import SingleValue
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
 from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, engine_facts, is_batch
-from apuflow.core.inputs import Inputs
+from apuflow.core.inputs import DEFAULT, Inputs
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
@@ -187,7 +187,7 @@ class Sweep(Variation):
     )
 
     inputs: Inputs = Field(
-        "caches",
+        DEFAULT,
         description="where inputs lie when the first kernel starts. caches: the simulated CPU writes them, "
         "its caches hold the last ones; memory: gem5 puts them there, no cache holds them, runs begin sooner",
     )
@@ -310,7 +310,7 @@ class Sweep(Variation):
 
     @model_validator(mode="after")
     def _inputs_of_ours(self) -> Self:
-        if self.inputs != "caches" and "gem5" in self.engines:
+        if self.inputs != DEFAULT and "gem5" in self.engines:
             raise ValueProblem(
                 "engine gem5 runs a program that fills its buffers itself",
                 key="inputs",

@@ -8,18 +8,19 @@ from typing import Any, Final, Literal, TypeAlias
 Inputs: TypeAlias = Literal["caches", "memory"]
 """``caches``: the simulated CPU wrote them, its caches hold the last ones. ``memory``: no cache does."""
 
+DEFAULT: Final[Inputs] = "caches"
 KEY: Final = "inputs"
 """Of the sweep, and of the content of a point's identity."""
 
 
-def content_part(inputs: Inputs) -> dict[str, str]:
+def content_part(inputs: str) -> dict[str, str]:
     """The key's part of a point's identity: none where the CPU writes them, as it always has."""
-    return {} if inputs == "caches" else {KEY: inputs}
+    return {} if inputs == DEFAULT else {KEY: inputs}
 
 
 def inputs_of(content: Mapping[str, Any]) -> str:
-    """Where a point's inputs lie, by its identity's content."""
-    return str(content.get(KEY, "caches"))
+    """Where inputs lie, by the content of a point's identity or of a sweep."""
+    return str(content.get(KEY, DEFAULT))
 
 
 def label_part(content: Mapping[str, Any]) -> str:

@@ -117,7 +117,7 @@ def kernel_run(
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
         statistics: what the guest does with them (:func:`statistics_of`).
         fewer: launch the first workgroups of large grids alone; None: all.
-        in_memory: no cache holds the inputs; otherwise the CPU writes them.
+        in_memory: as of ``guest_run``.
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -131,12 +131,12 @@ def kernel_run(
         data=Path(DATA) if data else None,
         data_bytes=data.stat().st_size if data else 0,
         statistics=statistics,
+        in_memory=in_memory,
     )
     if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
         run = run.without_outputs()
     links = {names[row]: path for row, path in objects.items()}
-    whole = run.contents.loaded() if in_memory else run.contents
-    contents, cuts = shortened(whole, links, fewer)
+    contents, cuts = shortened(run.contents, links, fewer)
     judge = KernelJudge(run, dict(links), data, defects, shares(contents, run.contents))
     if data is not None:
         links[DATA] = data

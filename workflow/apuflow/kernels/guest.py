@@ -98,7 +98,7 @@ def own_guest(
 def _contents(buffer: OwnBuffer, place: int | None, in_memory: bool) -> Contents:
     if place is None or not in_memory:
         return guest_contents(buffer, place or 0)
-    return Contents.file(place).loaded
+    return Contents.loaded(place)
 
 
 def _data(program: OwnProgram, kinds: Collection[str]) -> tuple[bytes, Mapping[str, int]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, KernelsBySource, Parameter, find_kernel
 from apuflow.kernels.program import ELEMENT_BYTES, NUMPY_TYPES, ElementType
-from apuflow.launcher.dispatch_list import SCALARS, Argument, Buffer, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import FROM_FILE, SCALARS, Argument, Buffer, Dispatch, DispatchList, Dump
 
 Document: TypeAlias = dict[str, Any]
 _SIZES: Final = {"buffer": 8, **{name: struct.calcsize(code) for name, (_, code) in SCALARS.items()}}
@@ -164,7 +164,7 @@ def _values(buffer: Buffer, data: Path | None) -> NDArray[np.uint8]:
         found = np.fromfile(data, np.uint8) if data is not None else None
     except OSError as error:
         raise ConfigError(f"cannot read the data file: {error.strerror}", file=data) from None
-    if buffer.contents.kind in ("file", "loaded") and found is not None:
+    if buffer.contents.kind in FROM_FILE and found is not None:
         offset = buffer.contents.parameters[0]
         if offset + buffer.size > found.size:
             raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -31,6 +31,10 @@ SCALARS = {
     "double": ("u64", "d"),
 }
 """OpenCL scalar type -> the list's word for its size, and its :mod:`struct` format."""
+
+
+FROM_FILE = ("file", "loaded")
+"""Kinds of contents that stand in the list's data file, from the offset that follows."""
 
 
 def guest_path(path: str | Path) -> str:
@@ -69,10 +73,10 @@ class Contents:
         """Bytes of the list's data file from ``offset``, copied as DNNMark does with ``-mmap``."""
         return cls("file", (offset,))
 
-    @property
-    def loaded(self) -> Contents:
-        """The same, those of a file written into memory by gem5 itself: no cache holds them."""
-        return replace(self, kind="loaded") if self.kind == "file" else self
+    @classmethod
+    def loaded(cls, offset: int) -> Contents:
+        """The same bytes, written into memory by gem5 itself: no cache holds them."""
+        return cls("loaded", (offset,))
 
     @classmethod
     def uniform(cls, seed: int) -> Contents:
@@ -206,11 +210,6 @@ class DispatchList:
     def end_marker(self) -> str:
         """The line that the guest prints last, if everything has run."""
         return END_MARKER.format(count=len(self.dispatches))
-
-    def loaded(self) -> DispatchList:
-        """The same, inputs that stand in the data file lying in memory, in no cache."""
-        buffers = (replace(buffer, contents=buffer.contents.loaded) for buffer in self.buffers)
-        return replace(self, buffers=tuple(buffers))
 
     def text(self) -> str:
         """The list as the guest reads it."""

@@ -93,6 +93,7 @@ def guest_run(
     data: Path | None = None,
     data_bytes: int = 0,
     statistics: Statistics = "dispatch",
+    in_memory: bool = False,
 ) -> GuestRun:
     """The guest process of a layer or network; nothing is written yet.
 
@@ -104,12 +105,13 @@ def guest_run(
             computes them.
         data_bytes: its size.
         statistics: see DispatchList.
+        in_memory: no cache holds the inputs of the data file; otherwise the CPU writes them.
 
     Raises:
         ConfigError: a data file smaller than a buffer.
     """
     every = tuple(expand(launches))
-    buffers = _buffers(every, data_bytes if data else 0)
+    buffers = _buffers(every, data_bytes if data else 0, in_memory)
     names = {original: f"b{index}" for index, original in enumerate(buffers)}
     outputs = _written(every)
     contents = DispatchList(
@@ -148,7 +150,7 @@ def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[Row, Pa
     return Dispatch(objects[kernel_source(launch)], launch.kernel, launch.grid, launch.workgroup, arguments)
 
 
-def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Contents]]:
+def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[str, tuple[int, Contents]]:
     """Size and contents of every buffer: outputs are touched, inputs filled in order of first use."""
     sizes: dict[str, int] = {}
     first: dict[str, tuple[Launch, Arg]] = {}
@@ -179,7 +181,7 @@ def _buffers(part: Sequence[Launch], data_bytes: int) -> dict[str, tuple[int, Co
                     remedy=f"make it at least {size} bytes",
                 )
             offset = 0 if offset + size > data_bytes else offset
-            buffers[name] = size, Contents.file(offset)
+            buffers[name] = size, Contents.loaded(offset) if in_memory else Contents.file(offset)
             offset += -(-size // PAGE) * PAGE
     return buffers
 

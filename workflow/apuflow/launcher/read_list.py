@@ -9,13 +9,21 @@ from typing import Final, TypeAlias
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
-from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import (
+    FROM_FILE,
+    Argument,
+    Buffer,
+    Contents,
+    Dispatch,
+    DispatchList,
+    Dump,
+)
 
 FIRST: Final = ["apuflow-dispatch-list", "1"]
 _SCALARS: Final = {"u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong"}
 _PARAMETERS: Final = {
     **dict.fromkeys(("zero", "touch", "untouched"), 0),
-    **dict.fromkeys(("constant", "file", "loaded", "uniform"), 1),
+    **dict.fromkeys(("constant", *FROM_FILE, "uniform"), 1),
     **dict.fromkeys(("modulo", "indices"), 2),
 }
 """Numbers that follow each kind of contents."""
@@ -122,11 +130,11 @@ class _Reader:
             raise ValueError("a buffer's size is a multiple of 4 bytes, above 0")
         if _PARAMETERS.get(kind) != len(numbers):
             raise ValueError("unknown contents, or not their numbers")
-        limit = 1 << 64 if kind in ("file", "loaded") else 1 << 32
+        limit = 1 << 64 if kind in FROM_FILE else 1 << 32
         contents = Contents(kind, tuple(_number(each, limit - 1) for each in numbers))
         if kind in ("modulo", "indices") and not 0 < contents.parameters[1] <= _largest_modulus(kind):
             raise ValueError("a modulus is above 0, of modulo at most 256")
-        if kind in ("file", "loaded") and self.data is None:
+        if kind in FROM_FILE and self.data is None:
             raise ValueError("contents from a file, but no data line before")
         self.buffers.append(Buffer(name, size, contents))
 

@@ -164,15 +164,12 @@ def _profile(
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
     if groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
-        once = block(part.once, 1.0).stores
-        for _ in range(round(once)):
-            streams.append(
-                Stream(
-                    "store", float(channels), float(channels), lines_of(channels), pages_of(channels),
-                    page_group=1.0, sharing=min(float(channels), PAGE / 4), resident=False,
-                    repeated_within=1.0 / waves, writers=float(LINE // 4),
-                )
-            )  # fmt: skip
+        written = Stream(
+            "store", float(channels), float(channels), lines_of(channels), pages_of(channels), page_group=1.0,
+            sharing=min(float(channels), PAGE / 4), resident=False, repeated_within=1.0 / waves,
+            writers=float(LINE // 4),
+        )  # fmt: skip
+        streams += [written] * round(block(part.once, 1.0).stores)
     streams.append(
         Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, 2.0, page_group=1.0)
     )
