@@ -233,6 +233,7 @@ class Stream:
         following: so many that follow one another read the same lines (0: not known).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
+        at_a_time: lines that each of these stores to before it waits.
         asked_with: buffers that a wavefront stores to, one right after the other: it walks a page of each at
             a time.
         just_loaded: of a store, that the wavefront has loaded the same lines right before.
@@ -266,6 +267,7 @@ class Stream:
     following: int = 0
     tiles: Tiles | None = None
     writers: float = 0.0
+    at_a_time: float = 1.0
     asked_with: float = 1.0
     just_loaded: bool = False
     adders: Adders | None = None
@@ -368,12 +370,12 @@ def pages_of(elements: float) -> float:
 
 
 @lru_cache(maxsize=65536)
-def region_lines(rows: int, elements: int, pitch: int) -> float:
+def region_lines(rows: int, elements: int, pitch: int, together: int = 1) -> float:
     """Mean distinct lines of rows of ``elements`` of 4 bytes, ``pitch`` bytes apart.
 
-    The first begins anywhere that a row can begin.
+    The first begins anywhere that each of ``together`` rows can begin.
     """
-    begins = range(0, LINE, gcd(pitch, LINE))
+    begins = range(0, LINE, gcd(pitch * together, LINE))
     total = 0
     for begin in begins:
         last = -1

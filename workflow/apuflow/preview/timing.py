@@ -35,6 +35,10 @@ AHEAD = 0.75
 parts in Tensile's loops)."""
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
+ARGUMENTS = 485.0
+"""ns that a load of kernel arguments takes beyond one from memory: the CPU has just written them, and its
+caches have them (835 to 850 in runs). What a kernel that is new to the process needs to start was fitted as a
+whole."""
 STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 EVEN = 0.8
@@ -226,7 +230,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
     first_fetch -= lat.fetch if profile.code_cached else 0.0
-    first_scalar = lat.scalar if profile.arguments_walked else lat.first_scalar
+    first_scalar = lat.scalar + ARGUMENTS if profile.arguments_walked else lat.first_scalar
     start = first_fetch + profile.scalar_rounds * first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
@@ -319,6 +323,11 @@ def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array
     return share
 
 
+def _barriers_per_wait(profile: Profile) -> float:
+    waits = max(1.0, profile.rounds + profile.store_rounds)
+    return min(1.0, profile.counts.barriers / profile.wavefronts / waits)
+
+
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
@@ -348,8 +357,9 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # What they wait for in common keeps them in step; those that read lines of their own come to take turns.
     apart = np.array([profile.apart for profile in profiles])
     turns *= 1.0 - apart
-    free = np.array([profile.counts.barriers == 0.0 for profile in profiles], dtype=bool) & ~scheduled
-    behind = np.where(free, BEHIND, 1.0)
+    # Barriers bring wavefronts back in step, as far as they come as often as what is waited for.
+    met = np.array([_barriers_per_wait(profile) for profile in profiles])
+    behind = BEHIND + (1.0 - BEHIND) * np.where(scheduled, 1.0, met)
     own = pipelined(demands, wide, behind, alternating, scheduled, vector * simds)
     # The wavefronts of a large workgroup are at several stations at a time, and fill each other's gaps.
     gaps = np.minimum(1.0, (SMALL / per_group) ** FILLED)

@@ -88,6 +88,8 @@ ALONE = 0.9
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
+FEW_SHARERS = 8.0
+"""Workgroups up to which those that share a page, one dispatched after another, wait for its walk together."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -166,7 +168,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if (stream.page_group > 1.0 and profile.wavefronts > 1) or sharers >= 1.5:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
-            in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / (used / sharers)
+            sets = used / sharers
+            if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
+                sets = min(sets, 1.0 + 1.0 / (sharers - 2.0))
+            in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
@@ -211,7 +216,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 merged += stream.accesses * (attempts - 1.0)  # the line has just been written
             writes += stream.accesses * attempts
             if stream.writers:
-                line_turns = max(line_turns, stream.accesses / max(1.0, used * resident / stream.writers))
+                open_lines = stream.at_a_time * max(1.0, used * resident / stream.writers)
+                line_turns = max(line_turns, stream.accesses / min(stream.lines, open_lines))
             if stream.just_loaded:
                 merged += STILL_QUEUED * stream.lines
                 merged_writes += STILL_MERGED * stream.lines

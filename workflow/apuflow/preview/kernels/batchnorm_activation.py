@@ -12,6 +12,7 @@ eight times.
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import ceil
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
@@ -68,6 +69,11 @@ def _sharing(facts: Facts) -> float:
     return max(1.0, min(facts.workgroups, 4096 / (4 * own)))
 
 
+def _writers(hw: int) -> float:
+    """Workgroups, of a channel each, that write a part of the same line."""
+    return 16.0 / hw if hw < 16 else 0.0
+
+
 def per_activation_forward(facts: Facts) -> Profile:
     """``MIOpenBatchNormFwdTrainPerActivation``: one read and one write of the batch, eight vectors."""
     n, hw = facts.define("MIO_BN_N"), facts.integer("c_stride")
@@ -115,7 +121,18 @@ def per_activation_forward(facts: Facts) -> Profile:
             line_sharing=near,
         ),
         Stream(
-            "store", n * visits, n * visits * spans, lines, pages, "none", 0.0, 1.0, sharing, resident=False
+            "store",
+            n * visits,
+            n * visits * spans,
+            lines,
+            pages,
+            "none",
+            0.0,
+            1.0,
+            sharing,
+            resident=False,
+            writers=_writers(hw),
+            at_a_time=float(n),
         ),
     ]
     for kind in ("load", "store"):
@@ -161,7 +178,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         counts=counts,
         streams=tuple(streams),
         code_bytes=500.0 + 92.0 * n + 8.0 * 2 * spilled,
-        rounds=(2.0 + spilled) * passes / waves,
+        rounds=(2.0 + spilled) * ceil(passes / waves),
         walk_rounds=1.0 + pages / 8,
         scalar_rounds=2.0,
         vgprs=min(256, 12 + 5 * n),
@@ -227,7 +244,18 @@ def per_activation_backward(facts: Facts) -> Profile:
     ]
     big.append(
         Stream(
-            "store", n * visits, n * visits * spans, lines, pages, "none", 0.0, 1.0, sharing, resident=False
+            "store",
+            n * visits,
+            n * visits * spans,
+            lines,
+            pages,
+            "none",
+            0.0,
+            1.0,
+            sharing,
+            resident=False,
+            writers=_writers(hw),
+            at_a_time=float(min(n, 8)),
         )
     )
     small = [Stream("load", visits, visits * spans, vector, vector_pages, "device", 64.0, 1.0, sharing)] * 3
@@ -242,10 +270,10 @@ def per_activation_backward(facts: Facts) -> Profile:
         counts=counts,
         streams=(*big, *small),
         code_bytes=2468.0 if n >= 8 else 700.0,
-        rounds=3.0 * n * passes / waves,
+        rounds=3.0 * n * ceil(passes / waves),
         walk_rounds=1.0 + pages / 4,
         scalar_rounds=2.0,
-        joined_rounds=float((n - 1) * passes) / waves,
+        joined_rounds=float((n - 1) * ceil(passes / waves)),
         vgprs=64,
         sgprs=48,
         flops=float(14 * elements),

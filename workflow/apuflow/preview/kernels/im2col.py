@@ -72,12 +72,16 @@ class _Sum:
     counts: Counts = NOTHING
     load_lines: float = 0.0
     store_lines: float = 0.0
+    loads_in_turn: float = 0.0
+    stores_in_turn: float = 0.0
 
     def add(self, other: _Sum, times: int) -> None:
         """Another sum, so many times."""
         self.counts += other.counts * times
         self.load_lines += other.load_lines * times
         self.store_lines += other.store_lines * times
+        self.loads_in_turn += other.loads_in_turn * times
+        self.stores_in_turn += other.stores_in_turn * times
 
 
 def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
@@ -108,6 +112,7 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
                 total.load_lines += reach[1]
             counts += block("s3 v6 wt1 lw1 br1", lanes)
         counts += block(blocks.barrier) + block("en1")
+        total.loads_in_turn = max(total.loads_in_turn, counts.loads)
         work = out_columns * out_rows if out_columns > 0 and out_rows > 0 else 0
         if first < work:
             lanes = min(64, work - first)
@@ -122,6 +127,7 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
                 else:
                     lines = max(1.0, lanes / out_columns) * span_lines(4 * min(lanes, out_columns), 4 * ow)
                 total.store_lines += kh * kw * lines
+        total.stores_in_turn = max(total.stores_in_turn, counts.stores)
         total.counts += counts
 
 
@@ -245,16 +251,17 @@ def im2col(facts: Facts) -> Profile:
         ),
     )
     plane = facts.integer("column_h") * facts.integer("column_w") * 4
-    busy = facts.workgroups * 4
+    stores_in_turn = total.stores_in_turn / tiles
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=4,
         counts=counts,
         streams=streams,
         code_bytes=1050.0,
-        rounds=counts.loads / busy,
-        walk_rounds=1.0 + counts.stores / busy * min(1.0, plane / 4096),
-        store_rounds=counts.stores / busy,
+        rounds=total.loads_in_turn / tiles,
+        walk_rounds=1.0 + stores_in_turn * min(1.0, plane / 4096),
+        store_rounds=stores_in_turn,
+        stores_last=True,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,
@@ -312,6 +319,7 @@ def small_planes(facts: Facts) -> Profile:
         rounds=ceil(image / 256),
         walk_rounds=1.0 + plane * kh * kw / 4096,
         store_rounds=float(kh * kw),
+        stores_last=True,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=32,
         sgprs=48,

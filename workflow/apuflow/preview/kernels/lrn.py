@@ -100,7 +100,9 @@ def lrn_forward(facts: Facts) -> Profile:
         per_group = block(_unrolled(unit, channels), share)
     counts = per_group * waves
     elements = batch * channels * plane
-    span = span_lines(4 * unit * min(64, lanes_total), 4 * plane)
+    whole, rest = divmod(lanes_total, 64)
+    lines = whole * span_lines(256 * unit, 4 * plane) + (rest > 0) * span_lines(4 * unit * rest, 4 * plane)
+    span = lines * batch / waves
     loads = float(channels * waves)
     pages = pages_of(elements)
     chunk = 256 * unit

@@ -24,12 +24,11 @@ from apuflow.preview.profile import (
     lines_of,
     pages_of,
     region_lines,
-    span_lines,
 )
 
 TILE = 16
-ROWS = 4
-"""Of a tile, that a wavefront has."""
+ROWS = COLUMNS = 4
+"""Of a tile: rows that a wavefront loads, columns that it writes."""
 _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
 _STEP = {(0, 0): "v21 wt13", (1, 0): "v20 wt12", (0, 1): "v22 wt13", (1, 1): "v21 wt12"}
 _INSIDE = {(0, 0): "v2", (1, 0): "v3", (0, 1): "v3", (1, 1): "v4"}
@@ -57,9 +56,9 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
     """
     if along_k:
         loads = ceil(outer / ROWS) * steps
-        return float(loads), loads * region_lines(min(ROWS, outer), min(TILE, k), 4 * k)
+        return float(loads), loads * region_lines(min(ROWS, outer), min(TILE, k), 4 * k, ROWS)
     loads = tiles * ceil(k / ROWS)
-    return float(loads), loads * region_lines(min(ROWS, k), min(TILE, outer), 4 * outer)
+    return float(loads), loads * region_lines(min(ROWS, k), min(TILE, outer), 4 * outer, ROWS)
 
 
 def _walks(leading: int, along_k: bool, steps: int) -> float:
@@ -122,6 +121,18 @@ def _apart(a: _Matrices, b: _Matrices, own: tuple[bool, bool], steps: int) -> fl
     return lines / (a.lines + b.lines) * steps / (steps + OUT_OF_STEP)
 
 
+def _written(m: int, n: int) -> float:
+    """Lines of C that stores go to: each writes 16 rows, which follow in memory, of four columns."""
+    heights = ((m // TILE, TILE), (1, m % TILE))
+    widths = ((n // COLUMNS, COLUMNS), (1, n % COLUMNS))
+    return sum(
+        down * across * region_lines(columns, rows, 4 * m, COLUMNS)
+        for down, rows in heights
+        for across, columns in widths
+        if rows and columns
+    )
+
+
 def sgemm(facts: Facts) -> Profile:
     """``m``, ``n``, ``k``, ``batch``, leading dimensions and transposes are values of the launch."""
     m, n, k = (facts.integer(name) for name in ("m", "n", "k"))
@@ -141,8 +152,8 @@ def sgemm(facts: Facts) -> Profile:
         number * batch
         for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
     )
-    stores = float(ceil(n / 4) * tiles_m * batch)
-    written = n * tiles_m * batch * span_lines(min(64, 4 * m), 4 * m)
+    stores = float(ceil(n / COLUMNS) * tiles_m * batch)
+    written = batch * _written(m, n)
     counts = each * (groups * waves)
     counts += block(_LOAD_A[along_a]) * (loads_a - steps * groups * waves)
     counts += block(_LOAD_B[along_b]) * (loads_b - steps * groups * waves)

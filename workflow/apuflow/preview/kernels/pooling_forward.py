@@ -179,6 +179,7 @@ def pooling_forward(facts: Facts) -> Profile:
             page_group=float(waves),
             sharing=max(1.0, sharing * h * w / (oh * ow)),
             resident=False,
+            repeated_within=store_lines / stores,
         ),
     )
     return Profile(
