@@ -335,7 +335,8 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
     on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
     misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
-    drifted = survives(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
+    kept = _kept if stream.cyclic and stream.reuse == "group" else survives
+    drifted = kept(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
     if stream.tiles is None:
         return drifted
     together = IN_STEP * survives(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))

@@ -226,7 +226,7 @@ def per_activation_backward(facts: Facts) -> Profile:
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
     sharing = _sharing(facts)
     # Every wavefront walks all images: with more pages than the L1 TLB holds, each sweep loses them.
-    window = 4.0 * min(64, hw) * n * 2 if hw >= 16 else 64.0
+    window = 4.0 * min(facts.workgroup[1], hw) * n * 2 if hw >= 16 else 64.0
     big = [
         Stream(
             "load",

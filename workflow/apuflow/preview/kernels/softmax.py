@@ -258,6 +258,7 @@ def softmax(facts: Facts) -> Profile:
             # The walks of y and dy, loaded one after the other, overlap.
             lockstep=1.0 / inputs,
             line_sharing=line_sharing,
+            cyclic=forward and batch == 1,
             pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
         )
