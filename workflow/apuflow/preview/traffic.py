@@ -72,9 +72,10 @@ class Traffic:
         return self.tcc_misses + self.passed_on
 
 
-MERGED = 0.6
-"""Part of the repeated stores to a line whose read the memory controller's write queue serves
-(``MemCtrl::addToReadQueue``): 0.55 to 0.9 in runs. Whether the writes merge depends on their order."""
+APART_WHERE_TWO = 0.4
+"""Part of the repeated stores to a line whose read the memory controller's write queue does not serve
+(``MemCtrl::addToReadQueue``), where two go to each line: 0.35 to 0.45 in runs, 0.1 to 0.35 where 8 to 16 do.
+Whether the writes merge depends on their order."""
 WRITES_APART = 200.0
 """Stores between two to one line of which half find the first still in the memory controller's write queue,
 which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
@@ -228,7 +229,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 merged += found
                 merged_writes += found
             else:
-                merged += MERGED * again
+                merged += again * (1.0 - APART_WHERE_TWO * (2.0 * stream.lines / stream.accesses) ** 0.5)
             continue
         copies = stream.lines * copies_of(stream, used, resident, busiest)
         reused = max(0.0, stream.accesses - copies)
