@@ -39,6 +39,8 @@ ARGUMENTS = 485.0
 """ns that a load of kernel arguments takes beyond one from memory: the CPU has just written them, and its
 caches have them (835 to 850 in runs). What a kernel that is new to the process needs to start was fitted as a
 whole."""
+MIXED = 3.0
+"""Waits for a store and for loads after it, of a wavefront, from which on both are mixed all the time."""
 STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 EVEN = 0.8
@@ -132,12 +134,12 @@ class Times:
     dram_ns: Array
 
 
-def _dram_ns(flow: Traffic, machine: GpuModel) -> float:
+def _dram_ns(flow: Traffic, machine: GpuModel, mixed: bool = False) -> float:
     """DRAM time that the launch waits for: what stores leave in the directory's TBEs drains after its end."""
     ways = machine.directories
     left = min(flow.tcc_writes, TBES * ways)
     reads, writes = max(0.0, flow.dram_reads - left), max(0.0, flow.dram_writes - left)
-    return machine.dram.busy_ns(reads, writes) / ways
+    return machine.dram.busy_ns(reads, writes, mixed) / ways
 
 
 def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
@@ -145,6 +147,16 @@ def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
     line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
     reads, writes = flow.requested, flow.tcc_writes
     return max(reads * line + writes * control, writes * line + reads * control)
+
+
+def _in_turn(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
+    """ns of page walks that follow one another.
+
+    Where one workgroup has all tokens of its compute unit, the next asks for its page when these come back: a
+    page then takes 1,027 ns on one unit, of which 976 are the walk; with twice the tokens 980.
+    """
+    waits = machine.tokens < 2 * profile.group_waves and profile.rounds <= 1.0
+    return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
 
 
 def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
@@ -190,7 +202,8 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
         + HELD * flow.walk_tokens * lat.walk
         + warm * lat.second_tlb * 2.0
     )
-    directory, dram = _directory_ns(flow, machine), _dram_ns(flow, machine)
+    directory = _directory_ns(flow, machine)
+    dram = _dram_ns(flow, machine, profile.joined_rounds > MIXED)
     if directory > dram:
         directory = max(directory, phases)
     else:
@@ -378,7 +391,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     fewer = (np.maximum(crowd[0][left] * few, 1.0), np.maximum(crowd[1][left] * few, 1.0), crowd[2][left])
     rest[left], _, _ = solve((demands * wide[:, None])[left], own[left], delay[left], *fewer)
     ns = start + residence * whole + np.minimum(rest, residence)
-    in_turn = np.array([f.in_turn * lat.walk for f, lat in zip(flows, lats, strict=True)])
+    in_turn = np.array([_in_turn(*one) for one in given])
     ns = np.maximum(ns, start + in_turn)
     # The directory takes one store to a line after the other, each from its probe to its end in memory.
     line_turns = np.array([f.line_turns * lat.memory for f, lat in zip(flows, lats, strict=True)])

@@ -90,7 +90,7 @@ ALONE = 0.9
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 FEW_SHARERS = 8.0
-"""Workgroups up to which those that share a page, one dispatched after another, wait for its walk together."""
+"""Workgroups up to which those that share a page, and are dispatched in turn, wait for its walk together."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 

@@ -65,7 +65,7 @@ def _walks(leading: int, along_k: bool, steps: int) -> float:
     """Page walks that a workgroup waits for in one operand.
 
     With memory along k its rows stay in their pages from step to step; else each step goes on by 16 rows. Of
-    four pages of a step, a wavefront's each, some are walked beside each other (1.7 to 4.3 us for four, gem5).
+    four pages of a step, a wavefront's each, some are walked beside each other (four in 1.7 to 4.3 us).
     """
     return 1.0 if along_k else max(1.0, steps * min(2.0, TILE * leading * 4 / PAGE))
 
