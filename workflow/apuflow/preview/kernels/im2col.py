@@ -1,9 +1,9 @@
 """MIOpenIm2d2Col.cl: the columns of one image, for a matrix product.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of one
-channel into LDS (zeros outside the image), then writes the columns of its output tile. For planes of at
-most 8 x 8 outputs it takes four whole channels instead; there the inner loop over a row of the window is
-unrolled four times.
+channel into LDS (zeros outside the image), then writes the columns of its output tile. Where one tile has
+all outputs, and no stride, it takes one or four whole channels instead; there the inner loop over a row of
+the window is unrolled four times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
-CHANNELS = 4
 _CORRECTED = "v4"
 """What ``launcher.corrections`` adds where clang divides a workgroup's number in 8 bits. For some divisors
 it is 1 to 3 more."""
@@ -202,9 +201,10 @@ def _channel(
 
 
 def im2col(facts: Facts) -> Profile:
-    """Tiles of one channel per workgroup, or small planes of four channels each."""
-    if facts.define("NUM_CH_PER_WG") == CHANNELS and "EXTREME_LARGE" not in definitions(facts.arguments):
-        return small_planes(facts)
+    """Tiles of one channel per workgroup, or whole planes."""
+    whole = facts.define("NUM_IM_BLKS") == 1 and facts.define("STRIDE_GT_1") == 0
+    if whole and "EXTREME_LARGE" not in definitions(facts.arguments):
+        return whole_planes(facts)
     if facts.define("NUM_CH_PER_WG") != 1 or "EXTREME_LARGE" in definitions(facts.arguments):
         raise NotModelled(
             "this im2col variant is not modelled", key="Im2d2Col", value=facts.arguments.strip()
@@ -218,7 +218,7 @@ def im2col(facts: Facts) -> Profile:
     elif tiles > 1:
         blocks = _ROWS_STRIDED if strided else _ROWS
     else:
-        blocks = _ONE_STRIDED if strided else _ROWS
+        blocks = _ONE_STRIDED
     channels = facts.workgroups // tiles
     total = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
     counts = total.counts * channels
@@ -269,12 +269,13 @@ def im2col(facts: Facts) -> Profile:
     )
 
 
-def small_planes(facts: Facts) -> Profile:
-    """A wavefront per channel: whole planes in LDS, a store per tap of the window."""
+def whole_planes(facts: Facts) -> Profile:
+    """Planes of one or four channels in LDS, from where a store per tap of the window writes whole ones."""
+    in_group = facts.define("NUM_CH_PER_WG")
     h, w, kh, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
     outputs = facts.integer("column_h") * facts.integer("column_w")
     groups = facts.workgroups
-    image = CHANNELS * h * w
+    image = in_group * h * w
     per_group = block("sm4 s4 wt1 v1 br1 s7 v2 wt2 ba1 br1 en1") * 4
     trips = 0
     for wave in range(4):
@@ -284,7 +285,8 @@ def small_planes(facts: Facts) -> Profile:
             per_group += block("sm2 s9 v8 wt1 br1", min(64, image - 64 * wave))
         for start in starts:
             per_group += block("v3 s1 br1 ld1 br1 s3 v5 wt1 lw1 br1", min(64, image - start))
-    lanes = min(64, outputs)
+    writing = min(4, in_group * ceil(outputs / 64))  # wavefronts with outputs, each of one channel
+    lanes = outputs * in_group / writing
     whole, rest = divmod(kw, 4)
     taps = block("v3 s3 v5 s4 v1 lr1 v2 s1 wt1 st1 br3", lanes) * (4 * whole)
     taps += block("v1 s1 br1 v3 s3 br1 lr1 br1 s4 v8 wt1 st1 br1", lanes) * rest
@@ -293,11 +295,13 @@ def small_planes(facts: Facts) -> Profile:
         row += block("s2 v2 br1", lanes)
     if rest:
         row += block("s1 br1 v6 s2 br1", lanes)
-    per_group += (block("s24 v55 br1", lanes) + row * kh) * 4
+    per_group += (block("s24 v55 br1", lanes) + row * kh) * writing
     counts = per_group * groups
-    channels = groups * CHANNELS
-    taps_total = float(kh * kw * channels)
-    written = taps_total * span_lines(4 * lanes, 4 * outputs)
+    channels = groups * in_group
+    taps_total = float(kh * kw * groups * writing)
+    full, end = divmod(outputs, 64)
+    lines = full * span_lines(256, 4 * outputs) + (end > 0) * span_lines(4 * end, 4 * outputs)
+    written = kh * kw * channels * lines
     elements = channels * kh * kw * outputs
     plane = 4.0 * outputs
     streams = (
@@ -307,7 +311,7 @@ def small_planes(facts: Facts) -> Profile:
         ),
         Stream(
             "store", taps_total, written, lines_of(elements), pages_of(elements), page_group=1.0,
-            sharing=max(1.0, 4096 / (plane * kh * kw * CHANNELS)), resident=False,
+            sharing=max(1.0, 4096 / (plane * kh * kw * in_group)), resident=False,
         ),
     )  # fmt: skip
     return Profile(
