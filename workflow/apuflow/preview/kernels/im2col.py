@@ -16,6 +16,9 @@ from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, definitions
 from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
+FEW_TAPS, FEW_TAPS_OF_PLANES = 9, 4
+"""Of a window, up to which its stores come one right after the other, in tiles and in whole planes, where
+more is computed for each; with more taps this takes as long as they do."""
 _CORRECTED = "v4"
 """What ``launcher.corrections`` adds where clang divides a workgroup's number in 8 bits. For some divisors
 it is 1 to 3 more."""
@@ -261,7 +264,7 @@ def im2col(facts: Facts) -> Profile:
         rounds=total.loads_in_turn / tiles,
         walk_rounds=1.0 + stores_in_turn * min(1.0, plane / 4096),
         store_rounds=stores_in_turn,
-        stores_last=True,
+        stores_last=facts.integer("kernel_h") * facts.integer("kernel_w") <= FEW_TAPS,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=24,
         sgprs=48,
@@ -323,7 +326,7 @@ def whole_planes(facts: Facts) -> Profile:
         rounds=ceil(image / 256),
         walk_rounds=1.0 + plane * kh * kw / 4096,
         store_rounds=float(kh * kw),
-        stores_last=True,
+        stores_last=kh * kw <= FEW_TAPS_OF_PLANES,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
         vgprs=32,
         sgprs=48,

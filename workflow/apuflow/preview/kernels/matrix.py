@@ -41,6 +41,10 @@ where all are in step."""
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
 
+WALKS = 1.85
+"""Page walks that a workgroup waits for in a step with new pages, of which each of its wavefronts has one:
+some run beside each other (four in 1.7 to 4.3 us)."""
+
 _LOAD_A = {True: "v3 s2 br1 ld1", False: "ld1"}
 _LOAD_B = {True: "v3 s2 br2 ld1", False: "ld1 br1"}
 """What a wavefront leaves out where none of its rows is inside.
@@ -64,10 +68,9 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
 def _walks(leading: int, along_k: bool, steps: int) -> float:
     """Page walks that a workgroup waits for in one operand.
 
-    With memory along k its rows stay in their pages from step to step; else each step goes on by 16 rows. Of
-    four pages of a step, a wavefront's each, some are walked beside each other (four in 1.7 to 4.3 us).
+    With memory along k its rows stay in their pages from step to step; else each step goes on by 16 rows.
     """
-    return 1.0 if along_k else max(1.0, steps * min(2.0, TILE * leading * 4 / PAGE))
+    return 1.0 if along_k else max(1.0, steps * min(WALKS, TILE * leading * 4 / PAGE))
 
 
 def _sharing(outer: int, k: int, along_k: bool, others: int) -> float:

@@ -94,6 +94,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=max(1.0, 4096 / (4 * g0 * p0 * g1 * p1)),
         lockstep=0.5,
         resident=False,
+        repeated_within=tiles.store_lines / tiles.stores if maximum else 0.0,
     )
     return Profile(
         workgroups=groups,
