@@ -70,9 +70,11 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         counted, unit = _operations(frame)
         selection = select(frame, [counted, "gpu_time", *MACHINE], x=x, where=where, most=1)
         rows = _throughput(selection, counted)
-        levels = [level for level in _LEVELS if rows[level.intensity].notna().any()]
+        levels = [level for level in _LEVELS if _placed(rows, level).any()]
         if not levels:
-            raise FigureError("no row has memory traffic", key="dram_bytes_read, tcc_reads")
+            raise FigureError(
+                "no row has operations and memory traffic", key=f"{counted}, dram_bytes_read, tcc_reads"
+            )
         figure = new_figure(FULL_WIDTH, 4.1)
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         numbers, floors, peaks = [], [], [float(rows["rate"].max())]
@@ -80,9 +82,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         visible: set[str] = set()
         left_out: dict[str, list[str]] = {}
         for axes, level in zip(panels, levels, strict=True):
-            shown = rows[
-                np.isfinite(rows[level.intensity]) & (rows[level.intensity] > 0) & (rows["rate"] > 0)
-            ]
+            shown = rows[_placed(rows, level)]
             absent = sorted(set(rows["workload"]) - set(shown["workload"]))
             if absent:
                 left_out.setdefault(", ".join(absent), []).append(level.title)
@@ -118,6 +118,13 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
         title = "Roofline"
         head(figure, title, notes)
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=tuple(notes))
+
+
+def _placed(rows: pd.DataFrame, level: Level) -> pd.Series[bool]:
+    """Rows that have a place on logarithmic axes."""
+    intensity = rows[level.intensity]
+    placed: pd.Series[bool] = np.isfinite(intensity) & (intensity > 0) & (rows["rate"] > 0)
+    return placed
 
 
 def _operations(frame: pd.DataFrame) -> tuple[str, str]:
@@ -206,8 +213,8 @@ def _draw_ceilings(
     axes: Axes, ceilings: list[Ceiling], shown: pd.DataFrame, level: Level, unit: str
 ) -> float:
     """Draw roofs and say below the panel what they are; returns the lowest throughput that it must show."""
-    lowest = float(shown["rate"].min()) / 3 if len(shown) else float("inf")
-    if not ceilings or shown.empty:
+    lowest = float(shown["rate"].min()) / 3
+    if not ceilings:
         return lowest
     low = float(shown[level.intensity].min()) / 4
     high = max(float(shown[level.intensity].max()) * 4, max(c.compute / c.bandwidth for c in ceilings) * 4)

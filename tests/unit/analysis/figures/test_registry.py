@@ -457,6 +457,14 @@ def test_the_roofs_are_named_below_their_panels_in_colours_of_their_own() -> Non
     assert len(colours) == 12
 
 
+def test_a_copy_does_no_operations_and_has_no_place_under_a_roof() -> None:
+    frame = grid({"num_compute_units": [4, 8]}, workloads=["bypass_fwd"])
+    frame["flops"], frame["dram_bytes_read"], frame["dram_bytes_written"] = 0.0, 1e8, 1e8
+    frame["dram_peak_bandwidth"] = 12.8e9
+    with pytest.raises(FigureError, match="no row has operations and memory traffic"):
+        figures.make("roofline", frame)
+
+
 def test_names_in_core_are_the_figures() -> None:
     assert tuple(figures.FIGURES) == FIGURE_NAMES
 
