@@ -105,6 +105,7 @@ def make_project(directory: Path, points: int) -> Gem5Project:
         )
     copy = copy_project(directory)
     os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy}"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's project, which keeps its bytecode
     project = gem5_project.make(copy, directory, {"container": "host"})
     each = len(UNITS) * len(LATENCIES)
     axes = {
