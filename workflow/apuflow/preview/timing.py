@@ -155,8 +155,8 @@ def _in_turn(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies)
     Where one workgroup has all tokens of its compute unit, the next asks for its page when these come back: a
     page then takes 1,027 ns on one unit, of which 976 are the walk; with twice the tokens 980.
     """
-    alone = profile.rounds <= 1.0 and all(stream.sharing < 1.5 for stream in profile.streams)
-    waits = alone and machine.tokens < 2 * profile.group_waves
+    once = profile.rounds <= 1.0 and machine.tokens < 2 * profile.group_waves
+    waits = once and all(stream.sharing < 1.5 for stream in profile.streams)
     return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
 
 
