@@ -225,7 +225,8 @@ class Stream:
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
-        cyclic: these bytes are the buffer itself, which is read from begin to end each time.
+        cyclic: these bytes are the buffer itself, which is read from begin to end each time; where a group
+            reuses lines, its ``window_bytes`` are.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
             writes in between (0: the stores again are far apart, or their order is not known).

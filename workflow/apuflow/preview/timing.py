@@ -1,19 +1,15 @@
-"""From profiles and machines to the demands of the queueing network and the time of each launch.
-
-The unloaded latencies of a machine are sums of configured latencies (GPU cycles, ruby cycles, DRAM ns) and
-of pipeline steps that no option sets (``core.preview_constants``).
-"""
+"""From profiles and machines to the demands of the queueing network and the time of each launch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
+from apuflow.preview.latencies import Latencies, latencies
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import DRIFT, INSTRUCTION_BYTES, LINE, Profile, block
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
@@ -33,16 +29,8 @@ BURSTS = np.array([name.endswith("link") or name == "dram" for name in STATIONS]
 AHEAD = 0.75
 """Of the computation of a step, what stands between the loads for the next one and their first use (12 of 16
 parts in Tensile's loops)."""
-DRAM_STEPS = 20.0
-"""ns: static front-end and back-end latency of the memory controller (10 each)."""
-ARGUMENTS = 485.0
-"""ns that a load of kernel arguments takes beyond one from memory: the CPU has just written them, and its
-caches have them (835 to 850 in runs). What a kernel that is new to the process needs to start was fitted as a
-whole."""
 MIXED = 3.0
 """Waits for a store and for loads after it, of a wavefront, from which on both are mixed all the time."""
-STEP = 0.4
-"""GPU cycles beyond the issue period between two instructions of one wavefront."""
 EVEN = 0.8
 """Of the wait at a station, what is left where customers come evenly: between half, as in a queue with equal
 service times, and all of it (Pollaczek and Khinchine)."""
@@ -65,51 +53,6 @@ APART = 0.3
 ALTERNATING = 0.3
 """As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
 several, what they wait for in common brings them back in step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """ns. ``token``: of a coalescer token per instruction whose page is in the L1 TLB."""
-
-    tcp: float
-    tcc: float
-    memory: float
-    store: float
-    token: float
-    walk: float
-    second_tlb: float
-    step: float
-    fetch: float
-    first_fetch: float
-    first_scalar: float
-    scalar: float
-
-
-@lru_cache(maxsize=65536)
-def latencies(machine: GpuModel) -> Latencies:
-    """Latencies of a machine."""
-    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.calibration.constants
-    beyond = (steps.tcc_steps + machine.tcc_latency) * g
-    directory = machine.to_directory * g + steps.directory_ruby * r
-    dram = machine.dram.closed_access_ns + DRAM_STEPS
-    tcp = (machine.request_cycles + machine.response_cycles + steps.tcp_steps) * g
-    walk = machine.page_walk_cycles * g
-    fetch = beyond + directory + dram
-    scalar = (machine.scalar_request_cycles + machine.scalar_response_cycles) * g + fetch
-    return Latencies(
-        tcp=tcp,
-        tcc=tcp + beyond,
-        memory=tcp + fetch,
-        store=tcp + machine.to_directory * g + steps.acknowledge_ruby * r,
-        token=(machine.request_cycles + steps.tcp_steps) * g,
-        walk=walk,
-        second_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g,
-        step=STEP * g,
-        fetch=fetch + steps.fetch_steps * g,
-        first_fetch=walk + fetch + steps.dispatch * g,
-        first_scalar=walk + scalar,
-        scalar=scalar,
-    )
 
 
 @dataclass(frozen=True)
@@ -244,7 +187,7 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
     first_fetch -= lat.fetch if profile.code_cached else 0.0
-    first_scalar = lat.scalar + ARGUMENTS if profile.arguments_walked else lat.first_scalar
+    first_scalar = lat.arguments if profile.arguments_walked else lat.first_scalar
     start = first_fetch + profile.scalar_rounds * first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))

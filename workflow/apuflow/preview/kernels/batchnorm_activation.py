@@ -69,9 +69,14 @@ def _sharing(facts: Facts) -> float:
     return max(1.0, min(facts.workgroups, 4096 / (4 * own)))
 
 
-def _writers(hw: int) -> float:
-    """Workgroups, of a channel each, that write a part of the same line."""
-    return 16.0 / hw if hw < 16 else 0.0
+def _batch_stores(facts: Facts, at_a_time: int, stores: float, spans: float, elements: int) -> Stream:
+    """Of a batch, to ``spans`` lines each; where planes are small, workgroups write parts of one line."""
+    hw = facts.integer("c_stride")
+    return Stream(
+        "store", stores, stores * spans, lines_of(elements), pages_of(elements), page_group=1.0,
+        sharing=_sharing(facts), resident=False, writers=16.0 / hw if hw < 16 else 0.0,
+        at_a_time=float(at_a_time),
+    )  # fmt: skip
 
 
 def per_activation_forward(facts: Facts) -> Profile:
@@ -120,20 +125,7 @@ def per_activation_forward(facts: Facts) -> Profile:
             sharing,
             line_sharing=near,
         ),
-        Stream(
-            "store",
-            n * visits,
-            n * visits * spans,
-            lines,
-            pages,
-            "none",
-            0.0,
-            1.0,
-            sharing,
-            resident=False,
-            writers=_writers(hw),
-            at_a_time=float(n),
-        ),
+        _batch_stores(facts, n, n * visits, spans, elements),
     ]
     for kind in ("load", "store"):
         for _ in range(4):
@@ -242,22 +234,7 @@ def per_activation_backward(facts: Facts) -> Profile:
         )
         for _ in range(2)
     ]
-    big.append(
-        Stream(
-            "store",
-            n * visits,
-            n * visits * spans,
-            lines,
-            pages,
-            "none",
-            0.0,
-            1.0,
-            sharing,
-            resident=False,
-            writers=_writers(hw),
-            at_a_time=float(min(n, 8)),
-        )
-    )
+    big.append(_batch_stores(facts, min(n, 8), n * visits, spans, elements))
     small = [Stream("load", visits, visits * spans, vector, vector_pages, "device", 64.0, 1.0, sharing)] * 3
     small += [
         Stream(
