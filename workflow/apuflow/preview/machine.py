@@ -181,8 +181,6 @@ _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem
 
 
 def _number(value: Scalar | None, key: str) -> int:
-    if type(value) is int and value > 0:
-        return value
     try:
         number = int(str(value))
     except ValueError:
@@ -193,13 +191,13 @@ def _number(value: Scalar | None, key: str) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _machine(
-    items: tuple[tuple[str, Scalar | None], ...], barrier_slots: int, calibration: Calibration
-) -> GpuModel:
-    options = dict(items)
+def _machine(values: tuple[Scalar | None, ...], barrier_slots: int, calibration: Calibration) -> GpuModel:
+    """The machine of the values of ``OPTIONS``."""
+    options = dict(zip(OPTIONS, values, strict=True))
 
     def number(key: str) -> int:
-        return _number(options[key], key)
+        value = options[key]
+        return value if type(value) is int and value > 0 else _number(value, key)
 
     compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
@@ -266,8 +264,8 @@ def machine(
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
-    for key, allowed in FIXED.items():
-        value = options.get(key)
+    for key in [key for key in FIXED if key in options]:
+        value, allowed = options[key], FIXED[key]
         if value is not None and value not in allowed and str(value) not in map(str, allowed):
             raise NotModelled(
                 "the preview does not model this option value",
@@ -275,8 +273,8 @@ def machine(
                 value=value,
                 remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
             )
-    items = tuple([(key, options.get(key, defaults[key])) for key in OPTIONS])
-    return _machine(items, barrier_slots, calibration)
+    given = {**defaults, **options}
+    return _machine(tuple(map(given.__getitem__, OPTIONS)), barrier_slots, calibration)
 
 
 WRITES_PER_SWITCH = 17.5

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
-from apuflow.study.sampled_suites import Ran, Sampled, member_table, sample_suites, total_table
+
+if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
+    from apuflow.study.sampled_suites import Ran, Sampled
 
 Wildcards = Mapping[str, str]
 
@@ -64,6 +66,8 @@ def write_sample(campaign: Campaign, under: str, members: str, totals: str) -> N
     Raises:
         EngineError: more runs are to be made.
     """
+    from apuflow.study.sampled_suites import member_table, total_table
+
     sweep = campaign.sweep(under)
     found = _sampled(campaign, sweep, {})
     if any(one.following for one in found):
@@ -76,5 +80,7 @@ def write_sample(campaign: Campaign, under: str, members: str, totals: str) -> N
 
 
 def _sampled(campaign: Campaign, sweep: Sweep, known: dict[str, Ran]) -> list[Sampled]:
+    from apuflow.study.sampled_suites import sample_suites
+
     assert sweep.sampling is not None
     return sample_suites(campaign, sweep, sweep.sampling, known)
