@@ -91,6 +91,9 @@ ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 FEW_SHARERS = 8.0
 """Workgroups up to which those that share a page, and are dispatched in turn, wait for its walk together."""
+ALL_SHARE = 0.5
+"""Power of the pages that a workgroup asks for at once, where all compute units share each of them: they are
+walked 1.0 to 1.4 at a time, by turns of which no rule is known, be it one load or two."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -169,6 +172,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if (stream.page_group > 1.0 and profile.wavefronts > 1) or sharers >= 1.5:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
+            if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
+                ahead = max(1.0, ahead**ALL_SHARE)
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 sets = min(sets, 1.0 + 1.0 / (sharers - 2.0))
