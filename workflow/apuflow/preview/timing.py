@@ -113,9 +113,9 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     a copy on 13 units, all lines come at one in 5.0 ns, then all go at one in 5.0 ns. A line and its last
     message take 80 bytes. Those whose page walks follow one another come one by one, and do not meet.
 
-    Several TCCs and directories have a queue for each pair: loads of one pass while stores of another wait, the
-    more, the longer one of the two takes (on gem5, with four directories, of a load and a store from 10.0 to 6.9
-    ns, of two loads and a store from 15.1 to 9.7).
+    Several TCCs and directories have a queue for each pair: loads of one pass while stores of another wait,
+    the more, the longer one of the two takes (on gem5, with four directories, of a load and a store from 10.0
+    to 6.9 ns, of two loads and a store from 15.1 to 9.7).
 
     Returns:
         0 where loads follow stores.
