@@ -115,7 +115,7 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
 
     Several TCCs and directories have a queue for each pair: loads of one pass while stores of another wait,
     the more, the longer one of the two takes (on gem5, with four directories, of a load and a store from 10.0
-    to 6.9 ns, of two loads and a store from 15.1 to 9.7).
+    to 6.9 ns, of two loads and a store from 15.1 to 9.7). The recorded runs of gfx902 keep their order.
 
     Returns:
         0 where loads follow stores.
@@ -132,7 +132,7 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
-    if min(machine.tccs, ways) > 1:
+    if machine.flat and min(machine.tccs, ways) > 1:
         balance = min(loading, storing) / max(loading, storing)
         apart = overlapped + SEVERAL * balance * (apart - overlapped)
     paced = flow.in_turn * lat.walk / apart if apart else 0.0
