@@ -66,6 +66,33 @@ def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() 
         assert found["tcc_read_misses"].tolist() == pytest.approx(misses, rel=0.35)
 
 
+@pytest.mark.parametrize(
+    ("workload", "tccs", "directories", "cycles"),
+    [
+        ("activation_fwd", 1, 4, 127_055),
+        ("activation_fwd", 2, 2, 128_006),
+        ("activation_fwd", 2, 4, 89_231),
+        ("activation_fwd", 8, 4, 89_201),
+        ("activation_bwd", 1, 4, 189_224),
+        ("activation_bwd", 2, 2, 148_503),
+        ("activation_bwd", 4, 4, 123_059),
+    ],
+)
+def test_several_tccs_and_directories_keep_loads_and_stores_apart_only_in_part(
+    workload: str, tccs: int, directories: int, cycles: int
+) -> None:
+    """ReLU of 12 x 64 x 16 x 16 on gem5 v23.0.1.0, 30 units; in turn, 127,000 and 189,000 cycles in all of them."""
+    options = {
+        "num-compute-units": 30,
+        "tcc-size": "512kB",
+        "num-tccs": tccs,
+        "num-dirs": directories,
+    }
+    layer = {"n": 12, "c": 64, "h": 16, "w": 16}
+    found = apuflow.evaluate(workload, options, layer, release="v23.0", root=ROOT)
+    assert found["gpu_cycles"].tolist() == pytest.approx([cycles], rel=0.14)
+
+
 def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5() -> None:
     """A copy of the CPU takes its L2 twice: 44 kernels of products with more than 1 MiB of inputs."""
     ratios = []
