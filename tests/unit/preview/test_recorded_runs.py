@@ -81,7 +81,7 @@ def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() 
 def test_several_tccs_and_directories_keep_loads_and_stores_apart_only_in_part(
     workload: str, tccs: int, directories: int, cycles: int
 ) -> None:
-    """ReLU of 12 x 64 x 16 x 16 on gem5 v23.0.1.0, 30 units; in turn, 127,000 and 189,000 cycles in all of them."""
+    """ReLU of 12 x 64 x 16 x 16, 30 units, gem5 v23.0.1.0: always in turn, 127,000 and 189,000 cycles."""
     options = {
         "num-compute-units": 30,
         "tcc-size": "512kB",

@@ -258,6 +258,8 @@ def test_results_of_a_sample_are_targets_of_it_alone(project: Path) -> None:
 
 
 def test_a_workflow_without_a_sample_loads_no_tables_for_it() -> None:
-    loaded = "import sys, apuflow.campaign.session, apuflow.study.sample_rounds; print('pandas' in sys.modules)"
+    loaded = (
+        "import sys, apuflow.campaign.session, apuflow.study.sample_rounds; print('pandas' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
