@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -255,11 +253,3 @@ def test_results_of_a_sample_are_targets_of_it_alone(project: Path) -> None:
     write_sweep(project, sampling=None)
     with pytest.raises(ConfigError, match="takes no sample"):
         check_targets(Campaign(project), results)
-
-
-def test_a_workflow_without_a_sample_loads_no_tables_for_it() -> None:
-    loaded = (
-        "import sys, apuflow.campaign.session, apuflow.study.sample_rounds; print('pandas' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False"]

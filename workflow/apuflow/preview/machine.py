@@ -181,6 +181,8 @@ _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem
 
 
 def _number(value: Scalar | None, key: str) -> int:
+    if type(value) is int and value > 0:
+        return value
     try:
         number = int(str(value))
     except ValueError:
@@ -196,8 +198,7 @@ def _machine(values: tuple[Scalar | None, ...], barrier_slots: int, calibration:
     options = dict(zip(OPTIONS, values, strict=True))
 
     def number(key: str) -> int:
-        value = options[key]
-        return value if type(value) is int and value > 0 else _number(value, key)
+        return _number(options[key], key)
 
     compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
@@ -264,8 +265,8 @@ def machine(
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
-    for key in [key for key in FIXED if key in options]:
-        value, allowed = options[key], FIXED[key]
+    for key, allowed in FIXED.items():
+        value = options.get(key)
         if value is not None and value not in allowed and str(value) not in map(str, allowed):
             raise NotModelled(
                 "the preview does not model this option value",

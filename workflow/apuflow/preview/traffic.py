@@ -93,7 +93,7 @@ FEW_SHARERS = 8.0
 """Workgroups up to which those that share a page, and are dispatched in turn, wait for its walk together."""
 ALL_SHARE = 0.5
 """Power of the pages that a workgroup asks for at once, where all compute units share each of them: they are
-walked 1.0 to 1.4 at a time, by turns of which no rule is known, be it one load or two."""
+walked 0.9 to 1.4 at a time (copies on two to four units), be it one load or two; no rule is known."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -173,7 +173,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
-                ahead = max(1.0, ahead**ALL_SHARE)
+                ahead **= ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 sets = min(sets, 1.0 + 1.0 / (sharers - 2.0))
