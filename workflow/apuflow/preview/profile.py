@@ -359,6 +359,12 @@ class Profile:
         """Of the launch."""
         return self.waves or self.workgroups * self.waves_per_group
 
+    @property
+    def barriers_per_wait(self) -> float:
+        """How often a wavefront meets the others of its workgroup between two waits for memory: 0 to 1."""
+        waits = max(1.0, self.rounds + self.store_rounds)
+        return min(1.0, self.counts.barriers / self.wavefronts / waits)
+
 
 def lines_of(elements: float) -> float:
     """Lines of a packed float32 buffer that starts on a line."""

@@ -48,6 +48,10 @@ PACED = 0.5
 left."""
 SEVERAL = 0.5
 """Of the order of loads and stores, what is left where several TCCs ask several directories."""
+OUTLAST = 0.5
+"""Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
+IN_ORDER = 0.1
+"""Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 SMALL, FILLED = 4.0, 1 / 3
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.3
@@ -105,6 +109,18 @@ def _in_turn(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies)
     return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
 
 
+def _loading_and_storing(profile: Profile, machine: GpuModel, flow: Traffic) -> tuple[float, float]:
+    """ns of the link to the directory and of the DRAM, of what workgroups load and of what they store."""
+    message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
+    from_memory = flow.requested - flow.l3_hits
+    left = min(flow.tcc_writes, TBES * ways)
+    reads = max(0.0, flow.dram_reads - from_memory - left)
+    writes = max(0.0, flow.dram_writes - flow.written_back - left)
+    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
+    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
+    return loading, storing
+
+
 def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
     """ns of the link to the directory and of the DRAM where workgroups load together, then store together.
 
@@ -123,20 +139,26 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
     if not profile.counts.stores or between or profile.swaps:
         return 0.0
-    message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
-    from_memory = flow.requested - flow.l3_hits
-    left = min(flow.tcc_writes, TBES * ways)
-    reads = max(0.0, flow.dram_reads - from_memory - left)
-    writes = max(0.0, flow.dram_writes - flow.written_back - left)
-    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
-    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
+    loading, storing = _loading_and_storing(profile, machine, flow)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
-    if machine.flat and min(machine.tccs, ways) > 1:
+    if machine.flat and min(machine.tccs, machine.directories) > 1:
         balance = min(loading, storing) / max(loading, storing)
         apart = overlapped + SEVERAL * balance * (apart - overlapped)
     paced = flow.in_turn * lat.walk / apart if apart else 0.0
     return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
+
+
+def _walks_outlast(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
+    """ns by which page walks outlast what is loaded, and those of stores what is stored.
+
+    A compute unit delivers loads in the order of their instructions (``GlobalMemPipeline``,
+    ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are still walked.
+    """
+    loading, storing = _loading_and_storing(profile, machine, flow)
+    stores = flow.serial_store_walks * lat.walk
+    loads = (flow.serial_walks - flow.serial_store_walks) * lat.walk
+    return max(0.0, loads - loading) + max(0.0, stores - storing)
 
 
 def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, phases: float) -> list[float]:
@@ -167,7 +189,10 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     from_memory = flow.requested / flow.tcp_loads if flow.tcp_loads else 0.0
     if profile.alternating:  # who starts together wants the same lines, and waits until the first has them
         from_memory += min(1.0, used * resident / profile.workgroups) * (from_tcc - from_memory)
-    load = lat.tcp + from_tcc * (lat.tcc - lat.tcp) + from_memory * (lat.memory - lat.tcc)
+    # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
+    older = 1.0 + IN_ORDER * (resident * profile.group_waves - 1.0)
+    waits_tcc, waits_memory = (1.0 - max(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
+    load = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
     load += max(0.0, lines_per_load - 1.0) * (from_tcc * line + from_memory * machine.dram.burst_ns)
     joined, for_stores = profile.joined_rounds, profile.store_rounds
     if not machine.flat:  # what waits for LDS or scalar loads no longer waits for stores, but loads still do
@@ -289,11 +314,6 @@ def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array
     return share
 
 
-def _barriers_per_wait(profile: Profile) -> float:
-    waits = max(1.0, profile.rounds + profile.store_rounds)
-    return min(1.0, profile.counts.barriers / profile.wavefronts / waits)
-
-
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
@@ -324,7 +344,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     apart = np.array([profile.apart for profile in profiles])
     turns *= 1.0 - apart
     # Barriers bring wavefronts back in step, as far as they come as often as what is waited for.
-    met = np.array([_barriers_per_wait(profile) for profile in profiles])
+    met = np.array([profile.barriers_per_wait for profile in profiles])
     behind = BEHIND + (1.0 - BEHIND) * np.where(scheduled, 1.0, met)
     own = pipelined(demands, wide, behind, alternating, scheduled, vector * simds)
     # The wavefronts of a large workgroup are at several stations at a time, and fill each other's gaps.
@@ -358,16 +378,17 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
-    # All workgroups at once, each of which gathers in LDS what it computes: they load, compute and store, one
-    # after the other. In a long loop some of a unit load while others compute.
-    gathering = np.array([profile.counts.lds > 0.0 for profile in profiles], dtype=bool)
+    # All workgroups at once, each of which waits once for all that it loads, or gathers in LDS what it computes:
+    # they load, compute and store, one after the other. In a long loop some of a unit load while others compute.
+    gathering = np.array([p.counts.lds > 0.0 or p.rounds <= 1.0 for p in profiles], dtype=bool)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
+    walked = np.array([OUTLAST * _walks_outlast(*given[k]) for k in together])
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
     loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
     others = crowd[0] + apart * np.maximum(crowd[1] - crowd[0], 0.0)
     beside = others[together] ** (loops / (loops + DRIFT))
-    computed += np.maximum(phases[together] - delay[together], 0.0) / beside
+    computed += np.maximum(phases[together] + walked - delay[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])

@@ -15,7 +15,17 @@ from math import gcd
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Adders, Profile, Stream
-from apuflow.preview.walks import IN_FLIGHT, LATER, followed, in_step, pages_at_once, parallel_walks
+from apuflow.preview.walks import (
+    FEW_SHARERS,
+    IN_FLIGHT,
+    LATER,
+    few_sharers,
+    followed,
+    in_step,
+    pages_at_once,
+    parallel_walks,
+    shared_walks,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,7 @@ class Traffic:
         waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
         tries: of an addition to an element that other workgroups add to as well.
         in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
+        serial_store_walks: of ``serial_walks``, those of stores.
         in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
         line_turns: stores of workgroups to a line that they share, one after the other.
     """
@@ -58,6 +69,7 @@ class Traffic:
     waiting: float
     tries: float = 1.0
     in_line: float = 1.0
+    serial_store_walks: float = 0.0
     in_turn: float = 0.0
     line_turns: float = 0.0
 
@@ -89,8 +101,6 @@ ALONE = 0.9
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
-FEW_SHARERS = 8.0
-"""Workgroups up to which those that share a page, and are dispatched in turn, wait for its walk together."""
 ALL_SHARE = 0.5
 """Power of the pages that a workgroup asks for at once, where all compute units share each of them: they are
 walked 0.9 to 1.4 at a time (copies on two to four units), be it one load or two; no rule is known."""
@@ -153,7 +163,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     merged = merged_writes = unread = in_turn = passed_on = 0.0
-    pages = serial = late = walk_tokens = l1_misses = waiting = 0.0
+    pages = serial = serial_stores = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
     line_turns = 0.0
     follow = followed(profile, machine, used)
@@ -163,8 +173,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
-    # Workgroups start together; without barriers, those of later batches drift apart.
-    together = 1.0 if profile.counts.barriers else first_run
+    # Workgroups start together; without barriers, or where these come seldom, those of later batches drift apart.
+    kept = profile.barriers_per_wait
+    together = kept + (1.0 - kept) * first_run
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
@@ -176,7 +187,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 ahead **= ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
-                sets = min(sets, 1.0 + 1.0 / (sharers - 2.0))
+                sets = min(sets, few_sharers(profile, machine, sharers, busiest / resident, first_run))
             in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
@@ -188,8 +199,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = stream.cold_pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
+        waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
-            serial += stream.cold_pages * lockstep * sharers / used
+            waited = stream.cold_pages * lockstep * sharers / used
         elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
             if stream.step_pages:
@@ -198,10 +210,13 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
-                in_flight = parallel_walks(used * wanted) * stream.pages_touched
+                in_flight = shared_walks(profile, machine, sharers, used * wanted, first_run)
+                in_flight *= stream.pages_touched
                 # Where less than two share a page on average, some pages are not shared.
-                serial += stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)
+                waited = stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)
             late += stream.cold_pages * lockstep * (sharers - 1.0)
+        serial += waited
+        serial_stores += waited if stream.kind == "store" else 0.0
         first = stream.pages * sharers
         if stream.sharing >= 16 and total_pages > machine.l1_tlb_entries:
             # Every wavefront walks all pages: each window of tokens brings its own back.
@@ -290,6 +305,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         waiting=waiting,
         tries=attempts,
         in_line=queued,
+        serial_store_walks=serial_stores,
         in_turn=in_turn,
         line_turns=line_turns,
     )

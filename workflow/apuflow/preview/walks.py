@@ -12,6 +12,15 @@ from apuflow.preview.profile import Profile, Stream
 
 PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
+FEW_SHARERS = 8.0
+"""Compute units up to which those that share a page, and are dispatched in turn, wait for its walk together."""
+CONVOY, FOUR = 0.18, 4.0
+"""Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
+share each of them."""
+DECODED = 13
+"""Instructions that a wavefront decodes ahead (``max_ib_size`` in ``GPU.py``)."""
+MIXED_BATCHES = 6.0
+"""Batches of workgroups after which loads and stores of half of them no longer mix."""
 LATER = 0.75
 """Of the walks of workgroups that were not dispatched first, those that others wait for."""
 IN_FLIGHT = 0.6
@@ -62,14 +71,54 @@ def followed(profile: Profile, machine: GpuModel, used: int) -> float:
     return min(1.0, machine.page_walk_cycles / apart)
 
 
-def parallel_walks(pages: float) -> float:
+def parallel_walks(pages: float, slope: float = 0.12) -> float:
     """Page walks in flight where compute units want the same ``pages`` pages at the same time.
 
     The coalescer of the L2 TLB serves its queue in order and stops at the first request for a page that is
     being walked already (``TLBCoalescer::processProbeTLBEvent``), so that walks run nearly one at a time:
     runs show 1.0 to 1.4, a little more when many pages are wanted.
     """
-    return 1.0 + 0.12 * log2(max(1.0, pages))
+    return 1.0 + slope * log2(max(1.0, pages))
+
+
+def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: float, first_run: float) -> float:
+    """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
+
+    Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
+    the others wait for theirs. Where 20 and more share, walks run one at a time, where four do, 1.6 to 2.0
+    (batch normalisation per activation on gem5).
+
+    Units that share an instruction cache start in step. Where each needs one page, walks of the first
+    workgroups are as many as the coalescer sends at a time.
+    """
+    if profile.walk_rounds > 1.0:
+        return parallel_walks(pages, CONVOY * min(1.0, FOUR / sharers))
+    walks = parallel_walks(pages)
+    once = profile.rounds <= 1.0 and profile.waves_per_group > 1
+    if machine.flat and once and sharers <= machine.compute_units_per_sqc:
+        walks += max(0.0, min(PROBES, pages) - walks) * first_run**2
+    return walks
+
+
+def few_sharers(
+    profile: Profile, machine: GpuModel, sharers: float, batches: float, first_run: float
+) -> float:
+    """Pages whose walks run at a time where three to eight compute units share each of them.
+
+    A unit delivers what its wavefronts load in the order in which their instructions were decoded
+    (``GlobalMemPipeline``, ``gmOrderedRespBuffer``), and a wavefront decodes ahead as much as its buffer holds.
+    A store behind a load with few instructions between them is older than loads of workgroups that came
+    later, and holds these up: loads and stores mix, and their walks overlap. With more between them all load,
+    then all store, for ever, and walks run one at a time: sigmoid on 5 to 17 units takes 1.04 to 1.11 us a
+    page, ReLU, with half the instructions, 0.58 to 0.73 (gem5 v23.0.1.0, traced).
+    """
+    more = 1.0 / (sharers - 2.0)
+    if machine.flat:
+        if profile.counts.valu > DECODED * profile.wavefronts:
+            more /= 1.0 + (batches / MIXED_BATCHES) ** 2
+        if profile.rounds <= 1.0:
+            more *= 1.0 + first_run**2
+    return 1.0 + more
 
 
 def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:

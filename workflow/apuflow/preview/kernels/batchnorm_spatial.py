@@ -73,7 +73,7 @@ _PASSES: dict[tuple[str, int], _Pass] = {
         "v42 wt6 ld4 s5 st4 br3", 0, 1, 1, False, 524.0, 1, 4,
     ),
     ("MIOpenBatchNormBwdSpatial", 0): _Pass(
-        "sm4 s14 v23 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v4 s2 sm1 br1 wt2", "v11 ld2",
+        "sm4 s14 v29 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v7 s8 sm1 br1 wt2", "v11 ld2",
         "v5 s2 br1 lr1 wt1", "v7 st1", 2, 0, 1, True, 800.0,
     ),
     ("MIOpenBatchNormBwdSpatial", 3): _Pass(
