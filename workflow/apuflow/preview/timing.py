@@ -109,7 +109,7 @@ def _in_turn(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies)
     return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
 
 
-def _loading_and_storing(profile: Profile, machine: GpuModel, flow: Traffic) -> tuple[float, float]:
+def _loading_and_storing(machine: GpuModel, flow: Traffic) -> tuple[float, float]:
     """ns of the link to the directory and of the DRAM, of what workgroups load and of what they store."""
     message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
     from_memory = flow.requested - flow.l3_hits
@@ -139,7 +139,7 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
     if not profile.counts.stores or between or profile.swaps:
         return 0.0
-    loading, storing = _loading_and_storing(profile, machine, flow)
+    loading, storing = _loading_and_storing(machine, flow)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
     if machine.flat and min(machine.tccs, machine.directories) > 1:
@@ -149,13 +149,13 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
 
 
-def _walks_outlast(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
+def _walks_outlast(machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
     """ns by which page walks outlast what is loaded, and those of stores what is stored.
 
     A compute unit delivers loads in the order of their instructions (``GlobalMemPipeline``,
     ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are still walked.
     """
-    loading, storing = _loading_and_storing(profile, machine, flow)
+    loading, storing = _loading_and_storing(machine, flow)
     stores = flow.serial_store_walks * lat.walk
     loads = (flow.serial_walks - flow.serial_store_walks) * lat.walk
     return max(0.0, loads - loading) + max(0.0, stores - storing)
@@ -378,11 +378,12 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     before = np.maximum(demands - output / waves[:, None], 0.0)
     loaded, _, _ = solve(*(column[at_once] for column in (before * wide[:, None], own, delay, *crowd)))
     ns[at_once] = np.maximum(ns[at_once], start[at_once] + loaded + output[at_once].max(axis=1))
-    # All workgroups at once, each of which waits once for all that it loads, or gathers in LDS what it computes:
-    # they load, compute and store, one after the other. In a long loop some of a unit load while others compute.
+    # All workgroups at once, each of which waits once for all that it loads, or gathers in LDS what it
+    # computes: they load, compute and store, one after the other. In a long loop some of a unit load while
+    # others compute.
     gathering = np.array([p.counts.lds > 0.0 or p.rounds <= 1.0 for p in profiles], dtype=bool)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
-    walked = np.array([OUTLAST * _walks_outlast(*given[k]) for k in together])
+    walked = np.array([OUTLAST * _walks_outlast(*given[k][1:]) for k in together])
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
     loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]

@@ -173,9 +173,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
-    # Workgroups start together; without barriers, or where these come seldom, those of later batches drift apart.
-    kept = profile.barriers_per_wait
-    together = kept + (1.0 - kept) * first_run
+    # Workgroups start together; where barriers come seldom, those of later batches drift apart.
+    meeting = profile.barriers_per_wait
+    together = meeting + (1.0 - meeting) * first_run
     for stream in profile.streams:
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))

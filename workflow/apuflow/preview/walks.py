@@ -13,7 +13,7 @@ from apuflow.preview.profile import Profile, Stream
 PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 FEW_SHARERS = 8.0
-"""Compute units up to which those that share a page, and are dispatched in turn, wait for its walk together."""
+"""Compute units up to which those that share a page wait for its walk together."""
 CONVOY, FOUR = 0.18, 4.0
 """Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
 share each of them."""
@@ -81,7 +81,9 @@ def parallel_walks(pages: float, slope: float = 0.12) -> float:
     return 1.0 + slope * log2(max(1.0, pages))
 
 
-def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: float, first_run: float) -> float:
+def shared_walks(
+    profile: Profile, machine: GpuModel, sharers: float, pages: float, first_run: float
+) -> float:
     """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
 
     Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
@@ -105,12 +107,12 @@ def few_sharers(
 ) -> float:
     """Pages whose walks run at a time where three to eight compute units share each of them.
 
-    A unit delivers what its wavefronts load in the order in which their instructions were decoded
-    (``GlobalMemPipeline``, ``gmOrderedRespBuffer``), and a wavefront decodes ahead as much as its buffer holds.
-    A store behind a load with few instructions between them is older than loads of workgroups that came
-    later, and holds these up: loads and stores mix, and their walks overlap. With more between them all load,
-    then all store, for ever, and walks run one at a time: sigmoid on 5 to 17 units takes 1.04 to 1.11 us a
-    page, ReLU, with half the instructions, 0.58 to 0.73 (gem5 v23.0.1.0, traced).
+    A unit delivers what its wavefronts load in the order in which the instructions were decoded
+    (``GlobalMemPipeline``, ``gmOrderedRespBuffer``), and a wavefront decodes ahead as much as its buffer
+    holds. A store with few instructions between its load and itself is older than loads of workgroups that
+    came later, and holds these up: loads and stores mix, and their walks overlap. With more between them all
+    workgroups load, then all store, batch after batch, and walks run one at a time (traced): on 5 and 9 units
+    sigmoid takes 1.01 to 1.11 us a page, ReLU, with half the instructions, 0.59 to 0.72 (gem5 v23.0.1.0).
     """
     more = 1.0 / (sharers - 2.0)
     if machine.flat:
@@ -126,8 +128,14 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
 
     Those that share an instruction cache run in step, so that their first requests reach the coalescer of
     the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
-    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself).
+    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself). Where they load
+    from a page that they share, they are still in step when they store, each to a page of its own.
     """
-    if not profile.streams or profile.streams[0].sharing >= 1.5 or profile.streams[0].walked:
+    if not profile.streams:
+        return 0.0
+    first, last = profile.streams[0], profile.streams[-1]
+    still = first.sharing >= 1.5 and profile.rounds <= 1.0 and last.kind == "store"
+    asking = last if still else first
+    if asking.sharing >= 1.5 or asking.walked:
         return 0.0
     return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
