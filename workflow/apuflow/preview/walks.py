@@ -128,14 +128,13 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
 
     Those that share an instruction cache run in step, so that their first requests reach the coalescer of
     the L2 TLB in one cycle. It sends two (``probesPerCycle``), and looks at the others only when something
-    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself). Where they load
-    from a page that they share, they are still in step when they store, each to a page of its own.
+    else arrives or returns (``TLBCoalescer::processProbeTLBEvent`` does not schedule itself). Those that load
+    once from a page that they share are still in step when they store. Who loads late from a page of its own,
+    and then stores to one that others share, finds that one walked.
     """
     if not profile.streams:
         return 0.0
-    first, last = profile.streams[0], profile.streams[-1]
-    still = first.sharing >= 1.5 and profile.rounds <= 1.0 and last.kind == "store"
-    asking = last if still else first
+    asking = profile.streams[-1 if profile.rounds <= 1.0 else 0]
     if asking.sharing >= 1.5 or asking.walked:
         return 0.0
     return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
