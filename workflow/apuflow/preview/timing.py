@@ -50,7 +50,7 @@ SEVERAL = 0.5
 """Of the order of loads and stores, what is left where several TCCs ask several directories."""
 OUTLAST = 0.5
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
-IN_ORDER = 0.1
+IN_ORDER = 0.07
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 SMALL, FILLED = 4.0, 1 / 3
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""

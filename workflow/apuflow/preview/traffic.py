@@ -174,6 +174,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
     # Workgroups start together; where barriers come seldom, those of later batches drift apart.
+    # Walks of what they load keep the first in step; without them they go on when their data has come.
+    loads_walked = any(stream.walked for stream in profile.streams if stream.kind == "load")
+    starting = 0.0 if loads_walked else first_run
     meeting = profile.barriers_per_wait
     together = meeting + (1.0 - meeting) * first_run
     for stream in profile.streams:
@@ -187,7 +190,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 ahead **= ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
-                sets = min(sets, few_sharers(profile, machine, sharers, busiest / resident, first_run))
+                few = few_sharers(profile, machine, sharers, busiest / resident, starting)
+                sets = min(sets, 1.0 if loads_walked else few)
             in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
@@ -210,7 +214,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
-                in_flight = shared_walks(profile, machine, sharers, used * wanted, first_run)
+                in_flight = shared_walks(profile, machine, sharers, used * wanted, starting)
                 in_flight *= stream.pages_touched
                 # Where less than two share a page on average, some pages are not shared.
                 waited = stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)

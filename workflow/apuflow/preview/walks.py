@@ -81,29 +81,27 @@ def parallel_walks(pages: float, slope: float = 0.12) -> float:
     return 1.0 + slope * log2(max(1.0, pages))
 
 
-def shared_walks(
-    profile: Profile, machine: GpuModel, sharers: float, pages: float, first_run: float
-) -> float:
+def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: float, starting: float) -> float:
     """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
 
     Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
     the others wait for theirs. Where 20 and more share, walks run one at a time, where four do, 1.6 to 2.0
     (batch normalisation per activation on gem5).
 
-    Units that share an instruction cache start in step. Where each needs one page, walks of the first
-    workgroups are as many as the coalescer sends at a time.
+    Units that share an instruction cache start in step. Where each needs one page, walks of the part of the
+    workgroups that are ``starting`` are as many as the coalescer sends at a time.
     """
     if profile.walk_rounds > 1.0:
         return parallel_walks(pages, CONVOY * min(1.0, FOUR / sharers))
     walks = parallel_walks(pages)
     once = profile.rounds <= 1.0 and profile.waves_per_group > 1
     if machine.flat and once and sharers <= machine.compute_units_per_sqc:
-        walks += max(0.0, min(PROBES, pages) - walks) * first_run**2
+        walks += max(0.0, min(PROBES, pages) - walks) * starting**2
     return walks
 
 
 def few_sharers(
-    profile: Profile, machine: GpuModel, sharers: float, batches: float, first_run: float
+    profile: Profile, machine: GpuModel, sharers: float, batches: float, starting: float
 ) -> float:
     """Pages whose walks run at a time where three to eight compute units share each of them.
 
@@ -119,7 +117,7 @@ def few_sharers(
         if profile.counts.valu > DECODED * profile.wavefronts:
             more /= 1.0 + (batches / MIXED_BATCHES) ** 2
         if profile.rounds <= 1.0:
-            more *= 1.0 + first_run**2
+            more *= 1.0 + starting**2
     return 1.0 + more
 
 
