@@ -173,10 +173,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
-    # Workgroups start together; where barriers come seldom, those of later batches drift apart.
     # Walks of what they load keep the first in step; without them they go on when their data has come.
     loads_walked = any(stream.walked for stream in profile.streams if stream.kind == "load")
     starting = 0.0 if loads_walked else first_run
+    # Workgroups start together; where barriers come seldom, those of later batches drift apart.
     meeting = profile.barriers_per_wait
     together = meeting + (1.0 - meeting) * first_run
     for stream in profile.streams:

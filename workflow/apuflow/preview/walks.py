@@ -132,7 +132,8 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
     """
     if not profile.streams:
         return 0.0
-    asking = profile.streams[-1 if profile.rounds <= 1.0 else 0]
+    first, last = profile.streams[0], profile.streams[-1]
+    asking = last if profile.rounds <= 1.0 and last.kind == "store" else first
     if asking.sharing >= 1.5 or asking.walked:
         return 0.0
     return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
