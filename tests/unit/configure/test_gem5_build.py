@@ -9,12 +9,13 @@ from typing import Any
 
 import needs
 import pytest
-from scons_builds import built
+from scons_builds import Recorder, built
 from sweep_texts import HEAD
 
 from apuflow.campaign.points import points
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
+from apuflow.containers import Exit
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare import Gem5Record, SourceRecord, stages, write_record
 from apuflow.prepare.tools import Toolset
@@ -142,3 +143,12 @@ def test_gem5s_own_sconstruct_takes_what_it_is_given() -> None:
             assert name in (options if name.startswith("--") else variables)
     for variant in ("opt", "fast", "debug"):
         assert re.search(rf"['\"]{variant}['\"]", (sources / "src/SConscript").read_text())
+
+
+def test_a_build_without_an_error_and_without_a_program_names_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Recorder, "run", lambda _self, _job: Exit(code=0, seconds=1.0))
+    with pytest.raises(EngineError) as caught:
+        built(tmp_path / "gem5", Build(quick_pipeline=False))
+    assert str(tmp_path / "gem5.log") in str(caught.value)

@@ -94,6 +94,10 @@ def build_gem5(
         env=variables,
         limits=limits,
     )
+    if not (directory / goal).is_file():
+        raise EngineError(
+            "scons ended without an error, and without gem5", file=directory / goal, remedy=f"read {log}"
+        )
     quick = quick_pipeline.digest() if chosen.quick_pipeline else None
     return _record(directory / goal, source, target, arguments, patches, quick)
 
