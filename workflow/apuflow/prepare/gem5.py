@@ -94,12 +94,9 @@ def build_gem5(
         env=variables,
         limits=limits,
     )
-    if not (directory / goal).is_file():
-        raise EngineError(
-            "scons ended without an error, and without gem5", file=directory / goal, remedy=f"read {log}"
-        )
     quick = quick_pipeline.digest() if chosen.quick_pipeline else None
-    return _record(directory / goal, source, target, arguments, patches, quick)
+    remedy = f"scons ended without an error, and without it: read {log}"
+    return _record(directory / goal, source, target, arguments, patches, quick, remedy)
 
 
 def _joined(*arguments: str) -> tuple[str, ...]:
@@ -127,10 +124,11 @@ def _record(
     arguments: tuple[str, ...] = (),
     patches: tuple[str, ...] = (),
     quick: str | None = None,
+    remedy: str = "build it, or correct gem5.binary",
 ) -> Gem5Record:
     binary = binary.resolve()
     if not (binary.is_file() and os.access(binary, os.X_OK)):
-        raise EngineError("there is no gem5 program", file=binary, remedy="build it, or correct gem5.binary")
+        raise EngineError("there is no gem5 program", file=binary, remedy=remedy)
     script = (Path(source.path) / SCRIPT).resolve()
     if not script.is_file():
         raise EngineError(

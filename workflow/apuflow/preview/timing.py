@@ -109,19 +109,7 @@ def _in_turn(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies)
     return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
 
 
-def _loading_and_storing(machine: GpuModel, flow: Traffic) -> tuple[float, float]:
-    """ns of the link to the directory and of the DRAM, of what workgroups load and of what they store."""
-    message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
-    from_memory = flow.requested - flow.l3_hits
-    left = min(flow.tcc_writes, TBES * ways)
-    reads = max(0.0, flow.dram_reads - from_memory - left)
-    writes = max(0.0, flow.dram_writes - flow.written_back - left)
-    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
-    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
-    return loading, storing
-
-
-def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
+def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> tuple[float, float]:
     """ns of the link to the directory and of the DRAM where workgroups load together, then store together.
 
     Requests wait in order: a load behind the stores that came before it, on the way to the directory, while
@@ -134,31 +122,31 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     to 6.9 ns, of two loads and a store from 15.1 to 9.7). The recorded runs of gfx902 keep their order.
 
     Returns:
-        0 where loads follow stores.
+        ns, 0 where loads follow stores; and ns by which page walks outlast what is loaded, and those of
+        stores what is stored. A compute unit delivers loads in the order of their instructions
+        (``GlobalMemPipeline``, ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are
+        still walked.
     """
     between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
     if not profile.counts.stores or between or profile.swaps:
-        return 0.0
-    loading, storing = _loading_and_storing(machine, flow)
+        return 0.0, 0.0
+    message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
+    from_memory = flow.requested - flow.l3_hits
+    left = min(flow.tcc_writes, TBES * ways)
+    reads = max(0.0, flow.dram_reads - from_memory - left)
+    writes = max(0.0, flow.dram_writes - flow.written_back - left)
+    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
+    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
-    if machine.flat and min(machine.tccs, machine.directories) > 1:
+    if machine.flat and min(machine.tccs, ways) > 1:
         balance = min(loading, storing) / max(loading, storing)
         apart = overlapped + SEVERAL * balance * (apart - overlapped)
     paced = flow.in_turn * lat.walk / apart if apart else 0.0
-    return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
-
-
-def _walks_outlast(machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
-    """ns by which page walks outlast what is loaded, and those of stores what is stored.
-
-    A compute unit delivers loads in the order of their instructions (``GlobalMemPipeline``,
-    ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are still walked.
-    """
-    loading, storing = _loading_and_storing(machine, flow)
-    stores = flow.serial_store_walks * lat.walk
-    loads = (flow.serial_walks - flow.serial_store_walks) * lat.walk
-    return max(0.0, loads - loading) + max(0.0, stores - storing)
+    stores = flow.serial_store_walks
+    outlast = max(0.0, (flow.serial_walks - stores) * lat.walk - loading)
+    outlast += max(0.0, stores * lat.walk - storing)
+    return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4), outlast
 
 
 def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, phases: float) -> list[float]:
@@ -319,7 +307,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
     lats = [latencies(m) for m in machines]
     given = list(zip(profiles, machines, flows, lats, strict=True))
-    phases = np.array([_phases(*one) for one in given])
+    phases, outlast = np.array([_phases(*one) for one in given]).reshape(len(profiles), 2).T
     rows = [_row(*one, phase) for one, phase in zip(given, phases.tolist(), strict=True)]
     table = np.array(rows, dtype=np.float64).reshape(len(profiles), HEAD + len(STATIONS))
     used, resident, per_cu, start, delay, fetch, waves = (table[:, k] for k in range(HEAD))
@@ -383,13 +371,12 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # others compute.
     gathering = np.array([p.counts.lds > 0.0 or p.rounds <= 1.0 for p in profiles], dtype=bool)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
-    walked = np.array([OUTLAST * _walks_outlast(*given[k][1:]) for k in together])
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
     loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
     others = crowd[0] + apart * np.maximum(crowd[1] - crowd[0], 0.0)
     beside = others[together] ** (loops / (loops + DRIFT))
-    computed += np.maximum(phases[together] + walked - delay[together], 0.0) / beside
+    computed += np.maximum((phases + OUTLAST * outlast - delay)[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])

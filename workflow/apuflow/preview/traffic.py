@@ -175,7 +175,6 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     first_run = min(1.0, used * resident / profile.workgroups)
     # Walks of what they load keep the first in step; without them they go on when their data has come.
     loads_walked = any(stream.walked for stream in profile.streams if stream.kind == "load")
-    starting = 0.0 if loads_walked else first_run
     # Workgroups start together; where barriers come seldom, those of later batches drift apart.
     meeting = profile.barriers_per_wait
     together = meeting + (1.0 - meeting) * first_run
@@ -190,8 +189,12 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 ahead **= ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
-                few = few_sharers(profile, machine, sharers, busiest / resident, starting)
-                sets = min(sets, 1.0 if loads_walked else few)
+                few = (
+                    1.0
+                    if loads_walked
+                    else few_sharers(profile, machine, sharers, busiest / resident, first_run)
+                )
+                sets = min(sets, few)
             in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
         pages += stream.cold_pages
         lockstep = stream.lockstep * together
@@ -214,7 +217,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 loaded_together.append(stream.cold_pages * in_order / in_flight)
             else:
                 met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
-                in_flight = shared_walks(profile, machine, sharers, used * wanted, starting)
+                in_flight = shared_walks(
+                    profile, machine, sharers, used * wanted, 0.0 if loads_walked else first_run
+                )
                 in_flight *= stream.pages_touched
                 # Where less than two share a page on average, some pages are not shared.
                 waited = stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)
