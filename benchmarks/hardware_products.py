@@ -12,7 +12,6 @@ the machine, as the preview has it, departs from the card.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +48,7 @@ def gpu(name: str) -> GpuModel:
     if hbm:
         options["mem-type"] = defaults["mem-type"]
     made = machine(options, defaults, barrier_slots=BARRIER_SLOTS)
-    return replace(made, dram=HBM) if hbm else made
+    return made._replace(dram=HBM) if hbm else made
 
 
 def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[float, str]:

@@ -15,7 +15,7 @@ from sweep_texts import HEAD
 from apuflow.campaign.points import points
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit
+from apuflow.containers import Exit, Job
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare import Gem5Record, SourceRecord, stages, write_record
 from apuflow.prepare.tools import Toolset
@@ -145,10 +145,29 @@ def test_gem5s_own_sconstruct_takes_what_it_is_given() -> None:
         assert re.search(rf"['\"]{variant}['\"]", (sources / "src/SConscript").read_text())
 
 
-def test_a_build_without_an_error_and_without_a_program_names_its_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+SOFTFLOAT = """\
+Checking for linker -Wno-free-nonheap-object support... In file included from ext/softfloat/internals.h:43,
+                 from ext/softfloat/s_mulAddF64.c:40:
+ext/softfloat/primitives.h:530:17: error: 'sig128C.v64' may be used uninitialized [-Werror]
+cc1: all warnings being treated as errors
+no
+scons: done reading SConscript files.
+scons: Building targets ...
+scons: done building targets.
+"""
+"""What scons printed, shortened, for gem5's develop of October 2024 with ``-O1``; it ended with status 0."""
+
+
+@pytest.mark.parametrize("log", ["scons: done building targets.\n", SOFTFLOAT])
+def test_a_build_without_an_error_and_without_a_program_says_what_its_log_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:
-    monkeypatch.setattr(Recorder, "run", lambda _self, _job: Exit(code=0, seconds=1.0))
+    def run(_self: Recorder, job: Job) -> Exit:
+        job.log.write_text(log, encoding="utf-8")
+        return Exit(code=0, seconds=1.0)
+
+    monkeypatch.setattr(Recorder, "run", run)
     with pytest.raises(EngineError) as caught:
         built(tmp_path / "gem5", Build(quick_pipeline=False))
     assert str(tmp_path / "gem5.log") in str(caught.value)
+    assert ("'sig128C.v64' may be used uninitialized" in str(caught.value)) == (log == SOFTFLOAT)

@@ -53,7 +53,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
         line = raw.strip(SPACE)
         if not line or line[0] == "#":
             continue
-        name = line[1:-1] if line[0] == "[" and line[-1] == "]" else None
+        name = line[1:-1] if line[0] == "[" and line[-1] == "]" else ""
         if name == GENERAL and sections:
             raise ConfigError(
                 "a second [DNNMark] section, or one behind a layer: DNNMark ignores it",
@@ -63,10 +63,10 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 remedy="put one [DNNMark] section with run_mode at the top of the file",
             )
         if name == GENERAL or name in KINDS:
-            sections.append((str(name), number, []))
+            sections.append((name, number, []))
             continue
         key, equals, value = line.partition("=")
-        if not equals or name is not None:
+        if not equals or name:
             raise ConfigError(
                 "neither a section of DNNMark nor key=value",
                 file=file,

@@ -85,7 +85,7 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
-        own = layer.label
+        own = label = layer.label
         if own in used:
             own = f"{own}#{number}"
         used.add(own)
@@ -94,7 +94,10 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
             bottom, bottom_diff = tops[layer.previous]
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
-        yield replace(layer, name=layer.label), Buffers(own, bottom, bottom_diff, *top)
+        yield (
+            replace(layer, name=label) if layer.name != label else layer,
+            Buffers(own, bottom, bottom_diff, *top),
+        )
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -96,7 +96,15 @@ def build_gem5(
     )
     quick = quick_pipeline.digest() if chosen.quick_pipeline else None
     remedy = f"scons ended without an error, and without it: read {log}"
+    if not (directory / goal).is_file() and (first := _compiler_error(log)):
+        remedy += f"; what fails in a check of scons is not built again, and this did: {first}"
     return _record(directory / goal, source, target, arguments, patches, quick, remedy)
+
+
+def _compiler_error(log: Path) -> str:
+    """The first error of a compiler in what scons printed, such as a warning that ``-Werror`` made one."""
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return next((line.strip() for line in lines if ": error: " in line), "")
 
 
 def _joined(*arguments: str) -> tuple[str, ...]:

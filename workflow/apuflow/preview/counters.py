@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -33,7 +34,8 @@ _TRAFFIC = (
 
 
 def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.ndarray]:
-    return {name: np.array([float(getattr(item, name)) for item in objects]) for name in names}
+    values = np.array(list(map(attrgetter(*names), objects)), dtype=np.float64).reshape(-1, len(names))
+    return dict(zip(names, np.ascontiguousarray(values.T), strict=True))
 
 
 def counter_columns(

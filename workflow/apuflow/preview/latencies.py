@@ -6,8 +6,8 @@ sets (``core.preview_constants``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from apuflow.preview.machine import GpuModel
 
@@ -21,8 +21,7 @@ STEP = 0.4
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
+class Latencies(NamedTuple):
     """All in ns.
 
     Attributes:

@@ -8,8 +8,8 @@ of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import NamedTuple
 
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.gpus import gpu
@@ -109,8 +109,7 @@ def _bytes(value: Scalar | None, key: str) -> int:
     return size
 
 
-@dataclass(frozen=True, slots=True)
-class GpuModel:
+class GpuModel(NamedTuple):
     """What the model knows of the GPU. Times named ``*_ns``; latencies in GPU cycles where named so.
 
     Attributes:
@@ -175,7 +174,7 @@ class GpuModel:
         return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
 
 
-NUMBERS = tuple(field.name for field in fields(GpuModel) if field.name not in ("dram", "flat", "calibration"))
+NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "flat", "calibration"))
 """Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
@@ -282,8 +281,7 @@ WRITES_PER_SWITCH = 17.5
 """``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dram:
+class Dram(NamedTuple):
     """One channel. Times in ns; ``burst_ns`` moves 64 bytes."""
 
     burst_ns: float

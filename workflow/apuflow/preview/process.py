@@ -12,7 +12,6 @@ the product before it wrote and the one before that had read (``data/gem5_runs/l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from math import log
@@ -227,8 +226,8 @@ def _found(
     streams = tuple(_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False))
     if not arguments and streams == alone.streams:
         return alone
-    return replace(
-        alone, streams=streams, arguments_walked=arguments, code_walked=code, code_cached=code and cached
+    return alone._replace(
+        streams=streams, arguments_walked=arguments, code_walked=code, code_cached=code and cached
     )
 
 
@@ -237,7 +236,7 @@ def _stream(stream: Stream, buffer: Buffer) -> Stream:
     found = buffer.walked, buffer.used, resident, buffer.cached
     if (stream.walked, stream.loaded, stream.resident, stream.cached) == found:
         return stream
-    return replace(stream, walked=buffer.walked, loaded=buffer.used, resident=resident, cached=buffer.cached)
+    return stream._replace(walked=buffer.walked, loaded=buffer.used, resident=resident, cached=buffer.cached)
 
 
 def _buffer(stream: Stream, buffers: tuple[Buffer, ...]) -> Buffer:

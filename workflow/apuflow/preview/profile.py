@@ -8,9 +8,9 @@ wt1 br1"``), and multiplies it by how often a wavefront executes it. So every nu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, gcd
+from operator import add
 from typing import Literal, NamedTuple
 
 LINE = 64
@@ -43,8 +43,7 @@ memory load and store (FLAT on gfx8), LDS read and write, vector memory whose la
 for done at once)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Wavefront instructions of each class, of any number of wavefronts.
 
     ``lanes`` is the sum of active lanes over VALU instructions (gem5's ``threadCyclesVALU``).
@@ -65,43 +64,14 @@ class Counts:
     idle: float = 0.0
     lanes: float = 0.0
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.valu + other.valu,
-            self.salu + other.salu,
-            self.smem + other.smem,
-            self.branches + other.branches,
-            self.waits + other.waits,
-            self.barriers + other.barriers,
-            self.nops + other.nops,
-            self.ends + other.ends,
-            self.loads + other.loads,
-            self.stores + other.stores,
-            self.lds_reads + other.lds_reads,
-            self.lds_writes + other.lds_writes,
-            self.idle + other.idle,
-            self.lanes + other.lanes,
-        )
+    def __add__(self, other: Counts) -> Counts:  # type: ignore[override]
+        return Counts(*map(add, self, other))
 
-    def __mul__(self, times: float) -> Counts:
-        return Counts(
-            self.valu * times,
-            self.salu * times,
-            self.smem * times,
-            self.branches * times,
-            self.waits * times,
-            self.barriers * times,
-            self.nops * times,
-            self.ends * times,
-            self.loads * times,
-            self.stores * times,
-            self.lds_reads * times,
-            self.lds_writes * times,
-            self.idle * times,
-            self.lanes * times,
-        )
+    def __mul__(self, times: float) -> Counts:  # type: ignore[override]
+        return Counts(*[number * times for number in self])
 
-    __rmul__ = __mul__
+    def __rmul__(self, times: float) -> Counts:  # type: ignore[override]
+        return self * times
 
     @property
     def scalar_issues(self) -> float:
@@ -193,8 +163,7 @@ class Tiles(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(NamedTuple):
     """The accesses of a launch to one buffer.
 
     Attributes:
@@ -283,8 +252,7 @@ class Stream:
         return 0.0 if self.walked else self.pages
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """One launch.
 
     Attributes:

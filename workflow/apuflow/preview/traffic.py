@@ -8,9 +8,9 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
+from typing import NamedTuple
 
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.machine import GpuModel
@@ -28,8 +28,7 @@ from apuflow.preview.walks import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(NamedTuple):
     """Totals over a launch.
 
     Attributes:
@@ -160,6 +159,7 @@ def distribution(profile: Profile, machine: GpuModel) -> tuple[int, int]:
 def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
     used, busiest = distribution(profile, machine)
+    group_waves = profile.group_waves
     resident = min(resident_groups(profile, machine), busiest)
     tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
     merged = merged_writes = unread = in_turn = passed_on = 0.0
@@ -169,7 +169,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     follow = followed(profile, machine, used)
     beside = pages_at_once(profile) / follow
     loaded_together: list[float] = []  # walks of buffers
-    window = min(float(machine.tokens), float(resident * profile.group_waves))
+    window = min(float(machine.tokens), float(resident * group_waves))
     total_pages = sum(stream.pages for stream in profile.streams)
     open_pages = resident * sum(stream.pages_open for stream in profile.streams)
     first_run = min(1.0, used * resident / profile.workgroups)
@@ -179,6 +179,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     meeting = profile.barriers_per_wait
     together = meeting + (1.0 - meeting) * first_run
     for stream in profile.streams:
+        cold_pages = stream.cold_pages
         sharers = max(1.0, min(stream.sharing, float(used)))
         waves = max(1.0, min(window, stream.page_group * stream.sharing / sharers))
         touching = stream.page_group * stream.sharing
@@ -195,8 +196,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                     else few_sharers(profile, machine, sharers, busiest / resident, first_run)
                 )
                 sets = min(sets, few)
-            in_turn += stream.cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
-        pages += stream.cold_pages
+            in_turn += cold_pages / max(ahead, stream.step_pages, stream.asked_with) / sets
+        pages += cold_pages
         lockstep = stream.lockstep * together
         # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
         apart = min(window, resident / (touching if profile.waves_per_group == 1 else stream.sharing))
@@ -204,17 +205,17 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if sharers < 1.5:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
-        held = stream.cold_pages * tokens / parallel_walks(apart)
+        held = cold_pages * tokens / parallel_walks(apart)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
-            waited = stream.cold_pages * lockstep * sharers / used
+            waited = cold_pages * lockstep * sharers / used
         elif sharers >= 1.5:
             wanted = min(window / waves, resident * profile.waves_per_group / touching)
             if stream.step_pages:
                 in_order = (first_run + (1.0 - first_run) * LATER) * together
                 in_flight = max(1.0, IN_FLIGHT * stream.step_pages**0.5)
-                loaded_together.append(stream.cold_pages * in_order / in_flight)
+                loaded_together.append(cold_pages * in_order / in_flight)
             else:
                 met = stream.lockstep * first_run + (1.0 - first_run) * follow if stream.paced else lockstep
                 in_flight = shared_walks(
@@ -222,8 +223,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 )
                 in_flight *= stream.pages_touched
                 # Where less than two share a page on average, some pages are not shared.
-                waited = stream.cold_pages * met / in_flight * min(1.0, sharers - 1.0)
-            late += stream.cold_pages * lockstep * (sharers - 1.0)
+                waited = cold_pages * met / in_flight * min(1.0, sharers - 1.0)
+            late += cold_pages * lockstep * (sharers - 1.0)
         serial += waited
         serial_stores += waited if stream.kind == "store" else 0.0
         first = stream.pages * sharers

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,7 @@ class Modelled:
 
     def predicted(self, calibration: Calibration | None = None) -> tuple[Array, list[str]]:
         """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
-        machines = [replace(one, calibration=calibration) if calibration else one for one in self.machines]
+        machines = [one._replace(calibration=calibration) if calibration else one for one in self.machines]
         row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
         profiles = [step.profile for steps in self.steps for step in steps]
         often = np.array([float(step.times) for steps in self.steps for step in steps])

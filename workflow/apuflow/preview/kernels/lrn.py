@@ -8,7 +8,6 @@ a pixel. The kernels within a channel work on a tile in LDS.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 
 from apuflow.core.errors import NotModelled
@@ -117,7 +116,7 @@ def lrn_forward(facts: Facts) -> Profile:
         sharing=sharing,
         lockstep=_lockstep(plane),
     )
-    store = replace(load, kind="store", resident=False, asked_with=2.0)
+    store = load._replace(kind="store", resident=False, asked_with=2.0)
     streams = (load, store, store)
     return Profile(
         workgroups=facts.workgroups,
@@ -218,7 +217,7 @@ def across_backward(facts: Facts) -> Profile:
         lockstep=_lockstep(plane),
         step_pages=4.0 * ahead,
     )
-    store = replace(load, kind="store", step_pages=0.0, resident=False)
+    store = load._replace(kind="store", step_pages=0.0, resident=False)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import ceil, gcd
@@ -139,8 +138,7 @@ def library_product(facts: Facts) -> Profile:
 
 def _with_lanes(counts: Counts, share: float) -> Counts:
     """Instructions of code in which that share of the vector memory instructions finds active lanes."""
-    return replace(
-        counts,
+    return counts._replace(
         loads=counts.loads * share,
         stores=counts.stores * share,
         idle=counts.vector_memory * (1.0 - share),
