@@ -94,6 +94,9 @@ STILL_QUEUED, STILL_MERGED = 0.47, 0.35
 """Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
 line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
 two products that are added to C.)"""
+XHELD = 1.0
+PAIR2 = 0.0
+PAIR4 = 1.0
 IN_STEP = 0.95
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 0.9
@@ -187,7 +190,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
-                ahead **= ALL_SHARE
+                ahead = (PAIR2 if stream.sharing<=2 else PAIR4) if used == 2 and PAIR2 else ahead**ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 few = (
@@ -206,6 +209,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = cold_pages * tokens / parallel_walks(apart)
+        if used == 1 and not profile.counts.lds and 0.0 < profile.rounds <= 1.0 and 1 < resident <= stream.sharing:
+            held *= XHELD
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):

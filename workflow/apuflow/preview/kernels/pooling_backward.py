@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.profile import PAGE, Counts, Profile, Stream, block, lines_of, pages_of
 
 
 def pooling_backward(facts: Facts) -> Profile:
@@ -63,7 +63,7 @@ def pooling_backward(facts: Facts) -> Profile:
         "device",
         4.0 * wide * tall,
         page_group=float(waves),
-        sharing=max(1.0, 4096 / (4 * wide * tall)),
+        sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         lockstep=0.5,
         line_sharing=2.0,
         at_once=0.5,
@@ -91,16 +91,31 @@ def pooling_backward(facts: Facts) -> Profile:
         lines_of(planes * h * w),
         pages_of(planes * h * w),
         page_group=float(waves),
-        sharing=max(1.0, 4096 / (4 * g0 * p0 * g1 * p1)),
+        sharing=_sharing(groups, planes, (w, h), (g0 * p0, g1 * p1)),
         lockstep=0.5,
         resident=False,
         repeated_within=tiles.store_lines / tiles.stores if maximum else 0.0,
     )
+    # The average loads the buffer's first element for lanes beyond the output image.
+    first = Stream(
+        "load",
+        0.0,
+        tiles.astray * planes,
+        1.0,
+        1.0,
+        "device",
+        4.0,
+        page_group=float(waves),
+        sharing=float(groups),
+        lockstep=0.5,
+        line_sharing=float(groups),
+    )
+    others = () if maximum or not tiles.astray else (first,)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
         counts=counts,
-        streams=(gradient, mask, result) if maximum else (gradient, result),
+        streams=(gradient, mask, result) if maximum else (gradient, *others, result),
         code_bytes=520.0 + 692.0 * pixels if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
@@ -114,6 +129,13 @@ def pooling_backward(facts: Facts) -> Profile:
     )
 
 
+def _sharing(groups: int, planes: int, image: tuple[int, int], tile: tuple[int, int]) -> float:
+    """Workgroups that touch a page of images, each of them a tile: rows that lie ``image[0]`` apart."""
+    columns, rows = min(tile[0], image[0]), min(tile[1], image[1])
+    touched = 1.0 + 4 * ((rows - 1) * image[0] + columns) / PAGE
+    return max(1.0, groups * touched / pages_of(planes * image[0] * image[1]))
+
+
 class _Tiles(NamedTuple):
     """Trips of wavefronts over all tiles of a plane.
 
@@ -122,6 +144,7 @@ class _Tiles(NamedTuple):
         trips, lanes: trips with lanes in the tile, and their lanes.
         loads, load_lanes, load_lines: trips with lanes in the output image, these lanes, their lines.
         stores, store_lanes, store_lines: stores with lanes in the input image, these lanes, their lines.
+        astray: trips with lanes beyond the output image.
     """
 
     rows: float
@@ -133,6 +156,7 @@ class _Tiles(NamedTuple):
     stores: float
     store_lanes: float
     store_lines: float
+    astray: float
 
 
 class _Shape(NamedTuple):
@@ -163,10 +187,10 @@ def _tiles(shape: _Shape) -> _Tiles:
     (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
     (w, h), (ow, oh) = shape.image, shape.output
     lane = np.arange(g0 * g1)
-    sums = np.zeros(9)
+    sums = np.zeros(10)
     for gy, many in _positions(ceil(h / (g1 * p1))):
         for gx, times in _positions(ceil(w / (g0 * p0))):
-            rows = trips = loads = stores = lines = store_lines = 0
+            rows = trips = loads = stores = lines = store_lines = astray = 0
             lanes = load_lanes = store_lanes = 0.0
             first = []
             for start, pad, kernel, stride in zip(
@@ -187,6 +211,7 @@ def _tiles(shape: _Shape) -> _Tiles:
                         row, column = first[1] + y + tj, first[0] + x + ti
                         seen = live & (row < oh) & (column < ow)
                         loads += bool(seen.any())
+                        astray += bool((live & ~seen).any())
                         load_lanes += seen.sum()
                         lines += _lines(row * ow + column, seen)
                 for k in range(p1):
@@ -196,7 +221,7 @@ def _tiles(shape: _Shape) -> _Tiles:
                         stores += bool(seen.any())
                         store_lanes += seen.sum()
                         store_lines += _lines(row * w + column, seen)
-            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
+            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines, astray)
             sums += many * times * np.array(counted, dtype=np.float64)
     return _Tiles(*(float(number) for number in sums))
 
