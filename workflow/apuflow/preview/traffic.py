@@ -190,7 +190,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
-                ahead = (PAIR2 if stream.sharing<=2 else PAIR4) if used == 2 and PAIR2 else ahead**ALL_SHARE
+                ahead = (PAIR2 if stream.sharing <= 2 else PAIR4) if used == 2 and PAIR2 else ahead**ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 few = (
@@ -209,7 +209,12 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = cold_pages * tokens / parallel_walks(apart)
-        if used == 1 and not profile.counts.lds and 0.0 < profile.rounds <= 1.0 and 1 < resident <= stream.sharing:
+        if (
+            used == 1
+            and not profile.counts.lds
+            and 0.0 < profile.rounds <= 1.0
+            and 1 < resident <= stream.sharing
+        ):
             held *= XHELD
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0

@@ -113,10 +113,16 @@ def spatial(facts: Facts) -> Profile:
     # Wavefronts of a workgroup with elements, their trips, mean lanes.
     each = elements / groups
     trips = n * ceil(each / n / 64) if variant == 2 else ceil(each / 64)
+    looped = 0
+    if variant in (0, 3):
+        looped, last = _segments(n, hw, waves * 64)
+        trips = looped + last
     busy, lanes = min(waves, trips), each / trips
     per_group = block(part.head) * waves + block(part.once, 1.0)
     per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
     per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
+    if variant == 0 and hw & (hw - 1):  # divided by a power of two, lanes need none of them
+        per_group += block("v1", lanes) * (looped * (part.reads * 4 - 2))
     if part.reduces:
         per_group += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
     # A workgroup of 16 wavefronts leaves 64 registers to each.
@@ -125,6 +131,17 @@ def spatial(facts: Facts) -> Profile:
     per_group += block("ld1 st1 wt1") * (spilled * waves)
     counts = per_group * groups
     return _profile(facts, part, counts, elements, share, spilled, trips)
+
+
+def _segments(n: int, hw: int, size: int) -> tuple[int, int]:
+    """Trips of wavefronts in the loop over images, and behind it.
+
+    A workgroup takes as many whole images at a time as it has lanes for (``MIO_BN_SEGMENT``). In the loop a
+    trip has 2 (forward) and 6 (backward) instructions more than behind it, by the counts of gem5's runs.
+    """
+    images = min(max(1, size // hw), n)
+    loops = ceil(n / images) - 1
+    return loops * ceil(images * hw / 64), ceil((n - loops * images) * hw / 64)
 
 
 def _profile(
