@@ -51,8 +51,8 @@ SEVERAL = 0.5
 OUTLAST = 0.5
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
 WALKED = 0.87
-"""Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0 in
-runs of average pooling backward on 8 to 60 units."""
+"""Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0
+in runs of average pooling backward on 8 to 60 units."""
 IN_ORDER = 0.07
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 SMALL, FILLED = 4.0, 1 / 3

@@ -21,6 +21,7 @@ from apuflow.preview.walks import (
     LATER,
     few_sharers,
     followed,
+    held_alone,
     in_step,
     pages_at_once,
     parallel_walks,
@@ -94,9 +95,6 @@ STILL_QUEUED, STILL_MERGED = 0.47, 0.35
 """Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
 line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
 two products that are added to C.)"""
-XHELD = 1.0
-PAIR2 = 0.0
-PAIR4 = 1.0
 IN_STEP = 0.95
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 0.9
@@ -105,7 +103,11 @@ ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 ALL_SHARE = 0.5
 """Power of the pages that a workgroup asks for at once, where all compute units share each of them: they are
-walked 0.9 to 1.4 at a time (copies on two to four units), be it one load or two; no rule is known."""
+walked 0.9 to 1.4 at a time (copies on four units), be it one load or two; no rule is known."""
+TWO_UNITS = (1.11, 0.97)
+"""Pages that two compute units walk at a time, where two workgroups share each, and where four do. gem5 has
+two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
+in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -190,7 +192,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
-                ahead = (PAIR2 if stream.sharing <= 2 else PAIR4) if used == 2 and PAIR2 else ahead**ALL_SHARE
+                ahead = TWO_UNITS[stream.sharing > 2.0] if used == 2 else ahead**ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 few = (
@@ -209,13 +211,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # A second request for a page that is being walked blocks the unit's coalescer for all pages.
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = cold_pages * tokens / parallel_walks(apart)
-        if (
-            used == 1
-            and not profile.counts.lds
-            and 0.0 < profile.rounds <= 1.0
-            and 1 < resident <= stream.sharing
-        ):
-            held *= XHELD
+        if used == 1:
+            held *= held_alone(profile, stream, resident, busiest)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):

@@ -19,14 +19,14 @@ _FORWARD: dict[tuple[int, int], tuple[str, int]] = {
     (1, 4): ("sm4 v110 wt2 s16 ld1 st1 en1", 796),
     (1, 2): ("sm4 v60 wt2 s14 ld1 st1 en1", 480),
     (1, 1): ("sm4 v34 wt2 s13 ld1 st1 en1", 330),
-    (2, 4): ("sm5 wt2 s54 v127 ld1 br8 st1 en1", 1220),
+    (2, 4): ("sm5 wt2 s54 v127 ld1 br8 st1 en1", 1024),
     (2, 2): ("sm5 wt2 s34 v69 ld1 br4 st1 en1", 660),
     (2, 1): ("sm5 wt2 s18 v38 ld1 st1 en1", 390),
     (3, 4): ("sm4 v22 wt2 s9 ld1 st1 en1", 208),
     (3, 2): ("sm4 v16 wt2 s9 ld1 st1 en1", 176),
     (3, 1): ("sm4 v12 wt2 s9 ld1 st1 en1", 156),
-    (4, 4): ("sm4 v135 wt2 s57 ld1 br8 st1 en1", 2072),
-    (4, 2): ("sm4 v71 wt2 s33 ld1 br4 st1 en1", 1080),
+    (4, 4): ("sm4 v135 wt2 s57 ld1 br8 st1 en1", 1472),
+    (4, 2): ("sm4 v71 wt2 s33 ld1 br4 st1 en1", 832),
     (4, 1): ("sm4 v67 wt2 s21 ld1 st1 en1", 560),
 }
 _BACKWARD: dict[tuple[int, int], tuple[str, int]] = {

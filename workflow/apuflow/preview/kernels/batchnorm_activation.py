@@ -246,7 +246,7 @@ def per_activation_backward(facts: Facts) -> Profile:
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=(*big, *small),
-        code_bytes=2468.0 if n >= 8 else 700.0,
+        code_bytes=2340.0 if n >= 8 else 960.0,
         rounds=3.0 * n * ceil(passes / waves),
         walk_rounds=1.0 + pages / 4,
         scalar_rounds=2.0,

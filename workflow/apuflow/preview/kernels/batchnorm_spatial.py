@@ -113,16 +113,22 @@ def spatial(facts: Facts) -> Profile:
     # Wavefronts of a workgroup with elements, their trips, mean lanes.
     each = elements / groups
     trips = n * ceil(each / n / 64) if variant == 2 else ceil(each / 64)
-    looped = 0
+    looped, code = 0, part.code
+    power_of_two = hw & (hw - 1) == 0
     if variant in (0, 3):
-        looped, last = _segments(n, hw, waves * 64)
+        loops, looped, last = _segments(n, hw, waves * 64)
         trips = looped + last
+        code = LINE * (15.0 + 0.8 * loops if part.reads == 1 else 13.0 + 2.1 * (loops - power_of_two))
     busy, lanes = min(waves, trips), each / trips
     per_group = block(part.head) * waves + block(part.once, 1.0)
     per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
     per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
-    if variant == 0 and hw & (hw - 1):  # divided by a power of two, lanes need none of them
-        per_group += block("v1", lanes) * (looped * (part.reads * 4 - 2))
+    if part.reads == 1 and variant == 0 and not power_of_two:
+        per_group += block("v16") * waves
+    if part.reads == 2 and variant == 0:
+        per_group += block("v8") * (-waves) if power_of_two else block("v6", lanes) * looped
+    if variant == 3:
+        per_group += block("v4", lanes) * trips
     if part.reduces:
         per_group += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
     # A workgroup of 16 wavefronts leaves 64 registers to each.
@@ -130,22 +136,30 @@ def spatial(facts: Facts) -> Profile:
     spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
     per_group += block("ld1 st1 wt1") * (spilled * waves)
     counts = per_group * groups
-    return _profile(facts, part, counts, elements, share, spilled, trips)
+    return _profile(facts, part, counts, elements, share, spilled, trips, code)
 
 
-def _segments(n: int, hw: int, size: int) -> tuple[int, int]:
-    """Trips of wavefronts in the loop over images, and behind it.
+def _segments(n: int, hw: int, size: int) -> tuple[int, int, int]:
+    """Passes over images, and trips of wavefronts in all but the last of them, and in the last.
 
-    A workgroup takes as many whole images at a time as it has lanes for (``MIO_BN_SEGMENT``). In the loop a
-    trip has 2 (forward) and 6 (backward) instructions more than behind it, by the counts of gem5's runs.
+    A workgroup takes as many whole images at a time as it has lanes for (``MIO_BN_SEGMENT``). The loop is
+    unrolled: on gem5 each pass takes 1.6 (forward) or 2.1 lines of code. Forward, half of them come while
+    the loads of the passes before are on their way.
     """
     images = min(max(1, size // hw), n)
-    loops = ceil(n / images) - 1
-    return loops * ceil(images * hw / 64), ceil((n - loops * images) * hw / 64)
+    loops = ceil(n / images)
+    return loops, (loops - 1) * ceil(images * hw / 64), ceil((n - (loops - 1) * images) * hw / 64)
 
 
 def _profile(
-    facts: Facts, part: _Pass, counts: Counts, elements: int, share: float, spilled: float, trips: int
+    facts: Facts,
+    part: _Pass,
+    counts: Counts,
+    elements: int,
+    share: float,
+    spilled: float,
+    trips: int,
+    code: float,
 ) -> Profile:
     groups, waves = facts.workgroups, facts.waves_per_group
     loads = float(groups * trips)  # of one element by each lane that has one
@@ -201,7 +215,7 @@ def _profile(
         waves_per_group=waves,
         counts=counts,
         streams=tuple(streams),
-        code_bytes=part.code,
+        code_bytes=code,
         rounds=(part.reads > 0) * (0.5 + part.first_rounds * share) + part.second_rounds * share,
         walk_rounds=1.0 + min(share, 4.0),
         scalar_rounds=3.0,

@@ -15,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import PAGE, Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, lines_of, pages_of
+
+MOST_UNROLLED = 160
+"""Windows over the pixels of a work-item that the compiler unrolls: 128 are, 196 are not."""
 
 
 def pooling_backward(facts: Facts) -> Profile:
@@ -116,7 +119,7 @@ def pooling_backward(facts: Facts) -> Profile:
         waves_per_group=waves,
         counts=counts,
         streams=(gradient, mask, result) if maximum else (gradient, *others, result),
-        code_bytes=520.0 + 692.0 * pixels if maximum else 900.0 + 140.0 * pixels,
+        code_bytes=LINE * _code_lines(shape) if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
         scalar_rounds=2.0 if maximum else 1.0,
@@ -127,6 +130,23 @@ def pooling_backward(facts: Facts) -> Profile:
         lds_conflicts=4.0,
         flops=float(planes * oh * ow * kh * kw),
     )
+
+
+def _code_lines(shape: _Shape) -> float:
+    """Lines of code of the maximum's kernel, by gem5's misses of the instruction cache at 52 shapes.
+
+    All pixels of a work-item and all windows over each are unrolled, those across by two at most, unless
+    they are more than 160.
+    """
+    (p0, p1), (sw, sh), (kw, kh) = shape.pixels, shape.stride, shape.kernel
+    pixels, high, across = p0 * p1, ceil(kh / sh), ceil(kw / sw)
+    first = {1: 13.0, 4: 27.0}.get(pixels, 9.0 + 4.5 * pixels)
+    if high * across == 1:
+        return first
+    if pixels * high * across > MOST_UNROLLED:
+        return 45.0 if pixels <= 4 else 50.0 + 14.0 * max(0, high - 5)
+    each = 2.35 * high * min(across, 2) - 2.6
+    return first + each * (pixels if pixels > 1 else 1.25)
 
 
 def _sharing(groups: int, planes: int, image: tuple[int, int], tile: tuple[int, int]) -> float:
