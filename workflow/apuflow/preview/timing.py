@@ -202,7 +202,9 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     all_pages = sum(stream.pages for stream in profile.streams)
     stored = any(stream.kind == "store" and stream.pages for stream in profile.streams)
-    walks = profile.walk_rounds + (1.0 if stored else 0.0)
+    # One wavefront alone asks for the pages of all that it loads at once.
+    rounds = min(1.0, profile.walk_rounds) if waves == 1.0 and profile.rounds <= 1.0 else profile.walk_rounds
+    walks = rounds + (1.0 if stored else 0.0)
     cold_for = sum(
         s.cold_pages * min(1.0, used * resident / max(1.0, min(s.sharing, profile.workgroups)))
         for s in profile.streams

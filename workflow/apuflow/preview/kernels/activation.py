@@ -25,7 +25,7 @@ _FORWARD: dict[tuple[int, int], tuple[str, int]] = {
     (3, 4): ("sm4 v22 wt2 s9 ld1 st1 en1", 208),
     (3, 2): ("sm4 v16 wt2 s9 ld1 st1 en1", 176),
     (3, 1): ("sm4 v12 wt2 s9 ld1 st1 en1", 156),
-    (4, 4): ("sm4 v135 wt2 s57 ld1 br8 st1 en1", 1472),
+    (4, 4): ("sm4 v135 wt2 s57 ld1 br8 st1 en1", 1664),
     (4, 2): ("sm4 v71 wt2 s33 ld1 br4 st1 en1", 832),
     (4, 1): ("sm4 v67 wt2 s21 ld1 st1 en1", 560),
 }
