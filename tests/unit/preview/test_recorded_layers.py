@@ -108,3 +108,32 @@ def test_the_tcc_keeps_lines_from_kernel_to_kernel_and_changes_those_that_are_st
     for step in steps_of(row):
         found = traffic_of(row, step)
         assert found.tcc_reads - found.tcc_hits < 100
+
+
+def rows_of(kernels: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Of all recorded layers."""
+    found = []
+    for table in sorted(RUNS.glob("layers*.csv")):
+        with table.open(newline="") as file:
+            found += [row for row in csv.DictReader(file) if row["kernel"] in kernels]
+    return found
+
+
+def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
+    """Its vector memory instructions; those of one are spilled, and only near."""
+    rows = rows_of(("MIOpenBatchNormFwdTrainSpatial", "MIOpenBatchNormBwdSpatial"))
+    made = [steps_of(row)[-1].profile.counts.vector_memory for row in rows]
+    counted = [float(row["vector_memory_insts"]) for row in rows]
+    assert len(rows) >= 22
+    assert sum(one == other for one, other in zip(made, counted, strict=True)) >= len(rows) - 1
+    assert made == pytest.approx(counted, rel=0.03)
+
+
+def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_image() -> None:
+    """``tcp_load_events`` of those that load several times, between which the first line has come."""
+    rows = rows_of(("mloPoolingAveBwd",))
+    several = [(row, step) for row in rows for step in steps_of(row)[-1:] if step.profile.rounds > 1.0]
+    assert len(several) >= 9
+    few = [one for one in several if int(one[0]["num_compute_units"]) > 1]
+    for row, step in few:
+        assert traffic_of(row, step).tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.07)

@@ -132,6 +132,53 @@ def test_workgroups_that_store_late_load_together_and_walk_one_page_at_a_time(
     assert found == pytest.approx(cycles, rel=0.16)
 
 
+@pytest.mark.parametrize(
+    ("workload", "mode", "units", "cycles"),
+    [
+        ("activation_fwd", "relu", 1, 237_026),
+        ("activation_fwd", "sigmoid", 1, 246_859),
+        ("activation_fwd", "sigmoid", 2, 180_829),
+        ("activation_bwd", "relu", 2, 273_281),
+    ],
+)
+def test_workgroups_of_one_page_wait_for_it_whether_they_have_a_token_or_not(
+    workload: str, mode: str, units: int, cycles: int
+) -> None:
+    """61 odd planes, a page for the four workgroups of a unit, gem5 v23.0.1.0."""
+    layer = {"n": 1, "c": 61, "h": 37, "w": 37, "activation_mode": mode}
+    found = cycles_on_v23(workload, {"num-compute-units": units}, layer)
+    assert found == pytest.approx(cycles, rel=0.13)
+
+
+@pytest.mark.parametrize(
+    ("units", "cycles"), [(2, 154_007), (4, 82_835), (8, 53_430), (16, 37_075), (27, 29_784), (60, 21_836)]
+)
+def test_average_pooling_backward_walks_its_pages_before_it_computes(units: int, cycles: int) -> None:
+    """490 planes of 4 x 4, gem5 v23.0.1.0: second loads are delivered behind the first of all wavefronts."""
+    layer = {"n": 5, "c": 98, "h": 4, "w": 4, "kernel_size": 3, "pad": 1, "stride": 1, "pool_mode": "avg"}
+    found = cycles_on_v23("pool_bwd", {"num-compute-units": units}, layer)
+    assert found == pytest.approx(cycles, rel=0.13)
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "pad", "cycles"),
+    [
+        (10, 2, 2, 0, 15_469),
+        (14, 5, 1, 2, 55_940),
+        (20, 5, 2, 2, 39_930),
+        (28, 2, 2, 0, 22_834),
+        (28, 3, 1, 1, 73_017),
+    ],
+)
+def test_maximum_pooling_backward_fetches_the_code_of_its_windows(
+    size: int, kernel: int, stride: int, pad: int, cycles: int
+) -> None:
+    """Two planes on one unit, gem5 v23.0.1.0: 27 to 144 lines of code."""
+    layer = {"n": 1, "c": 2, "h": size, "w": size, "kernel_size": kernel, "stride": stride, "pad": pad}
+    found = cycles_on_v23("pool_bwd", {"num-compute-units": 1}, layer)
+    assert found == pytest.approx(cycles, rel=0.15)
+
+
 @pytest.mark.parametrize(("units", "cycles"), [(20, 31_497), (60, 27_649)])
 def test_units_that_share_an_instruction_cache_start_in_step(units: int, cycles: int) -> None:
     """All workgroups at once, gem5 v23.0.1.0: four units ask for their page together, two pages at a time."""

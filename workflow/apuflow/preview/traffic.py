@@ -107,7 +107,8 @@ walked 0.9 to 1.4 at a time (copies on four units), be it one load or two; no ru
 TWO_UNITS = (1.11, 0.97)
 """Pages that two compute units walk at a time, where two workgroups share each, and where four do. gem5 has
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
-in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both."""
+in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
+gfx902 (develop) take 1.04 and 1.1."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -192,7 +193,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
             ahead = 1.0 / follow if stream.page_group > 1.0 and sharers < 1.5 else beside
             if profile.rounds <= 1.0 and sharers == used and stream.sharing <= 4.0:
-                ahead = TWO_UNITS[stream.sharing > 2.0] if used == 2 else ahead**ALL_SHARE
+                pair = machine.flat and used == 2
+                ahead = TWO_UNITS[stream.sharing > 2.0] if pair else ahead**ALL_SHARE
             sets = used / sharers
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 few = (

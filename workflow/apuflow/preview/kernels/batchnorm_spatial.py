@@ -125,8 +125,8 @@ def spatial(facts: Facts) -> Profile:
     per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
     if part.reads == 1 and variant == 0 and not power_of_two:
         per_group += block("v16") * waves
-    if part.reads == 2 and variant == 0:
-        per_group += block("v8") * (-waves) if power_of_two else block("v6", lanes) * looped
+    if part.reads == 2 and variant == 0 and not power_of_two:
+        per_group += block("v6", lanes) * looped
     if variant == 3:
         per_group += block("v4", lanes) * trips
     if part.reduces:
