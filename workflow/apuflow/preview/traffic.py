@@ -214,7 +214,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             tokens += (machine.tokens - waves) * min(1.0, waves - 1.0) * together
         held = cold_pages * tokens / parallel_walks(apart)
         if used == 1:
-            held *= held_alone(profile, stream, resident, busiest)
+            held *= held_alone(profile, stream, resident)
         walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):

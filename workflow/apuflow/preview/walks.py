@@ -17,8 +17,6 @@ FEW_SHARERS = 8.0
 CONVOY, FOUR = 0.18, 4.0
 """Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
 share each of them."""
-ONE_PAGE = 0.7
-"""Of the tokens held by walks, what is left where single wavefronts wait for one page again and again."""
 DECODED = 13
 """Instructions that a wavefront decodes ahead (``max_ib_size`` in ``GPU.py``)."""
 MIXED_BATCHES = 6.0
@@ -123,15 +121,12 @@ def few_sharers(
     return 1.0 + more
 
 
-def held_alone(profile: Profile, stream: Stream, resident: int, busiest: int) -> float:
+def held_alone(profile: Profile, stream: Stream, resident: int) -> float:
     """Part of the tokens that page walks hold where one compute unit is at work.
 
-    Workgroups that all want the same page wait for its walk with or without a token. So do those that load
-    once, and single wavefronts that are all there at once: on gem5 ReLU of 61 planes of 37x37 takes 2.9 us
-    for two pages, its backward pass 3.2 us for three.
+    Workgroups that load once and all want the same page wait for its walk with or without a token: on gem5
+    ReLU of 61 planes of 37x37 takes 2.9 us for two pages, its backward pass 3.2 us for three.
     """
-    if profile.waves_per_group == 1 and profile.rounds > 1.0:
-        return ONE_PAGE if 1 < busiest <= min(resident, stream.sharing + 1.0) else 1.0
     once = 0.0 < profile.rounds <= 1.0 and not profile.counts.lds
     return 0.0 if once and 1 < resident <= stream.sharing else 1.0
 
