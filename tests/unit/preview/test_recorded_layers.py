@@ -16,9 +16,16 @@ from apuflow.study.score_runs import row_machine, row_steps
 RUNS = ROOT / "data/gem5_runs"
 
 
+def rows_of(column: str, part: str, tables: str = "layers") -> list[dict[str, Any]]:
+    found = []
+    for table in sorted(RUNS.glob(f"{tables}.csv")):
+        with table.open(newline="") as file:
+            found += [row for row in csv.DictReader(file) if part in row[column]]
+    return found
+
+
 def row_of(part: str, table: str = "layers") -> dict[str, Any]:
-    with (RUNS / f"{table}.csv").open(newline="") as file:
-        (row,) = [row for row in csv.DictReader(file) if part in row["id"]]
+    (row,) = rows_of("id", part, table)
     return row
 
 
@@ -110,18 +117,10 @@ def test_the_tcc_keeps_lines_from_kernel_to_kernel_and_changes_those_that_are_st
         assert found.tcc_reads - found.tcc_hits < 100
 
 
-def rows_of(kernels: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Of all recorded layers."""
-    found = []
-    for table in sorted(RUNS.glob("layers*.csv")):
-        with table.open(newline="") as file:
-            found += [row for row in csv.DictReader(file) if row["kernel"] in kernels]
-    return found
-
-
 def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
     """Its vector memory instructions; those of one are spilled, and only near."""
-    rows = rows_of(("MIOpenBatchNormFwdTrainSpatial", "MIOpenBatchNormBwdSpatial"))
+    names = ("MIOpenBatchNormFwdTrainSpatial", "MIOpenBatchNormBwdSpatial")
+    rows = [row for row in rows_of("kernel", "Spatial", "layers*") if row["kernel"] in names]
     made = [steps_of(row)[-1].profile.counts.vector_memory for row in rows]
     counted = [float(row["vector_memory_insts"]) for row in rows]
     assert len(rows) >= 22
@@ -131,9 +130,9 @@ def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
 
 def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_image() -> None:
     """``tcp_load_events`` of those that load several times, between which the first line has come."""
-    rows = rows_of(("mloPoolingAveBwd",))
-    several = [(row, step) for row in rows for step in steps_of(row)[-1:] if step.profile.rounds > 1.0]
+    last = [(row, steps_of(row)[-1]) for row in rows_of("kernel", "mloPoolingAveBwd", "layers*")]
+    several = [(row, step) for row, step in last if step.profile.rounds > 1.0]
     assert len(several) >= 9
-    few = [one for one in several if int(one[0]["num_compute_units"]) > 1]
-    for row, step in few:
-        assert traffic_of(row, step).tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.07)
+    for row, step in several:
+        if int(row["num_compute_units"]) > 1:
+            assert traffic_of(row, step).tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.07)

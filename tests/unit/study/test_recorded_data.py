@@ -85,7 +85,7 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
         ("layers_3", 40, 0.08, 0.22),
         ("layers_4", 47, 0.06, 0.21),
         ("layers_5", 48, 0.06, 0.18),
-        ("layers_6", 47, 0.06, 0.18),
+        ("layers_6", 47, 0.055, 0.18),
         ("layers_7", 48, 0.05, 0.22),
         ("layers_8", 48, 0.08, 0.23),
         ("layers_9", 48, 0.06, 0.24),

@@ -94,11 +94,12 @@ def build_gem5(
         env=variables,
         limits=limits,
     )
+    program = directory / goal
     quick = quick_pipeline.digest() if chosen.quick_pipeline else None
     remedy = f"scons ended without an error, and without it: read {log}"
-    if not (directory / goal).is_file() and (first := _compiler_error(log)):
+    if not program.is_file() and (first := _compiler_error(log)):
         remedy += f"; what fails in a check of scons is not built again, and this did: {first}"
-    return _record(directory / goal, source, target, arguments, patches, quick, remedy)
+    return _record(program, source, target, arguments, patches, quick, remedy)
 
 
 def _compiler_error(log: Path) -> str:

@@ -374,23 +374,25 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     # All workgroups at once, each of which waits once for all that it loads, or gathers in LDS what it
     # computes: they load, compute and store, one after the other. In a long loop some of a unit load while
     # others compute.
-    gathering = np.array([p.counts.lds > 0.0 or p.rounds <= 1.0 for p in profiles], dtype=bool)
+    local_memory = np.array([profile.counts.lds > 0.0 for profile in profiles], dtype=bool)
+    rounds = np.array([profile.rounds for profile in profiles])
+    gathering = local_memory | (rounds <= 1.0)
     together = np.flatnonzero((per_cu <= resident) & (phases > 0.0) & ~scheduled & gathering)
     quiet = np.where(SYNCHRONOUS, demands * wide[:, None], 0.0)
     computed, _, _ = solve(*(column[together] for column in (quiet, own, delay, *crowd)))
-    loops = np.array([profile.rounds if profile.alternating else 0.0 for profile in profiles])[together]
+    loops = np.where(alternating, rounds, 0.0)[together]
     others = crowd[0] + apart * np.maximum(crowd[1] - crowd[0], 0.0)
     beside = others[together] ** (loops / (loops + DRIFT))
     computed += np.maximum((phases + OUTLAST * outlast - delay)[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Wavefronts that load more than once, and meet nobody: their second loads are delivered behind the first
     # of all others, so that the first batch has walked its pages before it computes.
-    gathered = np.array([p.counts.lds > 0.0 and p.rounds > 1.0 for p in profiles], dtype=bool)
-    again = np.flatnonzero(gathered & (met == 0.0) & ~scheduled & ~alternating)
-    computed, _, _ = solve(*(column[again] for column in (quiet, own, delay, *crowd)))
-    walked = np.maximum(phases, WALKED * in_turn)[again] / np.maximum(batches[again], 1.0)
-    computed = computed * np.maximum(batches[again], 1.0) + np.maximum(walked - delay[again], 0.0)
-    ns[again] = np.maximum(ns[again], start[again] + computed)
+    alone = local_memory & (rounds > 1.0) & (met == 0.0)
+    behind_all = np.flatnonzero(alone & ~scheduled & ~alternating)
+    computed, _, _ = solve(*(column[behind_all] for column in (quiet, own, delay, *crowd)))
+    walked = np.maximum(phases, WALKED * in_turn) / batches
+    computed = computed * batches[behind_all] + np.maximum(walked - delay, 0.0)[behind_all]
+    ns[behind_all] = np.maximum(ns[behind_all], start[behind_all] + computed)
     # Workgroups that start together load together: the first batch.
     steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
     first = np.flatnonzero((steps > 0.0) & scheduled)

@@ -9,17 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launcher_layers import layer
+from launcher_layers import LRN, SOFTMAX, SPATIAL, layer
 
 from apuflow.dnnmark import parse
 from apuflow.miopen import launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.profile import LINE
-
-LRN: dict[str, Any] = {"lrn_mode": "cross_channel_dim1", "local_size": 5, "alpha": 0.2, "beta": 0.75, "k": 1}
-SOFTMAX: dict[str, Any] = {"softmax_algo": "accurate", "softmax_mode": "channel"}
-SPATIAL: dict[str, Any] = {"batchnorm_mode": "spatial", "epsilon": 1e-5, "exp_avg_factor": 0.5}
 
 
 def window(size: int, stride: int, pad: int) -> dict[str, Any]:

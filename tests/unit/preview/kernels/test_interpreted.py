@@ -9,21 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launcher_layers import convolution, layer
+from launcher_layers import LRN, PER_ACTIVATION, SPATIAL, convolution, layer
 
 from apuflow.dnnmark import parse
 from apuflow.miopen import Launch, launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.profile import Profile
-
-LRN: dict[str, Any] = {"lrn_mode": "cross_channel_dim1", "local_size": 5, "alpha": 0.2, "beta": 0.75, "k": 1}
-PER_ACTIVATION: dict[str, Any] = {
-    "batchnorm_mode": "per_activation",
-    "epsilon": 1e-5,
-    "exp_avg_factor": 0.5,
-}
-SPATIAL: dict[str, Any] = {**PER_ACTIVATION, "batchnorm_mode": "spatial"}
 
 
 def modelled(text: str, direction: str, kernel: str) -> tuple[Launch, Profile]:

@@ -26,7 +26,7 @@ def read_type(unit: int) -> str:
 
 def ints(**values: int) -> tuple[Arg, ...]:
     """Int arguments by name, in order."""
-    return tuple([Arg("int", value, name=name) for name, value in values.items()])
+    return tuple(Arg("int", value, name=name) for name, value in values.items())
 
 
 def floats(**values: float) -> tuple[Arg, ...]:

@@ -8,7 +8,7 @@ workgroup per 1024 pixels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from apuflow.preview.kernels.facts import Facts
@@ -24,6 +24,8 @@ class _Pass:
         first, second: the two loops over the elements of a work-item; per element, after division by
             ``scale``. start, middle: a wavefront's entry into each, if it has elements.
         reads, again: buffers read in the first and second loop. unit: elements that a load brings.
+        code: bytes. code_of_pass: more for each pass over images, which is unrolled. apart, looped: a
+            wavefront's more, and that of each trip but the last, where planes are no power of two.
     """
 
     head: str
@@ -39,6 +41,9 @@ class _Pass:
     code: float
     unit: int = 1
     scale: int = 1
+    code_of_pass: float = 0.0
+    apart: str = ""
+    looped: str = ""
 
     @property
     def first_rounds(self) -> float:
@@ -54,7 +59,7 @@ class _Pass:
 _PASSES: dict[tuple[str, int], _Pass] = {
     ("MIOpenBatchNormFwdTrainSpatial", 0): _Pass(
         "s14 sm8 v38 wt6 ba3 br5 no7 en1", "s14 sm6 v18 wt5 lw1 st4", "v3 s1 sm1 br1 wt1", "v7 s1 ld1",
-        "v2 s1 br1 lr1 wt1", "v8 s1 st1", 1, 0, 1, True, 900.0,
+        "v2 s1 br1 lr1 wt1", "v8 s1 st1", 1, 0, 1, True, 15.0 * LINE, code_of_pass=0.8 * LINE, apart="v16",
     ),
     ("MIOpenBatchNormFwdTrainSpatial", 1): _Pass(
         "s15 sm9 v27 wt6 ba3 br5 no7 en1", "s14 sm6 v18 wt5 lw1 st4", "v4 s4", "v15 ld1 s1 wt1 br1",
@@ -74,11 +79,11 @@ _PASSES: dict[tuple[str, int], _Pass] = {
     ),
     ("MIOpenBatchNormBwdSpatial", 0): _Pass(
         "sm4 s14 v29 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v7 s8 sm1 br1 wt2", "v11 ld2",
-        "v5 s2 br1 lr1 wt1", "v7 st1", 2, 0, 1, True, 800.0,
+        "v5 s2 br1 lr1 wt1", "v7 st1", 2, 0, 1, True, 13.0 * LINE, code_of_pass=2.1 * LINE, looped="v6",
     ),
     ("MIOpenBatchNormBwdSpatial", 3): _Pass(
-        "sm6 s12 v21 wt10 ba4 br3 lr2 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v1", "v12 ld2", "v4", "v7 st1",
-        2, 0, 1, True, 2028.0,
+        "sm6 s12 v21 wt10 ba4 br3 lr2 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v1", "v16 ld2", "v4", "v7 st1",
+        2, 0, 1, True, 13.0 * LINE, code_of_pass=2.1 * LINE,
     ),
     ("MIOpenBatchNormBwdSpatial", 1): _Pass(
         "sm6 s16 v39 wt8 ba4 br3 lr2 no7 en1", "s12 sm5 v8 wt2 lw1 st2", "", "v52 ld4 s2 wt4 br1",
@@ -113,22 +118,20 @@ def spatial(facts: Facts) -> Profile:
     # Wavefronts of a workgroup with elements, their trips, mean lanes.
     each = elements / groups
     trips = n * ceil(each / n / 64) if variant == 2 else ceil(each / 64)
-    looped, code = 0, part.code
+    looped = 0
     power_of_two = hw & (hw - 1) == 0
     if variant in (0, 3):
-        loops, looped, last = _segments(n, hw, waves * 64)
+        passes, looped, last = _segments(n, hw, waves * 64)
         trips = looped + last
-        code = LINE * (15.0 + 0.8 * loops if part.reads == 1 else 13.0 + 2.1 * (loops - power_of_two))
+        if part.reads == 2 and power_of_two:
+            passes -= 1
+        part = replace(part, code=part.code + part.code_of_pass * passes)
     busy, lanes = min(waves, trips), each / trips
     per_group = block(part.head) * waves + block(part.once, 1.0)
     per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
     per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
-    if part.reads == 1 and variant == 0 and not power_of_two:
-        per_group += block("v16") * waves
-    if part.reads == 2 and variant == 0 and not power_of_two:
-        per_group += block("v6", lanes) * looped
-    if variant == 3:
-        per_group += block("v4", lanes) * trips
+    if not power_of_two:
+        per_group += block(part.apart) * waves + block(part.looped, lanes) * looped
     if part.reduces:
         per_group += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
     # A workgroup of 16 wavefronts leaves 64 registers to each.
@@ -136,7 +139,7 @@ def spatial(facts: Facts) -> Profile:
     spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
     per_group += block("ld1 st1 wt1") * (spilled * waves)
     counts = per_group * groups
-    return _profile(facts, part, counts, elements, share, spilled, trips, code)
+    return _profile(facts, part, counts, elements, share, spilled, trips)
 
 
 def _segments(n: int, hw: int, size: int) -> tuple[int, int, int]:
@@ -152,14 +155,7 @@ def _segments(n: int, hw: int, size: int) -> tuple[int, int, int]:
 
 
 def _profile(
-    facts: Facts,
-    part: _Pass,
-    counts: Counts,
-    elements: int,
-    share: float,
-    spilled: float,
-    trips: int,
-    code: float,
+    facts: Facts, part: _Pass, counts: Counts, elements: int, share: float, spilled: float, trips: int
 ) -> Profile:
     groups, waves = facts.workgroups, facts.waves_per_group
     loads = float(groups * trips)  # of one element by each lane that has one
@@ -215,7 +211,7 @@ def _profile(
         waves_per_group=waves,
         counts=counts,
         streams=tuple(streams),
-        code_bytes=code,
+        code_bytes=part.code,
         rounds=(part.reads > 0) * (0.5 + part.first_rounds * share) + part.second_rounds * share,
         walk_rounds=1.0 + min(share, 4.0),
         scalar_rounds=3.0,
