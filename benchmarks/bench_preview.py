@@ -71,12 +71,13 @@ def launches_of(text: str, direction: Direction, compute_units: int) -> tuple[La
 
 
 def points(axes: tuple[str, str], many: int) -> list[Point]:
-    """``many`` x ``many`` points over two axes."""
+    """``many`` x ``many`` points over two axes. Those with the same options share them, as a sweep's do."""
     found = []
+    shared: dict[str, dict[str, Any]] = {}
     for first, second in product(range(1, many + 1), repeat=2):
         values = {"n": 64, "c": 100, "num-compute-units": 4, axes[0]: first, axes[1]: second}
         text = LAYER.format(n=values.pop("n"), c=values.pop("c"))
-        found.append(Point(f"{first}-{second}", text, "fwd", values))
+        found.append(Point(f"{first}-{second}", text, "fwd", shared.setdefault(str(values), values)))
     return found
 
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
@@ -56,7 +56,7 @@ class Resolved:
 
     machine: Base
     work: Work
-    options: Mapping[str, Scalar]
+    options: Options
     label: str
     content: Mapping[str, Any]
 
@@ -71,6 +71,13 @@ class _Machine:
     label: tuple[str, ...]
 
 
+class _Memory(NamedTuple):
+    """Simulated memory of a point, and what its label says of it."""
+
+    size: str
+    label: str
+
+
 class Resolver:
     """Resolves the combinations of one sweep for one workload, and collects what is wrong with them."""
 
@@ -83,6 +90,7 @@ class Resolver:
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
+        self._options: dict[tuple[int, str], Options] = {}
         self._works = Works(workload, plan.layer, self._note_work)
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
@@ -114,8 +122,7 @@ class Resolver:
         work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or work is None or not self._accepted(engine, machine):
             return None
-        changed = dict(machine.changed)
-        memory = self._memory(machine, work, changed)
+        memory = self._memory(machine, work)
         if (
             memory is None
             or not self._hosts(machine)
@@ -123,11 +130,12 @@ class Resolver:
             or not self._computes(engine, machine, work)
         ):
             return None
-        content = self._content(engine, machine, work, changed)
+        options = self._options_with(machine, memory.size)
+        content = self._content(engine, machine, work, options.changed)
         label = labels.join(
-            *machine.label, *work.label, memory, inputs.label_part(content), label_part(content)
+            *machine.label, *work.label, memory.label, inputs.label_part(content), label_part(content)
         )
-        return Resolved(machine.base, work, changed, label, content)
+        return Resolved(machine.base, work, options, label, content)
 
     # options -------------------------------------------------------------------------------------------
 
@@ -193,16 +201,18 @@ class Resolver:
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _memory(self, machine: _Machine, work: Work, changed: dict[str, Scalar]) -> str | None:
-        """Give the point the memory it needs; the label's part, if it was given another size.
+    def _options_with(self, machine: _Machine, memory: str) -> Options:
+        """One object for all points with these options."""
+        key = (id(machine), memory)
+        if key not in self._options:
+            self._options[key] = Options(machine.base.defaults, {**machine.changed, "mem-size": memory})
+        return self._options[key]
 
-        None: noted that what it was given is too small.
-        """
+    def _memory(self, machine: _Machine, work: Work) -> _Memory | None:
+        """The memory that the point needs, or was given; None: noted that this is too small."""
         derived = units.format_size(1 << max(29, (work.simulated_bytes - 1).bit_length()))
         if machine.memory is None:
-            changed["mem-size"] = derived
-            return ""
-        changed["mem-size"] = machine.memory
+            return _Memory(derived, "")
         if (units.size_bytes(machine.memory) or 0) < work.device_bytes:
             self._note(
                 f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
@@ -211,7 +221,8 @@ class Resolver:
                 f"leave it out, or {derived}",
             )
             return None
-        return "" if machine.memory == derived else labels.value_part("mem-size", machine.memory)
+        other = machine.memory != derived
+        return _Memory(machine.memory, labels.value_part("mem-size", machine.memory) if other else "")
 
     def _hosts(self, machine: _Machine) -> bool:
         """Whether each thread of the workload's program has a CPU core."""
@@ -326,15 +337,14 @@ def resolved_point(
     resolved = resolver.resolve(engine, assignment)
     if resolved is None:
         return None
-    options = Options(resolved.machine.defaults, resolved.options)
     return Point(
         engine=engine,
         workload=loaded.name,
         work=resolved.work,
         release=resolved.machine.release,
         release_facts=resolved.machine.release_file.facts,
-        gfx=str(options["gfx-version"]),
-        options=options,
+        gfx=str(resolved.options["gfx-version"]),
+        options=resolved.options,
         axes=dict(assignment),
         label=resolved.label,
         content=resolved.content,

@@ -26,7 +26,7 @@ def launches_of(text: str, direction: dnnmark.Direction, compute_units: int) -> 
         NotDerivable: MIOpen refuses a layer.
     """
     if text.startswith("[DNNMark]"):
-        return _launches(text, direction, compute_units)
+        return NetworkWork(dnnmark.parse(text), text, direction).launches(compute_units)
     return operations.parse(text).launches(direction, compute_units)
 
 
@@ -113,7 +113,7 @@ class NetworkWork(Work):
 
     @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        return _launches(self.canonical, self.direction, compute_units)
+        return _launches(self, compute_units)
 
     @override
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
@@ -196,8 +196,8 @@ class ProgramWork(Work):
 
 
 @lru_cache(maxsize=65536)
-def _launches(text: str, direction: dnnmark.Direction, compute_units: int) -> tuple[miopen.Launch, ...]:
-    return miopen.launches(dnnmark.parse(text), direction, compute_units)
+def _launches(work: NetworkWork, compute_units: int) -> tuple[miopen.Launch, ...]:
+    return miopen.launches(work.network, work.direction, compute_units)
 
 
 @lru_cache(maxsize=4096)

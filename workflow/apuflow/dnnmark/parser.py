@@ -41,7 +41,8 @@ class Section:
     entries: tuple[Entry, ...]
 
 
-def sections(text: str, file: str | Path | None = None) -> list[Section]:
+@functools.lru_cache(maxsize=1024)
+def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
     """The sections of a file in order; ``[DNNMark]`` first if it is there.
 
     Raises:
@@ -83,7 +84,7 @@ def sections(text: str, file: str | Path | None = None) -> list[Section]:
                 remedy="begin the file with [DNNMark] and run_mode=standalone or composed",
             )
         sections[-1][2].append(Entry(key.strip(SPACE), value.strip(SPACE), number))
-    return [Section(name, line, tuple(entries)) for name, line, entries in sections]
+    return tuple(Section(name, line, tuple(entries)) for name, line, entries in sections)
 
 
 @functools.lru_cache(maxsize=16384)
@@ -109,7 +110,7 @@ def parse(text: str, file: str | Path | None = None) -> Network:
     return Network(run_mode, tuple(builder.layer(part) for part in bodies))
 
 
-def _run_mode(parts: list[Section], file: str | Path | None) -> RunMode:
+def _run_mode(parts: tuple[Section, ...], file: str | Path | None) -> RunMode:
     run_mode: RunMode = "none"
     for part in parts:
         if part.name != GENERAL:

@@ -26,9 +26,9 @@ def read_type(unit: int) -> str:
 
 def ints(**values: int) -> tuple[Arg, ...]:
     """Int arguments by name, in order."""
-    return tuple(Arg("int", value, name=name) for name, value in values.items())
+    return tuple([Arg("int", value, 0, "", name) for name, value in values.items()])
 
 
 def floats(**values: float) -> tuple[Arg, ...]:
     """Float arguments by name, in order."""
-    return tuple(Arg("float", value, name=name) for name, value in values.items())
+    return tuple([Arg("float", value, 0, "", name) for name, value in values.items()])
