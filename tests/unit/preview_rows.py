@@ -95,6 +95,8 @@ AT_MOST = (
     ("l3_hits", "tcc_read_misses"),
     ("page_walks", "l1_tlb_misses"),
     ("wavefronts", "instructions"),
+    ("dram_bus_bytes_read", "dram_bytes_read"),
+    ("dram_bus_bytes_written", "dram_bytes_written"),
     ("workgroups", "wavefronts"),
     ("workgroups_max", "workgroups"),
     ("gpu_active_ticks", "sim_ticks"),
@@ -109,7 +111,7 @@ def broken(frame: pd.DataFrame) -> dict[str, list[str]]:
     known = f[[name for name in f.select_dtypes("number") if f[name].notna().any()]]
     stalls = f[[name for name in known if str(name).startswith("stall_")]].sum(axis=1)
     classes = f["valu_insts"] + f["salu_insts"] + f["smem_insts"] + f["flat_insts"] + f["lds_insts"]
-    lines_moved = (f["dram_bytes_read"] + f["dram_bytes_written"]) / 64
+    lines_moved = (f["dram_bus_bytes_read"] + f["dram_bus_bytes_written"]) / 64
     launches = f["kernels_launched"]
     wrong = {
         "a finite number": ~np.isfinite(known).all(axis=1),

@@ -29,7 +29,8 @@ _COUNTS = (
 _MACHINE = ("gpu_ns", "ruby_ns", "compute_units", "tccs", "issue_period", "slots", "simds", "directories")
 _TRAFFIC = (
     "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_misses", "tcc_writes", "l3_hits",
-    "passed_on", "requested", "dram_reads", "dram_writes", "cold_pages", "l1_tlb_misses",
+    "passed_on", "requested", "dram_reads", "dram_writes", "queued_reads", "queued_writes",
+    "cold_pages", "l1_tlb_misses",
 )  # fmt: skip
 
 
@@ -130,8 +131,10 @@ def counter_columns(
         "token_cycles": result.token_ns / m["gpu_ns"],
         "walk_cycles": result.walk_ns / m["gpu_ns"],
         "dram_busy_cycles": result.dram_ns / m["gpu_ns"],
-        "dram_bytes_read": t["dram_reads"] * 64,
-        "dram_bytes_written": t["dram_writes"] * 64,
+        "dram_bytes_read": (t["dram_reads"] + t["queued_reads"]) * 64,
+        "dram_bytes_written": (t["dram_writes"] + t["queued_writes"]) * 64,
+        "dram_bus_bytes_read": t["dram_reads"] * 64,
+        "dram_bus_bytes_written": t["dram_writes"] * 64,
         "dram_bursts": t["dram_reads"] + t["dram_writes"],
         "dram_peak_bandwidth": peak * m["directories"],
         "lds_accesses": lds,

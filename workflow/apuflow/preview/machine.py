@@ -302,16 +302,18 @@ class Dram(NamedTuple):
         """A read of an idle bank: activate, column access, transfer."""
         return self.rcd_ns + self.cl_ns + self.burst_ns
 
-    def busy_ns(self, reads: float, writes: float, mixed: bool = False) -> float:
+    def busy_ns(self, reads: float, writes: float, mixed: bool = False, again: float = 0.0) -> float:
         """Bus time of a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
 
         The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes. Where loads and
         stores are ``mixed`` all the time, there is always a read whose row opens meanwhile: the runs of gem5
-        that keep the DRAM busiest take 6 to 13 ns for both turns.
+        that keep the DRAM busiest take 6 to 13 ns for both turns. Where the queue takes the part
+        ``again`` of all stores without a burst, what is left goes to scattered rows: one is opened each time.
         """
         refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
         turnaround = self.read_to_write_ns + self.write_to_read_ns
         turnaround += 0.0 if mixed else self.cl_ns + self.burst_ns
+        turnaround += again * self.rcd_ns
         return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
 
 

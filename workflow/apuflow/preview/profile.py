@@ -196,9 +196,11 @@ class Stream(NamedTuple):
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
         cyclic: these bytes are the buffer itself, which is read from begin to end each time; where a group
             reuses lines, its ``window_bytes`` are.
+        in_turn: the wavefronts of a compute unit load their lines again in turn, each after all others: the
+            TCP holds them all, or none.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
-        repeated_within: of stores that go to the same lines again, the lines that a wavefront's instruction
-            writes in between (0: the stores again are far apart, or their order is not known).
+        repeated: of stores that go to the same lines again: they do so "beside" each other (wavefronts and
+            workgroups in step), or "later" (other instructions, workgroups far away).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
@@ -231,8 +233,9 @@ class Stream(NamedTuple):
     apart_bytes: float = 0.0
     far_bytes: float = 0.0
     cyclic: bool = False
+    in_turn: bool = False
     group_bytes: float = 0.0
-    repeated_within: float = 0.0
+    repeated: Literal["beside", "later"] = "beside"
     every: int = 0
     following: int = 0
     tiles: Tiles | None = None

@@ -55,7 +55,7 @@ WALKED = 0.87
 in runs of average pooling backward on 8 to 60 units."""
 IN_ORDER = 0.07
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
-SMALL, FILLED = 4.0, 1 / 3
+SMALL, FILLED = 4.0, 0.3
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.3
 """Of the wait at a station, what is left where workgroups alternate whose lines no other one reads."""
@@ -91,7 +91,12 @@ def _dram_ns(flow: Traffic, machine: GpuModel, mixed: bool = False) -> float:
     ways = machine.directories
     left = min(flow.tcc_writes, TBES * ways)
     reads, writes = max(0.0, flow.dram_reads - left), max(0.0, flow.dram_writes - left)
-    return machine.dram.busy_ns(reads, writes, mixed) / ways
+    return machine.dram.busy_ns(reads, writes, mixed, _again(flow)) / ways
+
+
+def _again(flow: Traffic) -> float:
+    """Part of the writes that the memory controller's queue takes without a burst."""
+    return flow.queued_writes / max(1.0, flow.queued_writes + flow.dram_writes)
 
 
 def _directory_ns(flow: Traffic, machine: GpuModel) -> float:
@@ -139,7 +144,8 @@ def _phases(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) 
     reads = max(0.0, flow.dram_reads - from_memory - left)
     writes = max(0.0, flow.dram_writes - flow.written_back - left)
     loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
-    storing = max(flow.tcc_writes * message, machine.dram.busy_ns(reads, writes) / ways)
+    storing_ns = machine.dram.busy_ns(reads, writes, again=_again(flow))
+    storing = max(flow.tcc_writes * message, storing_ns / ways)
     overlapped = max(_directory_ns(flow, machine), _dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
     if machine.flat and min(machine.tccs, ways) > 1:

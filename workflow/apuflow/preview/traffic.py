@@ -37,6 +37,8 @@ class Traffic(NamedTuple):
         passed_on: reads of lines that are on their way to the TCC, which asks the directory for each of them
             again, and counts no miss (``GPU_VIPER-TCC.sm``, state IV).
         dram_reads, dram_writes: bursts. written_back: of the writes, those of loads.
+        queued_reads, queued_writes: requests without a burst of their own, since their line is in the memory
+            controller's write queue.
         cold_pages: page walks. serial_walks: those that others wait for, in walk times.
         late: mean number of compute units that wait for the same walk and then look into the L2 TLB, one
             after the other (``TLBCoalescer::processProbeTLBEvent``).
@@ -61,6 +63,8 @@ class Traffic(NamedTuple):
     dram_reads: float
     dram_writes: float
     written_back: float
+    queued_reads: float
+    queued_writes: float
     cold_pages: float
     serial_walks: float
     late: float
@@ -84,13 +88,13 @@ class Traffic(NamedTuple):
         return self.tcc_misses + self.passed_on
 
 
-APART_WHERE_TWO = 0.4
-"""Part of the repeated stores to a line whose read the memory controller's write queue does not serve
-(``MemCtrl::addToReadQueue``), where two go to each line: 0.35 to 0.45 in runs, 0.1 to 0.35 where 8 to 16 do.
-Whether the writes merge depends on their order."""
-WRITES_APART = 200.0
-"""Stores between two to one line of which half find the first still in the memory controller's write queue,
-which has 64 entries, and cost no second burst (``MemCtrl::addToWriteQueue``)."""
+WRITES_APART = {"beside": 250.0, "later": 25.0}
+"""Lines that the running wavefronts store to at a time, at which half of the stores to a line that was stored
+to before find it still in the memory controller's write queue of 64 entries. Those that store to a line one
+right after the other are in it together, however many run."""
+WRITERS_READ = 0.77
+"""Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
+their writes, as far as the time of such runs shows."""
 STILL_QUEUED, STILL_MERGED = 0.47, 0.35
 """Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
 line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
@@ -111,6 +115,19 @@ in the one, once in the other), with four workgroups mostly 1.08. The first is t
 gfx902 (develop) take 1.04 and 1.1."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
+
+
+def still_queued(stream: Stream, machine: GpuModel, running: float) -> float:
+    """Part of the repeated stores that find their line in the memory controller's write queue.
+
+    It serves their read and takes their write (``MemCtrl::addToReadQueue``, ``MemCtrl::addToWriteQueue``).
+
+    Args:
+        running: wavefronts that run at a time.
+    """
+    between = running * stream.lines / max(1.0, stream.instructions) / machine.directories
+    part: float = 1.0 / (1.0 + (between / WRITES_APART[stream.repeated]) ** 0.6)
+    return part
 
 
 def tries(adders: Adders, used: int, running: float, groups: int) -> float:
@@ -261,22 +278,16 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             if stream.just_loaded:
                 merged += STILL_QUEUED * stream.lines
                 merged_writes += STILL_MERGED * stream.lines
-            if stream.repeated_within:
-                between = used * resident * profile.waves_per_group * stream.repeated_within
-                between = min(between, stream.lines)
-                found = again / (1.0 + between / WRITES_APART)
-                merged += found
-                merged_writes += found
-            else:
-                merged += again * (1.0 - APART_WHERE_TWO * (2.0 * stream.lines / stream.accesses) ** 0.5)
+            # The directory reads memory for each store, and writes it.
+            found = again * still_queued(stream, machine, float(used * resident * group_waves))
+            merged += WRITERS_READ * again if stream.writers else found
+            merged_writes += 0.0 if stream.writers else found
             continue
         copies = stream.lines * copies_of(stream, used, resident, busiest)
         reused = max(0.0, stream.accesses - copies)
-        reused *= (
-            0.0
-            if stream.reuse == "none"
-            else survives(machine.tcp_bytes, resident * (stream.group_bytes or stream.window_bytes))
-        )
+        within = _kept if stream.in_turn else survives
+        touched = resident * (stream.group_bytes or stream.window_bytes)
+        reused *= 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
         running = used * resident
@@ -316,6 +327,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         dram_reads=misses + passed_on - l3_hits + writes - merged,
         dram_writes=written_back + writes - merged_writes,
         written_back=written_back,
+        queued_reads=merged,
+        queued_writes=merged_writes,
         cold_pages=pages,
         serial_walks=serial,
         late=late / pages if pages else 0.0,

@@ -74,7 +74,7 @@ def _batch_stores(facts: Facts, at_a_time: int, stores: float, spans: float, ele
     hw = facts.integer("c_stride")
     return Stream(
         "store", stores, stores * spans, lines_of(elements), pages_of(elements), page_group=1.0,
-        sharing=_sharing(facts), resident=False, writers=16.0 / hw if hw < 16 else 0.0,
+        sharing=_sharing(facts), resident=False, repeated="later", writers=16.0 / hw if hw < 16 else 0.0,
         at_a_time=float(at_a_time),
     )  # fmt: skip
 

@@ -193,7 +193,7 @@ def _profile(
     if groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
         written = Stream(
             "store", float(channels), float(channels), lines_of(channels), pages_of(channels), page_group=1.0,
-            sharing=min(float(channels), PAGE / 4), resident=False, repeated_within=1.0 / waves,
+            sharing=min(float(channels), PAGE / 4), resident=False,
             writers=float(LINE // 4),
         )  # fmt: skip
         streams += [written] * round(block(part.once, 1.0).stores)

@@ -251,7 +251,7 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
             page_group=together,
             sharing=float(min(tiles, 2 * shape.blocks[0])),
             resident=False,
-            repeated_within=plane.store_lines / plane.stores if shape.pixels[0] > 1 else 0.0,
+            repeated="later",
         ),
     )
 

@@ -249,7 +249,7 @@ def gradient_rows(facts: Facts) -> Profile:
                 page_group=1.0,
                 sharing=max(1.0, blocks / max(1.0, per_group * kw * kh / 1024)),
                 resident=False,
-                repeated_within=float(span.outputs),
+                repeated="later",
             ),
         ),
         code_bytes=1000.0 + kw * kh * span.inputs * (50.0 + 20.0 * (span.spans > 1) + 20.0 * span.span),

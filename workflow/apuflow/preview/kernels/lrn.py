@@ -123,7 +123,7 @@ def lrn_forward(facts: Facts) -> Profile:
         sharing=sharing,
         lockstep=_lockstep(plane),
     )
-    store = load._replace(kind="store", resident=False, asked_with=2.0)
+    store = load._replace(kind="store", resident=False, asked_with=2.0, repeated="later")
     streams = (load, store, store)
     return Profile(
         workgroups=facts.workgroups,
@@ -226,7 +226,7 @@ def across_backward(facts: Facts) -> Profile:
         lockstep=_lockstep(plane),
         step_pages=4.0 * ahead,
     )
-    store = load._replace(kind="store", step_pages=0.0, resident=False)
+    store = load._replace(kind="store", step_pages=0.0, resident=False, repeated="later")
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
@@ -314,7 +314,7 @@ def _tiled(
     stores = float(pixels * groups * waves)
     store = Stream(
         "store", stores, max(lines, stores * per_load), lines, pages, page_group=float(waves),
-        sharing=sharing, resident=False,
+        sharing=sharing, resident=False, repeated="later",
     )  # fmt: skip
     return Profile(
         workgroups=groups,

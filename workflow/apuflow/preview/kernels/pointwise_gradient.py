@@ -121,7 +121,7 @@ def pointwise_gradient(facts: Facts) -> Profile:
                 page_group=1.0,
                 sharing=max(1.0, min(plane_out, 1024) / (64.0 * unit * strides[0] * strides[1])),
                 resident=False,
-                repeated_within=written if repeated > 1 else 0.0,
+                repeated="later",
             ),
         ),
         code_bytes=(220 if looped else 60)

@@ -97,7 +97,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=_sharing(groups, planes, (w, h), (g0 * p0, g1 * p1)),
         lockstep=0.5,
         resident=False,
-        repeated_within=tiles.store_lines / tiles.stores if maximum else 0.0,
+        repeated="later" if maximum else "beside",
     )
     # The average loads the buffer's first element for lanes beyond the output image.
     first = Stream(

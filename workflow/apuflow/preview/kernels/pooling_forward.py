@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.profile import LINE, NOTHING, Counts, Profile, Stream, block, lines_of, pages_of
 
 Lanes = NDArray[np.bool_]
+_BETWEEN = 0.6
+"""Of the lines that a compute unit's wavefronts load at a time, what comes between two loads of a line."""
 _MOST_WAVES = 1024
 """Wavefronts of a plane that are looked at; of more, as many stand for all."""
 
@@ -34,12 +36,6 @@ def distinct_lines(index: NDArray[np.int64], lanes: Lanes) -> float:
     line = np.where(lanes, index // 16, -1)
     line.sort(axis=1)
     return float(((np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)).sum())
-
-
-def _union(accesses: list[tuple[NDArray[np.int64], Lanes]]) -> float:
-    """(wavefront, line) pairs under loads that are in flight together: the coalescer merges what repeats."""
-    index = np.concatenate([one for one, _ in accesses], axis=1)
-    return distinct_lines(index, np.concatenate([lanes for _, lanes in accesses], axis=1))
 
 
 class _Geometry(NamedTuple):
@@ -102,7 +98,6 @@ def _plane(shape: _Geometry) -> _Plane:
         if j:
             counts += block("s3 v5 br1", share) * size
         some = rows.any(axis=1)
-        seen: list[tuple[NDArray[np.int64], Lanes]] = []
         if last:
             counts += block("s2 sm1 v1 br1", share) * size + block("s2 v1 br1", share) * (
                 size * max(0, kw - 2)
@@ -120,8 +115,7 @@ def _plane(shape: _Geometry) -> _Plane:
             if last or i == kw - 1:
                 counts += block("s1") * int(some.sum())
             loads += float(lanes.any(axis=1).sum())
-            seen.append((run_y * w + run_x, lanes))
-        lines += _union(seen)
+            lines += distinct_lines(run_y * w + run_x, lanes)
     middle = 6 + (kh * kw + 1) // 2 - (kh * kw + 1) % 2 if maximum else 22 + kh * kw - (3 if sh == 1 else 0)
     stores = store_lines = 0.0
     for k in range(tall):
@@ -169,6 +163,8 @@ def pooling_forward(facts: Facts) -> Profile:
             page_group=1.5,
             sharing=sharing,
             line_sharing=1.4,
+            in_turn=True,
+            group_bytes=_BETWEEN * waves * LINE * lines / max(1.0, loads),
         ),
         Stream(
             "store",
@@ -179,7 +175,7 @@ def pooling_forward(facts: Facts) -> Profile:
             page_group=float(waves),
             sharing=max(1.0, sharing * h * w / (oh * ow)),
             resident=False,
-            repeated_within=store_lines / stores,
+            repeated="later",
         ),
     )
     return Profile(

@@ -211,7 +211,6 @@ def _result(
     group = min(4.0, max(1.0, columns / 4))
     read = max(0.0, counts.loads - sum(stream.instructions for stream in inputs))
     fetched, again = accesses, lines
-    within = _tile(facts.kernel)[2] * accesses / max(1.0, counts.stores)
     if solution.splits:
         # An addition takes the line out of the TCC: each workgroup fetches it anew, but for those that come
         # at the same time.
@@ -228,7 +227,7 @@ def _result(
             sharing=sharing,
             lockstep=0.5,
             resident=False,
-            repeated_within=within,
+            repeated="later",
             adders=adders(facts.integer("k"), solution, tiles_m) if solution.splits else None,
         ),
     )
