@@ -32,6 +32,7 @@ TABLES = (
     "layers_7",
     "layers_8",
     "layers_9",
+    "layers_10",
 )
 
 
@@ -89,6 +90,7 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
         ("layers_7", 48, 0.05, 0.22),
         ("layers_8", 48, 0.08, 0.23),
         ("layers_9", 48, 0.06, 0.24),
+        ("layers_10", 48, 0.065, 0.21),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused
