@@ -190,8 +190,12 @@ class _Shape(NamedTuple):
     output: tuple[int, int]
 
 
-def _lines(index: np.ndarray, lanes: np.ndarray) -> int:
-    return len(np.unique(index[lanes] // 16))
+def _lines(index: np.ndarray, lanes: np.ndarray, plane: int) -> float:
+    """Lines under elements of a plane, which begins at any of a line's 16 unless ``plane`` is whole lines."""
+    touched = np.unique(index[lanes])
+    if plane % 16 == 0 or not len(touched):
+        return float(len(np.unique(touched // 16)))
+    return 1.0 + float(np.minimum(np.diff(touched), 16).sum()) / 16
 
 
 def _positions(count: int) -> list[tuple[int, int]]:
@@ -210,8 +214,8 @@ def _tiles(shape: _Shape) -> _Tiles:
     sums = np.zeros(10)
     for gy, many in _positions(ceil(h / (g1 * p1))):
         for gx, times in _positions(ceil(w / (g0 * p0))):
-            rows = trips = loads = stores = lines = store_lines = astray = 0
-            lanes = load_lanes = store_lanes = 0.0
+            rows = trips = loads = stores = astray = 0
+            lanes = load_lanes = store_lanes = lines = store_lines = 0.0
             first = []
             for start, pad, kernel, stride in zip(
                 (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
@@ -233,14 +237,14 @@ def _tiles(shape: _Shape) -> _Tiles:
                         loads += bool(seen.any())
                         astray += bool((live & ~seen).any())
                         load_lanes += seen.sum()
-                        lines += _lines(row * ow + column, seen)
+                        lines += _lines(row * ow + column, seen, oh * ow)
                 for k in range(p1):
                     for m in range(p0):
                         row, column = (gy * g1 + y) * p1 + k, (gx * g0 + x) * p0 + m
                         seen = (row < h) & (column < w)
                         stores += bool(seen.any())
                         store_lanes += seen.sum()
-                        store_lines += _lines(row * w + column, seen)
+                        store_lines += _lines(row * w + column, seen, h * w)
             counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines, astray)
             sums += many * times * np.array(counted, dtype=np.float64)
     return _Tiles(*(float(number) for number in sums))
