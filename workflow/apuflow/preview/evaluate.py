@@ -18,7 +18,7 @@ from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.machine import GpuModel, machine
-from apuflow.preview.process import Step, kept, steps
+from apuflow.preview.process import Kept, Step, kept, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import times
 
@@ -99,7 +99,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
-    steps_seen: dict[tuple[int, bool, float, float, float], tuple[tuple[Launch, ...], list[Step]]] = {}
+    steps_seen: dict[tuple[int, bool, Kept], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
         slots = point.release_facts.barrier_slots
@@ -110,7 +110,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
             seen = options_seen[key_of] = options, built
         built = seen[1]
         launches = point.launches(built.compute_units)
-        found_by = (id(launches), point.in_memory, *kept(built))
+        found_by = id(launches), point.in_memory, kept(built)
         made = steps_seen.get(found_by)
         if made is None:
             made = steps_seen[found_by] = launches, steps(launches, built, point.in_memory)

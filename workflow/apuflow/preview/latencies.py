@@ -17,7 +17,9 @@ ARGUMENTS = 485.0
 """ns that a load of kernel arguments takes beyond one from memory: the CPU has just written them, and its
 caches have them (835 to 850 in runs). What a kernel that is new to the process needs to start was fitted as a
 whole."""
-STEP = 0.4
+REFETCHED = 0.67
+"""Of a fetch of code from the TCC, what a wavefront waits for while it executes the line before."""
+STEP = 0.28
 """GPU cycles beyond the issue period between two instructions of one wavefront."""
 
 
@@ -26,6 +28,7 @@ class Latencies(NamedTuple):
 
     Attributes:
         token: of a coalescer token per instruction whose page is in the L1 TLB.
+        fetch, refetch: of a line of code from memory, and from the TCC.
         arguments: of a scalar load of kernel arguments whose page a TLB has.
     """
 
@@ -38,6 +41,7 @@ class Latencies(NamedTuple):
     second_tlb: float
     step: float
     fetch: float
+    refetch: float
     first_fetch: float
     first_scalar: float
     scalar: float
@@ -65,6 +69,7 @@ def latencies(machine: GpuModel) -> Latencies:
         second_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g,
         step=STEP * g,
         fetch=fetch + steps.fetch_steps * g,
+        refetch=REFETCHED * (beyond + steps.fetch_steps * g),
         first_fetch=walk + fetch + steps.dispatch * g,
         first_scalar=walk + scalar,
         scalar=scalar,

@@ -277,7 +277,7 @@ def machine(
     return _machine(tuple(map(given.__getitem__, OPTIONS)), barrier_slots, calibration)
 
 
-WRITES_PER_SWITCH = 17.5
+WRITES_PER_SWITCH = 18.0
 """``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
 

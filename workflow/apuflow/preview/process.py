@@ -66,12 +66,13 @@ _Memory: TypeAlias = tuple[str, int]
 
 
 class _Use(NamedTuple):
-    """A buffer of a launch; ``apart``: each pass of a loop has a part of its own."""
+    """A buffer of a launch; ``pages_apart``, ``lines_apart``: each pass of a loop has its own."""
 
     memory: _Memory
     role: str
     pages: float
-    apart: bool
+    pages_apart: bool
+    lines_apart: bool
 
 
 class _Work(NamedTuple):
@@ -86,23 +87,42 @@ class _Work(NamedTuple):
 class _State:
     """What has been used when, in what had been touched before: pages, bytes, and bytes of code."""
 
-    def __init__(self, tlb_pages: float, code_bytes: float, tcc_bytes: float, in_memory: bool) -> None:
-        self.tlb_pages, self.code_bytes, self.tcc_bytes = tlb_pages, code_bytes, tcc_bytes
+    def __init__(self, kept: Kept, in_memory: bool) -> None:
+        self.tlb_pages, self.code_bytes, self.tcc_bytes = kept.tlb_pages, kept.code_bytes, kept.tcc_bytes
         self.in_memory = in_memory
         self.clock = self.code = self.bytes = 0.0
         self.buffers: dict[_Memory, float] = {}
         self.lines: dict[_Memory, float] = {}
         self.written: set[_Memory] = set()
-        self.kernels: dict[tuple[object, ...], tuple[float, float]] = {}
+        self.kernels: dict[tuple[object, ...], tuple[float, float, float]] = {}
 
     def since(self, used: float | None) -> float:
         """Pages touched since its use began; infinitely many where it was never used."""
         return float("inf") if used is None else self.clock - used
 
 
-def kept(machine: GpuModel) -> tuple[float, float, float]:
-    """Pages that a machine's TLBs keep, bytes of code that its instruction cache does, bytes of its TCC."""
-    return float(machine.l3_tlb_entries), float(machine.sqc_bytes), float(machine.tcc_bytes)
+class Kept(NamedTuple):
+    """What launches find depends on, of a machine.
+
+    Attributes:
+        tlb_pages: that its TLBs keep.
+        code_bytes: that its instruction cache does; 0 where a launch empties it: since v24.0
+            (``Shader::prepareInvalidate``), and so, of the releases that were measured, on gfx9.
+        tcc_bytes: of its TCC.
+        vega: it runs kernels that are compiled for gfx9.
+    """
+
+    tlb_pages: float
+    code_bytes: float
+    tcc_bytes: float
+    vega: bool
+
+
+def kept(machine: GpuModel) -> Kept:
+    """Of a machine."""
+    entries, code, tcc = machine.l3_tlb_entries, machine.sqc_bytes, machine.tcc_bytes
+    vega = not machine.flat
+    return Kept(float(entries), 0.0 if vega else float(code), float(tcc), vega)
 
 
 def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False) -> list[Step]:
@@ -117,10 +137,11 @@ def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False
     Raises:
         NotModelled: the model refuses a kernel.
     """
-    state = _State(*kept(machine), in_memory)
+    found_in = kept(machine)
+    state = _State(found_in, in_memory)
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
-        members = [(number, launch.count, _work(launch)) for number, launch in body]
+        members = [(number, launch.count, _work(launch, found_in.vega)) for number, launch in body]
         before = dict(state.buffers)
         found += [Step(number, 1, _profile(work, state, None)) for number, _, work in members]
         again = members[0][1] - 1
@@ -133,15 +154,17 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
     return (launch.layer, launch.direction, launch.loop) if launch.loop else (number,)
 
 
-def _work(launch: Launch) -> _Work:
+def _work(launch: Launch, vega: bool) -> _Work:
     uses = tuple(
-        _Use((str(arg.value), arg.offset), arg.role, _pages(arg), abs(arg.step) >= PAGE)
+        _Use(
+            (str(arg.value), arg.offset), arg.role, _pages(arg), abs(arg.step) >= PAGE, abs(arg.step) >= LINE
+        )
         for arg in _buffers(launch)
     )
     gemm = launch.gemm
     transposed = (gemm.transpose_a, gemm.transpose_b) if gemm else None  # objects of their own
     kernel = launch.program, launch.arguments, launch.kernel, transposed
-    return _Work(profile(facts_of(launch)), kernel, _is_product(launch), uses)
+    return _Work(profile(facts_of(launch, vega)), kernel, _is_product(launch), uses)
 
 
 def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) -> Profile:
@@ -150,17 +173,18 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
     """
-    ran, code = state.kernels.get(work.kernel, (None, 0.0))
+    ran, code, read = state.kernels.get(work.kernel, (None, 0.0, 0.0))
     buffers = []
     for use in work.uses:
         # A later pass has a part of its own of what its address steps through.
-        known = state.buffers if before is None or not use.apart else before
-        used, written = known.get(use.memory), state.in_memory or use.memory in state.written
-        walked = state.since(used) <= state.tlb_pages
+        pages = state.buffers if before is None or not use.pages_apart else before
+        lines = state.buffers if before is None or not use.lines_apart else before
+        walked = state.since(pages.get(use.memory)) <= state.tlb_pages
+        used, written = use.memory in lines, state.in_memory or use.memory in state.written
         cached = 0.0
-        if use.memory in known and use.memory in state.lines:
+        if used and use.memory in state.lines:
             cached = survives(state.tcc_bytes, state.bytes - state.lines[use.memory])
-        buffers.append(Buffer(use.role, use.pages, walked, used is not None, written, round(cached, 2)))
+        buffers.append(Buffer(use.role, use.pages, walked, used, written, round(cached, 2)))
     begin, code_begin, bytes_begin = state.clock, state.code, state.bytes
     result = _found(
         work.alone,
@@ -168,7 +192,8 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
         work.product,
         bool(state.kernels),
         state.since(ran) <= state.tlb_pages,
-        state.code - code <= state.code_bytes,
+        state.code - code < state.code_bytes,
+        survives(state.tcc_bytes, state.bytes - read) > 0.5,
     )
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
     state.bytes += LINE * sum(stream.lines for stream in work.alone.streams)
@@ -179,7 +204,7 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
         if "out" in use.role:
             state.written.add(use.memory)
     state.code += work.alone.code_bytes
-    state.kernels[work.kernel] = begin, code_begin
+    state.kernels[work.kernel] = begin, code_begin, bytes_begin
     return result
 
 
@@ -215,6 +240,7 @@ def _found(
     arguments: bool,
     code: bool,
     cached: bool,
+    kept: bool,
 ) -> Profile:
     if product:  # A, B, C, and C once more where it is read
         read = buffers[2]
@@ -227,7 +253,11 @@ def _found(
     if not arguments and streams == alone.streams:
         return alone
     return alone._replace(
-        streams=streams, arguments_walked=arguments, code_walked=code, code_cached=code and cached
+        streams=streams,
+        arguments_walked=arguments,
+        code_walked=code,
+        code_cached=code and cached,
+        code_kept=code and kept,
     )
 
 

@@ -162,6 +162,11 @@ class Tiles(NamedTuple):
             running / self.column
         )
 
+    def different(self, resident: int, apart: int) -> tuple[float, float]:
+        """Tiles of either operand that a unit's workgroups have, dispatched ``apart`` after one another."""
+        first = min(resident, self.column // gcd(self.column, apart))
+        return float(first), 1.0 + (resident - 1) * min(1.0, apart / self.column)
+
 
 class Stream(NamedTuple):
     """The accesses of a launch to one buffer.
@@ -176,7 +181,9 @@ class Stream(NamedTuple):
         walked: earlier launches of the process have translated them.
         loaded: earlier launches of the process have used the lines, which the L3 gives away.
         cached: part of the lines that the TCC still has from earlier launches.
-        at_once: of the reads of lines that others have read, those that come before the line has.
+        at_once: of the reads of lines that other compute units have read, those that come before the
+            line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
+            its misses on gfx902; there are none on v23.0.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         page_group: wavefronts of one workgroup that wait for the walk of a new page.
@@ -265,7 +272,10 @@ class Profile(NamedTuple):
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
         code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
         arguments_walked, code_walked: earlier launches of the process have translated the page of the kernel
-            arguments, and those of the code. code_cached: the instruction cache has the code.
+            arguments, and those of the code. code_cached, code_kept: the instruction cache has the code, or
+            the TCC has.
+        trailing: lines that loads touch once more, each beside one that is new: of rows which do not begin
+            with a line.
         early_branch: a branch stands in the first line of code, before anything is waited for.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
@@ -318,7 +328,9 @@ class Profile(NamedTuple):
     waves: int = 0
     arguments_walked: bool = False
     code_walked: bool = False
+    trailing: float = 0.0
     code_cached: bool = False
+    code_kept: bool = False
 
     @property
     def group_waves(self) -> int:

@@ -26,40 +26,40 @@ HEAD = 7
 
 BURSTS = np.array([name.endswith("link") or name == "dram" for name in STATIONS])
 """Stations at which the loads of workgroups in step wait behind each other."""
-AHEAD = 0.75
+AHEAD = 0.77
 """Of the computation of a step, what stands between the loads for the next one and their first use (12 of 16
 parts in Tensile's loops)."""
 MIXED = 3.0
 """Waits for a store and for loads after it, of a wavefront, from which on both are mixed all the time."""
-EVEN = 0.8
+EVEN = 0.77
 """Of the wait at a station, what is left where customers come evenly: between half, as in a queue with equal
 service times, and all of it (Pollaczek and Khinchine)."""
-HELD = 0.9
+HELD = 0.89
 """Of a page walk, for how long an instruction that waits for it keeps its coalescer token."""
-BEHIND = 0.25
+BEHIND = 0.2
 """Of the time that the wavefronts of a workgroup take of a station, what they wait there for each other where
 no barrier brings them back in step: behind one another once, they stay so."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
 BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
-PACED = 0.5
+PACED = 0.82
 """Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
 left."""
-SEVERAL = 0.5
+SEVERAL = 0.435
 """Of the order of loads and stores, what is left where several TCCs ask several directories."""
-OUTLAST = 0.5
+OUTLAST = 0.51
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
 WALKED = 0.87
 """Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0
 in runs of average pooling backward on 8 to 60 units."""
-IN_ORDER = 0.07
+IN_ORDER = 0.095
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
-SMALL, FILLED = 4.0, 0.3
+SMALL, FILLED = 4.0, 0.31
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
-APART = 0.3
+APART = 0.38
 """Of the wait at a station, what is left where workgroups alternate whose lines no other one reads."""
-ALTERNATING = 0.3
+ALTERNATING = 0.49
 """As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
 several, what they wait for in common brings them back in step."""
 
@@ -182,8 +182,9 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
         dram = max(dram, phases)
     # A load's lines arrive one after the other over the link; from memory they also queue at the DRAM.
     lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
-    from_tcc = flow.tcc_reads / flow.tcp_loads if flow.tcp_loads else 0.0
-    from_memory = flow.requested / flow.tcp_loads if flow.tcp_loads else 0.0
+    deciding = flow.tcp_loads - profile.trailing
+    from_tcc = min(1.0, flow.tcc_reads / deciding) if deciding > 0.0 else 0.0
+    from_memory = min(1.0, flow.requested / deciding) if deciding > 0.0 else 0.0
     if profile.alternating:  # who starts together wants the same lines, and waits until the first has them
         from_memory += min(1.0, used * resident / profile.workgroups) * (from_tcc - from_memory)
     # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
@@ -219,24 +220,24 @@ def _row(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, pha
     own = sum(stream.cold_pages * stream.sharing for stream in profile.streams) / profile.workgroups
     delay += min(walks, max(1.0, own), flow.cold_pages * resident / groups) * lat.walk
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
-    first_fetch -= lat.fetch if profile.code_cached else 0.0
+    fetch = 0.0 if profile.code_cached else lat.refetch if profile.code_kept else lat.fetch
+    first_fetch -= lat.fetch - fetch
     first_scalar = lat.arguments if profile.arguments_walked else lat.first_scalar
     start = first_fetch + profile.scalar_rounds * first_scalar + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
-    cold = 0.0 if profile.code_cached else cold
     if profile.scheduled:
         # Long straight code runs meanwhile: the first pass is not taken again.
         start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
     start += 0.0 if profile.code_walked else profile.code_pages * lat.walk
-    start += cold * lat.fetch + lockstep_walks(profile, machine, used) * lat.walk
+    start += cold * fetch + lockstep_walks(profile, machine, used) * lat.walk
     return [
         used,
         resident * profile.group_waves,
         groups * profile.group_waves,
         start,
         delay,
-        first_fetch + cold * lat.fetch,
+        first_fetch + cold * fetch,
         waves,
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,

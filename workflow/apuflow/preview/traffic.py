@@ -88,11 +88,11 @@ class Traffic(NamedTuple):
         return self.tcc_misses + self.passed_on
 
 
-WRITES_APART = {"beside": 250.0, "later": 25.0}
+WRITES_APART = {"beside": 395.0, "later": 50.0}
 """Lines that the running wavefronts store to at a time, at which half of the stores to a line that was stored
 to before find it still in the memory controller's write queue of 64 entries. Those that store to a line one
 right after the other are in it together, however many run."""
-WRITERS_READ = 0.77
+WRITERS_READ = 0.73
 """Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
 their writes, as far as the time of such runs shows."""
 STILL_QUEUED, STILL_MERGED = 0.47, 0.35
@@ -113,6 +113,13 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
+LOADED = 0.32
+"""Of the reads that come before their line (``Stream.at_once``), those of lines used by earlier launches."""
+SHARED_TILES = 0.3
+"""How far workgroups of a compute unit that share tiles of a product use them at the same time."""
+LOST = 0.51
+"""Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
+it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
 
@@ -194,7 +201,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     loaded_together: list[float] = []  # walks of buffers
     window = min(float(machine.tokens), float(resident * group_waves))
     total_pages = sum(stream.pages for stream in profile.streams)
-    open_pages = resident * sum(stream.pages_open for stream in profile.streams)
+    open_pages = sum(_open_at_once(stream, resident, used) for stream in profile.streams)
+    single = profile.waves_per_group == 1
+    between = sum(_between(stream, resident, used) for stream in profile.streams) if single else 0.0
     first_run = min(1.0, used * resident / profile.workgroups)
     # Walks of what they load keep the first in step; without them they go on when their data has come.
     loads_walked = any(stream.walked for stream in profile.streams if stream.kind == "load")
@@ -260,6 +269,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         if stream.pages_open and open_pages > machine.l1_tlb_entries:
             lost = min(1.0, open_pages / machine.l1_tlb_entries - 1.0)
             first = max(first, stream.instructions * stream.pages_touched * lost)
+        if between > machine.l1_tlb_entries:
+            lost = min(1.0, LOST * (between / machine.l1_tlb_entries - 1.0))
+            first = max(first, stream.instructions * stream.pages_touched * lost)
         # An instruction may touch several pages; each walk begins with a miss.
         missed = max(stream.pages, min(stream.instructions * stream.pages_touched, first))
         l1_misses += missed
@@ -287,6 +299,10 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         reused = max(0.0, stream.accesses - copies)
         within = _kept if stream.in_turn else survives
         touched = resident * (stream.group_bytes or stream.window_bytes)
+        if stream.tiles is not None:
+            first, second = stream.tiles.different(resident, used)
+            shared = stream.tiles.first_bytes * first + stream.tiles.second_bytes * second
+            touched += SHARED_TILES * (shared - touched)
         reused *= 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
@@ -295,7 +311,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         later = min(-(-profile.workgroups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * found_in_tcc(stream, machine, used, running, profile.workgroups)
-        passed_on += again * stream.at_once
+        if not machine.flat:
+            asked = stream.at_once * (1.0 - 1.0 / used) * (LOADED if stream.loaded else 1.0)
+            if stream.tiles is not None:  # many workgroups of a unit queue at its link, where the line comes
+                asked /= 1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5
+            passed_on += again * asked
         again += apart * survives(machine.tcc_bytes, running * stream.apart_bytes)
         kept = _kept if stream.cyclic else survives
         again += far * kept(machine.tcc_bytes, stream.far_bytes)
@@ -341,6 +361,21 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         in_turn=in_turn,
         line_turns=line_turns,
     )
+
+
+def _between(stream: Stream, resident: int, used: int) -> float:
+    """Pages of a buffer that single wavefronts of a compute unit touch between two instructions of one."""
+    if not stream.pages:
+        return 0.0
+    return resident * stream.pages_touched / max(1.0, min(float(resident), stream.sharing / used))
+
+
+def _open_at_once(stream: Stream, resident: int, used: int) -> float:
+    """Pages that the workgroups of a compute unit go through in turn; those of a product share tiles."""
+    if stream.tiles is None:
+        return resident * stream.pages_open
+    first, second = stream.tiles.different(resident, used)
+    return (first if stream.every else second) * stream.pages_open
 
 
 def kept_of_copies(sizes: Sequence[float], capacity: float) -> float:

@@ -19,7 +19,7 @@ CONVOY, FOUR = 0.18, 4.0
 share each of them."""
 DECODED = 13
 """Instructions that a wavefront decodes ahead (``max_ib_size`` in ``GPU.py``)."""
-MIXED_BATCHES = 6.0
+MIXED_BATCHES = 3.0
 """Batches of workgroups after which loads and stores of half of them no longer mix."""
 LATER = 0.75
 """Of the walks of workgroups that were not dispatched first, those that others wait for."""

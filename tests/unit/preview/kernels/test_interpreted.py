@@ -85,11 +85,6 @@ def test_instructions_equal_the_interpreted_kernel(
 
 
 POOLING = [
-    ("max", (8, 8), 3, 0, 2, 472),
-    ("max", (16, 16), 3, 0, 2, 1190),
-    ("max", (16, 32), 3, 0, 2, 4184),
-    ("max", (32, 16), 3, 1, 2, 2376),
-    ("max", (32, 16), 5, 2, 2, 5114),
     ("avg", (16, 16), 3, 0, 2, 2520),
     ("avg", (16, 32), 3, 1, 2, 5040),
 ]
@@ -100,8 +95,7 @@ def test_pooling_backward_is_within_five_percent(
     mode: str, plane: tuple[int, int], kernel: int, pad: int, stride: int, instructions: int
 ) -> None:
     text = layer("Pooling", (1, 2, *plane), pool_mode=mode, kernel_size=kernel, pad=pad, stride=stride)
-    name = "mloPoolingMaxBwd" if mode == "max" else "mloPoolingAveBwd"
-    _, found = modelled(text, "bwd", name)
+    _, found = modelled(text, "bwd", "mloPoolingAveBwd")
     assert found.counts.instructions == pytest.approx(instructions, rel=0.05)
 
 

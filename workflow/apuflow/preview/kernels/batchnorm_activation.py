@@ -3,10 +3,10 @@
 Kernels: MIOpenBatchNormFwdTrainPerAct.cl, MIOpenBatchNormBwdPerAct.cl. One work-item a (channel, pixel);
 the y dimension of the workgroup covers the pixels of an image.
 
-Counts: the kernels compiled by clang-15 -O3 for gfx801. Forward, at eleven batch sizes: the compiler
-unrolls the whole batch and keeps it in registers; from 49 images on it spills to private memory (scratch),
-which a lane reaches at 4 bytes a work-item. Backward, basic blocks: the loops over the batch are unrolled
-eight times.
+Counts: the kernels compiled by clang-15 -O3 for gfx801 and gfx902. Forward, at eleven batch sizes: the
+compiler unrolls the whole batch and keeps it in registers; from 49 images on it spills to private memory
+(scratch), which a lane reaches at 4 bytes a work-item. Backward, basic blocks: the loops over the batch are
+unrolled eight times.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ _SPILLS = (
 )
 """Images, spill stores of a wavefront with work, those of them that stand before the test for work: every
 wavefront executes these with all lanes."""
+
+
+_IN_OFFSETS = 36
+"""Images whose addresses differ by what an instruction's offset holds or one scalar register each."""
 
 
 def spills(images: int) -> tuple[float, float]:
@@ -88,14 +92,18 @@ def per_activation_forward(facts: Facts) -> Profile:
     spilled, early = spills(n)
     # Where n - 1 is a power of two, the reciprocal of the sample count needs less.
     plain = 0 if n > 1 and (n - 1) & (n - 2) == 0 else 1
+    many_images = n > _IN_OFFSETS
+    waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
     if hw == 1:
         head = f"wt2 s{8 + 2 * n + 2 * plain} v{8 + n}"
+        waits = n + 3 if facts.vega else waits
+    elif facts.vega:
+        waits = n + (3 if many_images else 4)
+        head = f"wt2 s{6 + 2 * n + 2 * plain} v{11 + n}" if many_images else f"wt1 s{9 + 2 * plain} v{6 + n}"
     else:
-        head = (
-            f"wt1 s{(7 if n > 1 else 6) + n * (2 if n > 16 else 1) + 2 * plain} v{(14 if n > 16 else 7) + n}"
-        )
+        salu = (7 if n > 1 else 6) + n * (1 + many_images) + 2 * plain
+        head = f"wt1 s{salu} v{(13 if many_images else 7) + n}"
     per_channel = (block("s2 sm1 wt1 br1 en1") + block(f"sm13 br1 {head}")) * waves
-    waits = min(n + (2 if n == 9 else 3), 18) if not spilled else n + 2
     for lanes, many in shape.items():
         per_channel += (block("v2 s1 br1") + block("s3 br1") + block("st1") * early) * many
         if lanes:

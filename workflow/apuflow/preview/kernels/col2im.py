@@ -1,8 +1,8 @@
 """MIOpenCol2Im2d.cl: Col2Im2d, one image.
 
-Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801. One work-item sums the columns that
-hold one pixel: ``start_h .. end_h`` times ``start_w .. end_w`` loads, so a wavefront makes as many trips as
-its busiest lane.
+Counts: basic blocks of the kernel compiled by clang-15 -O3 for gfx801 and gfx902. One work-item sums the
+columns that hold one pixel: ``start_h .. end_h`` times ``start_w .. end_w`` loads, so a wavefront makes as
+many trips as its busiest lane.
 """
 
 from __future__ import annotations
@@ -46,6 +46,32 @@ def _mixed(low: NDArray[np.bool_], live: NDArray[np.bool_], text_low: str, text_
     return counts
 
 
+class _Blocks(NamedTuple):
+    """What differs between gfx8 and gfx9, where the scalar ALU keeps what products need in registers."""
+
+    range: str
+    first: str
+    row: str
+    column: str
+    load: str
+
+
+_GCN3 = _Blocks(
+    "s5 v29",
+    "v34 sm1 s4 wt1 br1 s1",
+    "s1 br1 s5 s1 s3 br1 br1",
+    "s1 br1 s5 v27 br1 br1 s1 s3 v3 br1",
+    "v10 ld1 wt1",
+)
+_VEGA = _Blocks(
+    "s4 v29",
+    "v34 sm1 s12 wt1 br1 s1",
+    "s1 br1 s1 s1 s3 br1 br1",
+    "s1 br1 s1 v27 br1 br1 s1 s3 v3 br1",
+    "v8 ld1 wt1",
+)
+
+
 class _Geometry(NamedTuple):
     oh: int
     ow: int
@@ -60,12 +86,14 @@ class _Geometry(NamedTuple):
     pixels: int
     dh: int = 1
     dw: int = 1
+    vega: bool = False
 
 
 @lru_cache(maxsize=4096)
 def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     """Instructions, loads and their lines of ``pixels`` work-items."""
-    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels, dh, dw = shape
+    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels, dh, dw, vega = shape
+    blocks = _VEGA if vega else _GCN3
     span_h, span_w = (kh - 1) * dh + 1, (kw - 1) * dw + 1
     plane = h * w
     waves = -(-pixels // 64)
@@ -77,30 +105,30 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     start_h, count_h = _range(row, span_h, sh, oh)
     start_w, count_w = _range(column, span_w, sw, ow)
     size = len(gid)
-    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < span_h, live, "s4 v8", "s5 v29")
+    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < span_h, live, "s4 v8", blocks.range)
     counts += block("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1") * size
-    counts += _mixed(column < span_w, live, "s4 v8", "s5 v29") + block("s5 sm1 v5 wt1 st1 en1") * size
+    counts += _mixed(column < span_w, live, "s4 v8", blocks.range) + block("s5 sm1 v5 wt1 st1 en1") * size
     entered, active = _at_work(live & (count_h > 0))
-    counts += block("v34 sm1 s4 wt1 br1 s1", active / max(1, entered)) * entered
+    counts += block(blocks.first, active / max(1, entered)) * entered
     accesses, loads, dilated = 0.0, 0.0, (dh, dw) != (1, 1)
     step = max(1, size // _SAMPLE)
     for i in range(int(count_h.max())):
         rows = live & (count_h > i)
         busy, active = _at_work(rows)
         share = active / max(1, busy)
-        counts += block("s1 br1 s5 s1 s3 br1 br1") * busy + block("v32 v2", share) * busy
+        counts += block(blocks.row) * busy + block("v32 v2", share) * busy
         for j in range(int(count_w.max())):
             lanes = rows & (count_w > j)
             trips, active = _at_work(lanes)
             if not trips:
                 continue
-            counts += block("s1 br1 s5 v27 br1 br1 s1 s3 v3 br1", active / trips) * trips
+            counts += block(blocks.column, active / trips) * trips
             if dilated:  # those outputs take a pixel whose distance is a multiple of the dilation
                 lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
             taken, active = _at_work(lanes)
             if not taken:
                 continue
-            counts += block("v10 ld1 wt1", active / taken) * taken
+            counts += block(blocks.load, active / taken) * taken
             loads += taken
             some = lanes[::step]
             cy, cx = start_h[::step] + i, start_w[::step] + j
@@ -128,7 +156,7 @@ def col2im(facts: Facts) -> Profile:
     # Channels are alike where a plane is whole wavefronts: one stands for all.
     repeat = pixels // plane if plane % 64 == 0 else 1
     counts, loads, accesses = _pixels(
-        _Geometry(oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels // repeat, dh, dw)
+        _Geometry(oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels // repeat, dh, dw, facts.vega)
     )
     counts = counts * repeat
     loads, accesses = loads * repeat, accesses * repeat

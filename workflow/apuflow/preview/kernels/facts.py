@@ -28,6 +28,7 @@ class Facts:
         grid, workgroup: work-items along x, y and z.
         arguments: MIOpen's compile arguments.
         values: scalar kernel arguments by name.
+        vega: compiled for gfx9, whose scalar ALU multiplies to 64 bits and whose vector ALU adds with shifts.
     """
 
     kernel: str
@@ -35,6 +36,7 @@ class Facts:
     workgroup: tuple[int, int, int]
     arguments: str
     values: tuple[tuple[str, float], ...] = field(default=())
+    vega: bool = False
 
     @property
     def workgroups(self) -> int:
@@ -76,8 +78,8 @@ class Facts:
 
 
 @lru_cache(maxsize=65536)
-def facts_of(launch: Launch) -> Facts:
-    """The launch as the kernel models see it.
+def facts_of(launch: Launch, vega: bool = False) -> Facts:
+    """The launch as the kernel models see it, compiled for gfx8 or (``vega``) for gfx9.
 
     Scalar arguments have their names; a matrix product has its dimensions for arguments.
     """
@@ -88,4 +90,4 @@ def facts_of(launch: Launch) -> Facts:
         values += [("transpose_a", float(gemm.transpose_a)), ("transpose_b", float(gemm.transpose_b))]
         values += [("lda", gemm.lda), ("ldb", gemm.ldb), ("beta", gemm.beta)]
         values += [("stride_a", gemm.stride_a), ("stride_b", gemm.stride_b), ("stride_c", gemm.stride_c)]
-    return Facts(launch.kernel, launch.grid, launch.workgroup, launch.arguments or "", tuple(values))
+    return Facts(launch.kernel, launch.grid, launch.workgroup, launch.arguments or "", tuple(values), vega)

@@ -1,9 +1,9 @@
 """MIOpenIm2d2Col.cl: the columns of one image, for a matrix product.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of one
-channel into LDS (zeros outside the image), then writes the columns of its output tile. Where one tile has
-all outputs, and no stride, it takes one or four whole channels instead; there the inner loop over a row of
-the window is unrolled four times.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902. A workgroup copies a tile
+of one channel into LDS (zeros outside the image), then writes the columns of its output tile. Where one tile
+has all outputs, and no stride, it takes one or four whole channels instead; there the inner loop over a row
+of the window is unrolled four times.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class _Blocks:
     out: str
     test: str
     body: str
+    kept: str = "s3 v6 wt1 lw1 br1"
 
 
 _DIVIDING = _Blocks(
@@ -57,6 +58,29 @@ _ONE_STRIDED = _Blocks(
     "sm6 wt1 s27 v8 br1", "", "v25 s4 br1", "", "v8 s1 br1", "s4 v1 wt2 ba1 br1", "s20 v10 br1", "v1 s1 br1",
     "v27 s1 br1",
 )  # fmt: skip
+_VEGA = {
+    _DIVIDING: _Blocks(
+        "s19 v7 sm4 wt1 br1", "sm2 s22 wt1 v9 br1", "v21 s2 br1", "v5 s2 br1", "v6 s1 br1",
+        "s11 v1 wt2 ba1 br1", "s21 v11 br1", "s1 br1", "v26 s1 br1", "s3 v5 wt1 lw1 br1",
+    ),
+    _DIVIDING_STRIDED: _Blocks(
+        "sm6 wt1 s43 v15 br1", "", "v21 s2 br1", "v5 s2 br1", "v6 s1 br1", "s7 v1 wt2 ba1 br1",
+        "s21 v11 br1", "s1 br1", "v26 s1 br1", "s3 v5 wt1 lw1 br1",
+    ),
+    _ROWS: _Blocks(
+        "sm4 s13 wt1 v1 br1", "sm2 s21 wt1 v9 br1", "v24 s4 br1", "", "v7 s1 wt1 br1", "s8 v1 wt2 ba1 br1",
+        "s23 v11 br1", "s1 br1", "v21 s1 br1", "s3 v5 wt1 lw1 br1",
+    ),
+    _ROWS_STRIDED: _Blocks(
+        "sm6 wt1 s34 v9 br1", "", "v24 s4 br1", "", "v7 s1 br1", "s6 v1 wt2 ba1 br1", "s23 v11 br1", "s1 br1",
+        "v25 s1 br1", "s3 v5 wt1 lw1 br1",
+    ),
+    _ONE_STRIDED: _Blocks(
+        "sm6 wt1 s26 v9 br1", "", "v23 s4 br1", "", "v7 s1 br1", "s4 v1 wt2 ba1 br1", "s20 v11 br1", "s1 br1",
+        "v25 s1 br1", "s3 v5 wt1 lw1 br1",
+    ),
+}  # fmt: skip
+"""The same as compiled for gfx9, which adds with shifts."""
 
 
 def _span(facts: Facts) -> int:
@@ -112,7 +136,7 @@ def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
             if reach[0]:
                 counts += block(blocks.guard, reach[0]) + block("v5 ld1 br1", reach[0]) + block("s1")
                 total.load_lines += reach[1]
-            counts += block("s3 v6 wt1 lw1 br1", lanes)
+            counts += block(blocks.kept, lanes)
         counts += block(blocks.barrier) + block("en1")
         total.loads_in_turn = max(total.loads_in_turn, counts.loads)
         work = out_columns * out_rows if out_columns > 0 and out_rows > 0 else 0
@@ -216,12 +240,14 @@ def im2col(facts: Facts) -> Profile:
     strided = facts.define("STRIDE_GT_1") == 1
     if across > 1:
         blocks = _DIVIDING_STRIDED if strided else _DIVIDING
-        if across < tiles < 128:
-            blocks = replace(blocks, head=f"{blocks.head} {_CORRECTED}")
     elif tiles > 1:
         blocks = _ROWS_STRIDED if strided else _ROWS
     else:
         blocks = _ONE_STRIDED
+    if facts.vega:
+        blocks = _VEGA[blocks]
+    if 1 < across < tiles < 128:
+        blocks = replace(blocks, head=f"{blocks.head} {_CORRECTED}")
     channels = facts.workgroups // tiles
     total = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
     counts = total.counts * channels
@@ -279,26 +305,32 @@ def whole_planes(facts: Facts) -> Profile:
     outputs = facts.integer("column_h") * facts.integer("column_w")
     groups = facts.workgroups
     image = in_group * h * w
-    per_group = block("sm4 s4 wt1 v1 br1 s7 v2 wt2 ba1 br1 en1") * 4
+    vega, single = facts.vega, in_group == 1
+    per_group = (
+        block(f"sm4 s{(3 if single else 4) - vega} wt1 v1 br1 s7 v{1 if single else 2} wt2 ba1 br1 en1") * 4
+    )
     trips = 0
     for wave in range(4):
         starts = range(64 * wave, image, 256)
         trips += len(starts)
         if starts:
-            per_group += block("sm2 s9 v8 wt1 br1", min(64, image - 64 * wave))
+            per_group += block(f"sm2 s{7 if single else 9} v8 wt1 br1", min(64, image - 64 * wave))
         for start in starts:
             per_group += block("v3 s1 br1 ld1 br1 s3 v5 wt1 lw1 br1", min(64, image - start))
     writing = min(4, in_group * ceil(outputs / 64))  # wavefronts with outputs, each of one channel
     lanes = outputs * in_group / writing
     whole, rest = divmod(kw, 4)
-    taps = block("v3 s3 v5 s4 v1 lr1 v2 s1 wt1 st1 br3", lanes) * (4 * whole)
+    taps = block(f"v49 s{28 if vega else 29} br10 lr4 st4 wt4", lanes) * whole
     taps += block("v1 s1 br1 v3 s3 br1 lr1 br1 s4 v8 wt1 st1 br1", lanes) * rest
-    row = block("s1 br1 s3 v3 br1 s4 v3 br1", lanes) + taps
+    row = block("s1 br1 s3 v3 br1 v3 br1 s3" if vega else "s1 br1 s3 v3 br1 v3 br1 s4", lanes) + taps
     if whole:
         row += block("s2 v2 br1", lanes)
     if rest:
-        row += block("s1 br1 v6 s2 br1", lanes)
-    per_group += (block("s24 v55 br1", lanes) + row * kh) * writing
+        row += block("s1 br1 v4 s2 br1" if vega else "s1 br1 v6 s2 br1", lanes)
+    head = (
+        ("s33 v42 br1" if vega else "s33 v41 br1") if single else ("s23 v53 br1" if vega else "s24 v55 br1")
+    )
+    per_group += (block(head, lanes) + row * kh) * writing
     counts = per_group * groups
     channels = groups * in_group
     taps_total = float(kh * kw * groups * writing)

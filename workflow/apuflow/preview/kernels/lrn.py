@@ -1,9 +1,9 @@
 """Local response normalisation: MIOpenLRNFwd.cl and MIOpenLRNBwd.cl, across channels and within one.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 with windows of 5. Across channels,
-forward: a prologue that unrolls the first window, a loop over the remaining channels, an epilogue for the
-last outputs; one work-item handles ``MLO_READ_UNIT`` pixels of all channels. Backward walks all channels of
-a pixel. The kernels within a channel work on a tile in LDS.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902 with windows of 5. Across
+channels, forward: a prologue that unrolls the first window, a loop over the remaining channels, an epilogue
+for the last outputs; one work-item handles ``MLO_READ_UNIT`` pixels of all channels. Backward walks all
+channels of a pixel. The kernels within a channel work on a tile in LDS.
 """
 
 from __future__ import annotations
@@ -28,27 +28,44 @@ from apuflow.preview.profile import (
 WINDOW = 5
 
 
-def _parts(unit: int, window: int) -> tuple[str, str, str, float]:
+def _saved(plane: int, channels: int, written: int, both: int, read: int) -> int:
+    """Additions that gfx9 saves where offsets of instructions, of 12 bits, reach further channels.
+
+    Args:
+        plane: elements of a channel.
+        channels, written: that are read, and of them those that are written too.
+        both, read: additions for the address of a channel that is written too, or is not.
+    """
+    reached = min(4095 // (4 * plane), channels - 1)
+    stored = min(reached, written - 1)
+    return both * stored + read * (reached - stored)
+
+
+def _parts(unit: int, window: int, plane: int, vega: bool) -> tuple[str, str, str, float]:
     """Prologue, loop, epilogue and code bytes for a read unit.
 
     All grow evenly with the window, as kernels that were compiled for 3, 5, 7 and 9 channels show.
     """
     more = window - 5
     ahead, after = window - window // 2, window // 2
+    valu, end = 0, 9 + more // 2 - vega
+    if vega:
+        valu = _saved(plane, window, ahead, 11, 6) + (unit > 1)
     if unit == 4:
-        head = f"sm8 wt{window + 2} s{27 + window} v{440 + round(74.5 * more)} no3"
+        head = f"sm8 wt{window + 2} s{27 + window - 5 * vega} v{440 + round(74.5 * more) - valu} no3"
         loop = f"v{168 + 4 * more} ld1 s2 wt1 st2 no1 br1"
-        tail = f"v{263 + round(63.5 * more)} s{9 + more // 2} no1 en1"
+        tail = f"v{263 + round(63.5 * more)} s{end} no1 en1"
         code = 5248.0
     elif unit == 2:
-        head = f"sm8 wt{window + 3} s{19 + window} v{246 + round(41.5 * more)}"
+        head = f"sm8 wt{window + 3 - vega} s{19 + window - 4 * vega} v{246 + round(41.5 * more) - valu}"
         loop = f"v{92 + 2 * more} ld1 s2 wt1 st2 br1"
-        tail = f"v{141 + round(33.5 * more)} s{9 + more // 2} en1"
+        tail = f"v{141 + round(33.5 * more)} s{end} en1"
         code = 3116.0
     else:
-        head = f"sm8 wt{window + 1} s{16 + window} v{148 + 24 * more} br1"
+        waits = window + 1 + (vega and valu > 0)
+        head = f"sm8 wt{waits} s{16 + window - 4 * vega} v{148 + 24 * more - valu} br1"
         loop = f"v{55 + round(2.5 * more)} ld1 s1 wt1 st2 br1"
-        tail = f"v{80 + round(18.5 * more)} s{9 + more // 2} en1"
+        tail = f"v{80 + round(18.5 * more)} s{end} en1"
         code = 2228.0
     return f"{head} ld{window} st{2 * ahead}", loop, f"{tail} st{2 * after}", code * window / 5
 
@@ -63,10 +80,13 @@ _LINES = {1: 4.0, 2: 6.75, 4: 13.0}
 cache (1 and 2), and by instructions (4)."""
 
 
-def _unrolled(unit: int, channels: int) -> str:
+def _unrolled(unit: int, channels: int, plane: int, vega: bool) -> str:
     """The whole wavefront without a loop."""
     _, valu, each, salu, waits = _UNROLLED[unit]
     more = channels - 5
+    if vega:
+        saved = _saved(plane, channels, channels, 11, 0)
+        valu, salu, waits = valu - saved - (unit > 1), 15 - more, waits + (saved > 0)
     nops = f" no{(5, 6, 8, 11)[more]}" if unit == 4 else ""
     text = f"sm8 v{valu + each * more} s{salu + more} ld{channels} st{2 * channels} wt{waits + more} en1"
     return text + nops
@@ -92,17 +112,20 @@ def lrn_forward(facts: Facts) -> Profile:
             value=channels,
             remedy=f"use at least {window} channels, or the gem5 or gem5-kernels engine",
         )
-    head, loop, tail, code = _parts(unit, window)
+    head, loop, tail, code = _parts(unit, window, plane, facts.vega)
     lanes_total = facts.grid[0]
     batch = facts.grid[2]
     waves = -(-lanes_total // 64) * batch
     share = lanes_total * batch / waves
     per_group = block(head, share) + block(loop, share) * (channels - window) + block(tail, share)
+    if unit == 1 and (channels - window) % 2 == 0:  # two channels at a time
+        per_group += block("s1 br1") * -1 + block("v4 br1", share) * -((channels - window) // 2)
+        per_group += block("s2")
     if plane > 64 and unit == 2:
         per_group += block("s1")
     unrolled = window == 5 and channels <= _UNROLLED[unit][0]
     if unrolled:
-        per_group = block(_unrolled(unit, channels), share)
+        per_group = block(_unrolled(unit, channels, plane, facts.vega), share)
         code = LINE * (3.0 + _LINES[unit] * channels)
     counts = per_group * waves
     elements = batch * channels * plane
@@ -122,6 +145,7 @@ def lrn_forward(facts: Facts) -> Profile:
         page_group=1.0,
         sharing=sharing,
         lockstep=_lockstep(plane),
+        at_once=0.6,
     )
     store = load._replace(kind="store", resident=False, asked_with=2.0, repeated="later")
     streams = (load, store, store)
@@ -196,13 +220,21 @@ def across_backward(facts: Facts) -> Profile:
     code = 50.0
     if c < window + 10:  # unrolled
         code = 52.0 + 4.0 * (c - 8)  # of 6.2 lines, while loads are on their way
-        per_group = block(f"sm8 wt{2 * c + 2} v{4 + 61 * c + 12 * more} s{16 + c} ld{4 * c} st{c} en1", share)
+        valu, salu, waits = 4 + 61 * c + 12 * more, 16 + c, 2 * c + 2
+        if facts.vega:
+            saved = _saved(plane, c, c, 18, 0)
+            valu, salu, waits = valu - saved - 1, 18, waits + (saved > 0)
+        per_group = block(f"sm8 wt{waits} v{valu} s{salu} ld{4 * c} st{c} en1", share)
     else:
         pairs, odd = divmod(c - window, 2)
         inner = 4 * (c - window)
         first = round(18 + 3.5 * more)
-        head = f"sm8 s23 wt{11 + 2 * max(0, more)} v{round(241 + 42.5 * more)} ld{first} st{ahead} br1"
-        tail = f"s9 v{round(79 + 18.5 * more)} ld{4 * c - inner - first} wt2 st{after} en1"
+        valu, salu, end, waits = round(241 + 42.5 * more), 23, 9, 11 + 2 * max(0, more)
+        if facts.vega:
+            saved = _saved(plane, window, ahead, 18, 12)
+            valu, salu, end, waits = valu - saved - 2, 20 - odd, 8, waits + saved // 12 + odd - 1
+        head = f"sm8 s{salu} wt{waits} v{valu} ld{first} st{ahead} br1"
+        tail = f"s{end} v{round(79 + 18.5 * more)} ld{4 * c - inner - first} wt2 st{after} en1"
         per_group = block(head, share) + block(tail, share)
         if odd:
             per_group += block(f"v{72 + 3 * more} ld4 s1 wt2 st1 br1", share) * pairs
@@ -225,6 +257,7 @@ def across_backward(facts: Facts) -> Profile:
         sharing=sharing,
         lockstep=_lockstep(plane),
         step_pages=4.0 * ahead,
+        at_once=0.8,
     )
     store = load._replace(kind="store", step_pages=0.0, resident=False, repeated="later")
     return Profile(

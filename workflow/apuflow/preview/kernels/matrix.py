@@ -3,8 +3,8 @@
 The tiled SGEMM (``apuflow/launcher/gemm.cl``, 16 x 16 outputs a workgroup) stands in for rocBLAS; the
 others are MIOpenSubTensorOpWithScalarKernel.cl and MIOpenUtilKernels4.cl.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, of the SGEMM for each pair of
-transposes.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902, of the SGEMM for each pair
+of transposes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import (
-    DRIFT,
     LINE,
     PAGE,
     Profile,
@@ -30,13 +29,20 @@ TILE = 16
 ROWS = COLUMNS = 4
 """Of a tile: rows that a wavefront loads, columns that it writes."""
 _SETUP = {(0, 0): "v33 s11", (1, 0): "v32 s8", (0, 1): "v35 s14", (1, 1): "v34 s11"}
+_SETUP_VEGA = {(0, 0): "v22 s20", (1, 0): "v21 s18", (0, 1): "v24 s25", (1, 1): "v22 s23"}
 _STEP = {(0, 0): "v21 wt13", (1, 0): "v20 wt12", (0, 1): "v22 wt13", (1, 1): "v21 wt12"}
 _INSIDE = {(0, 0): "v2", (1, 0): "v3", (0, 1): "v3", (1, 1): "v4"}
-"""By the pair of transposes, as ``_SETUP``: before the loop, a step along k, the test for an element of C."""
+"""By the pair of transposes, as ``_SETUP``: before the loop, a step along k, the test for an element of C. A
+step on gfx9 waits 13 times whatever they are."""
+_ELEMENT = {False: ("v10 s2 br1 v3 st1", " v5 ld1 wt1 br1"), True: ("v3 s8 br1 v4 st1", " v6 ld1 wt1 br1")}
+"""On gfx9 or not: an element of C, and what is more where C is read."""
 
-_AT_ONCE = 0.2
-"""Of the reads of lines that others have read, those that come before the line, and so go to the directory:
-where all are in step."""
+_AT_ONCE = 0.45
+"""Of the reads of lines that other compute units have read, those that come before the line has: 0.47 in 13
+steps, 0.36 in 19, 0.10 in 27, 0.06 in 130 (gfx902)."""
+
+OUT_OF_REACH = 25.0
+"""Steps of which so many workgroups have drifted apart that half of these reads find the line."""
 
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
@@ -63,6 +69,11 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
         return float(loads), loads * region_lines(min(ROWS, outer), min(TILE, k), 4 * k, ROWS)
     loads = tiles * ceil(k / ROWS)
     return float(loads), loads * region_lines(min(ROWS, k), min(TILE, outer), 4 * outer, ROWS)
+
+
+def _trailing(outer: int, k: int, along_k: bool, lines: float) -> float:
+    """Of ``_reads``, lines that the step before has brought already: its last of each row."""
+    return max(0.0, lines - outer * region_lines(1, k, 4 * k)) if along_k else 0.0
 
 
 def _walks(leading: int, along_k: bool, steps: int) -> float:
@@ -144,14 +155,17 @@ def sgemm(facts: Facts) -> Profile:
     form = facts.integer("transpose_a"), facts.integer("transpose_b")
     steps = ceil(k / TILE)
     groups, waves = facts.workgroups, facts.waves_per_group
-    each = block(_SETUP[form] + " sm8 wt2 br2") + block(_INSIDE[form] + " s2 br1 en1")
+    setup = _SETUP_VEGA if facts.vega else _SETUP
+    each = block(setup[form] + " sm8 wt2 br2") + block(_INSIDE[form] + " s2 br1 en1")
     each += block("v1 s1 br1 v3 s1 br1 ld1 s1 s2 wt1 lw1 v1 br1 v3 s1 br1 ld1 br1 s1") * steps
-    each += block(_STEP[form] + " s3 lr16 lw1 ba2 br1") * steps
+    step = _STEP[form].replace("wt12", "wt13") if facts.vega else _STEP[form]
+    each += block(step + " s3 lr16 lw1 ba2 br1") * steps
     along_a, along_b = form[0] == 1, form[1] == 0
     tiles_m, tiles_n = ceil(m / TILE), ceil(n / TILE)
     # A wavefront has four rows of a tile; it skips those outside the matrix.
     loads_a, lines_a = _reads(m, k, along_a, tiles_m, steps)
     loads_b, lines_b = _reads(n, k, along_b, tiles_n, steps)
+    trailing = _trailing(m, k, along_a, lines_a) * tiles_n + _trailing(n, k, along_b, lines_b) * tiles_m
     loads_a, lines_a, loads_b, lines_b = (
         number * batch
         for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
@@ -161,14 +175,16 @@ def sgemm(facts: Facts) -> Profile:
     counts = each * (groups * waves)
     counts += block(_LOAD_A[along_a]) * (loads_a - steps * groups * waves)
     counts += block(_LOAD_B[along_b]) * (loads_b - steps * groups * waves)
-    counts += block("v10 s2 br1 v3 st1" + (" v5 ld1 wt1 br1" if added else " v1 br1")) * stores
+    element, more = _ELEMENT[facts.vega]
+    counts += block(element + (more if added else " v1 br1")) * stores
     a, b, c = (
         _matrices(size, batch, facts.integer(f"stride_{name}"))
         for name, size in (("a", m * k), ("b", n * k), ("c", m * n))
     )
-    of_a, of_b = (LINE * lines / (groups * steps) for lines in (lines_a, lines_b))
+    # Rows of less than a line share lines: a step touches no more than the whole tile has.
+    of_a, of_b = (min(LINE * lines / (groups * steps), 4.0 * TILE * k + LINE) for lines in (lines_a, lines_b))
     tiles = Tiles(tiles_m, of_a, of_b)
-    at_once = _AT_ONCE / (1.0 + steps / DRIFT)
+    at_once = _AT_ONCE / (1.0 + (steps / OUT_OF_REACH) ** 3)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
     page_group = min(4.0, max(1.0, columns / 4))
@@ -202,6 +218,7 @@ def sgemm(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1000.0,
         rounds=2.0 * steps + added,
+        trailing=trailing * batch,
         walk_rounds=_walks(facts.integer("lda"), along_a, steps)
         + _walks(facts.integer("ldb"), along_b, steps),
         lds_bytes=2 * TILE * (TILE + 1) * 4,

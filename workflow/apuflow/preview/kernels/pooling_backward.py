@@ -1,9 +1,8 @@
 """MIOpenPoolingBwd.cl: mloPoolingMaxBwd and mloPoolingAveBwd.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801. A workgroup copies a tile of the
-output's gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what the
-windows over it gave. DNNMark never writes the mask, so that the comparison with it seldom holds; it is
-counted where it may.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902. A workgroup copies a tile
+of the output's gradient (and of the mask) into LDS; each work-item then sums, for each of its pixels, what
+the windows over it gave. The mask of a maximum holds places in the windows, spread evenly.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ def pooling_backward(facts: Facts) -> Profile:
     groups, waves, planes = facts.workgroups, facts.waves_per_group, facts.grid[2]
     wide, tall = (g0 * p0 + kw + sw - 2) // sw, (g1 * p1 + kh + sh - 2) // sh
     rows, columns = ceil(tall / g1), ceil(wide / g0)
-    share = min(1.0, g0 * g1 / (64 * waves)) * 64
     pixels = p0 * p1
     shape = _Shape(
         (g0, g1),
@@ -47,13 +45,9 @@ def pooling_backward(facts: Facts) -> Profile:
     )
     tiles = _tiles(shape)
     if maximum:
-        counts = _maximum(shape, tiles, groups // planes, waves) * planes
+        counts = _maximum(shape, tiles, groups // planes, waves, facts.vega) * planes
     else:
-        # Lanes whose column or row lies outside the image do nothing.
-        area = ceil(h / (g1 * p1)) * g1 * p1 * ceil(w / (g0 * p0)) * g0 * p0
-        inside = min(1.0, h * w / area) * share
-        per_group = _average(kh, kw, sh, sw, pixels, rows, columns, share, inside, waves)
-        counts = per_group * (groups * waves)
+        counts = _average(shape, tiles, groups // planes, waves, facts.vega) * planes
     buffers = 2 if maximum else 1
     loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
@@ -69,7 +63,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         lockstep=0.5,
         line_sharing=2.0,
-        at_once=0.5,
+        at_once=0.35,
     )
     mask = Stream(
         "load",
@@ -83,7 +77,7 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=4.0,
         lockstep=0.5,
         line_sharing=4.0,
-        at_once=0.5,
+        at_once=0.35,
         resident=False,
     )
     stores = float(tiles.stores * planes)
@@ -165,6 +159,10 @@ class _Tiles(NamedTuple):
         loads, load_lanes, load_lines: trips with lanes in the output image, these lanes, their lines.
         stores, store_lanes, store_lines: stores with lanes in the input image, these lanes, their lines.
         astray: trips with lanes beyond the output image.
+        entered: wavefronts with lanes under windows of the output image.
+        window_rows: rows of these windows that a wavefront walks, the most of its lanes'.
+        windowed_rows: those of them that have a window in a lane.
+        windows, window_lanes: windows that it walks, and their lanes.
     """
 
     rows: float
@@ -177,6 +175,11 @@ class _Tiles(NamedTuple):
     store_lanes: float
     store_lines: float
     astray: float
+    entered: float
+    window_rows: float
+    windowed_rows: float
+    windows: float
+    window_lanes: float
 
 
 class _Shape(NamedTuple):
@@ -198,6 +201,23 @@ def _lines(index: np.ndarray, lanes: np.ndarray, plane: int) -> float:
     return 1.0 + float(np.minimum(np.diff(touched), 16).sum()) / 16
 
 
+def _over(pixel: np.ndarray, shape: _Shape, axis: int) -> np.ndarray:
+    """Windows of the output image over pixels along an axis."""
+    kernel, stride = shape.kernel[axis], shape.stride[axis]
+    at = pixel + shape.pad[axis]
+    first = np.where(at < kernel, 0, (at - kernel) // stride + 1)
+    found: np.ndarray = np.maximum(0, np.minimum(at // stride + 1, shape.output[axis]) - first)
+    return found
+
+
+def _walked(high: np.ndarray, across: np.ndarray) -> tuple[float, float, float, float, float]:
+    """The last five of ``_Tiles``, of a wavefront whose lanes have ``high`` times ``across`` windows."""
+    rows = int(high.max())
+    widest = [int(across[high > row].max()) for row in range(rows)]
+    lanes = float((high * across).sum())
+    return float(rows > 0), rows, sum(most > 0 for most in widest), sum(widest), lanes
+
+
 def _positions(count: int) -> list[tuple[int, int]]:
     """Tiles along one side that stand for all, and how many each stands for: those inside are alike."""
     if count <= 4:
@@ -211,11 +231,12 @@ def _tiles(shape: _Shape) -> _Tiles:
     (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
     (w, h), (ow, oh) = shape.image, shape.output
     lane = np.arange(g0 * g1)
-    sums = np.zeros(10)
+    sums = np.zeros(15)
     for gy, many in _positions(ceil(h / (g1 * p1))):
         for gx, times in _positions(ceil(w / (g0 * p0))):
             rows = trips = loads = stores = astray = 0
             lanes = load_lanes = store_lanes = lines = store_lines = 0.0
+            walked = np.zeros(5)
             first = []
             for start, pad, kernel, stride in zip(
                 (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
@@ -245,25 +266,49 @@ def _tiles(shape: _Shape) -> _Tiles:
                         stores += bool(seen.any())
                         store_lanes += seen.sum()
                         store_lines += _lines(row * w + column, seen, h * w)
+                        walked += _walked(_over(row, shape, 1), _over(column, shape, 0))
             counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines, astray)
-            sums += many * times * np.array(counted, dtype=np.float64)
+            sums += many * times * np.array((*counted, *walked), dtype=np.float64)
     return _Tiles(*(float(number) for number in sums))
 
 
-def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
-    """All workgroups of a plane. The mask is what the allocation held, zeros: filter position 0 matches."""
+def _matched(shape: _Shape, tiles: _Tiles, share: float) -> float:
+    """Of the windows that a wavefront tests, those with a lane whose output had its maximum in that pixel.
+
+    The mask says so; its values are spread over the window.
+    """
+    (kw, kh), (sw, sh) = shape.kernel, shape.stride
+    within = kw / (sw * ceil(kw / sw)) * kh / (sh * ceil(kh / sh))
+    lanes = share * within * tiles.load_lanes / max(1.0, tiles.lanes)
+    return float(1.0 - (1.0 - 1.0 / (kw * kh)) ** lanes)
+
+
+def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int, vega: bool) -> Counts:
+    """All workgroups of a plane. Windows across are unrolled twice at most; more are walked by a loop."""
     (kw, kh), (sw, sh), (p0, p1) = shape.kernel, shape.stride, shape.pixels
     share = min(64.0, shape.group[0] * shape.group[1] / waves)
     high, across, pixels = ceil(kh / sh), ceil(kw / sw), p0 * p1
     windows = high * across
     counts = block("sm7 s26 wt2 v23 br1", share)
     lanes, seen = tiles.lanes / max(1, tiles.trips), tiles.load_lanes / max(1, tiles.loads)
-    if ceil(shape.tile[1] / shape.group[1]) > 1:
+    rows, columns = (
+        ceil(tile / side) for tile, side in zip(shape.tile[::-1], shape.group[::-1], strict=True)
+    )
+    if rows > 1 and shape.tile[0] == shape.group[0] + 1:  # the second trip is a branch
+        counts += block("v17 s6 wt1 br1" if vega else "v19 s6 br1", share)
+        load = block("v12 s10 br5", share) * tiles.rows + block("wt1 lw1", lanes) * tiles.trips
+        load += block("v9 wt2 ld2 lw1", seen) * tiles.loads
+    elif rows > 1 and columns > 1:
+        trip = "v7 s5 br2 wt1 lw1" if p0 > 1 else "v9 s5 br2 wt1 lw1"
+        counts += block("v12 s2 br1" if vega else "v14 s3 br1", share)
+        load = block("v11 s5 br3", share) * tiles.rows + block(trip, lanes) * tiles.trips
+        load += block("v8 wt2 ld2 lw1 br1", seen) * tiles.loads
+    elif rows > 1:
         counts += block("v15 s3 br1", share)
         load = block("s1 br1 s3") * tiles.rows + block("v6 br1", share) * tiles.rows
         load += block("v3 s2 br1 s1 wt1 lw1", lanes) * tiles.trips
         load += block("v8 wt2 ld2 lw1 br1", seen) * tiles.loads
-    elif ceil(shape.tile[0] / shape.group[0]) > 1:
+    elif columns > 1:
         counts += block("v14 s3 br2", share)
         load = block("v2 s2 br1 s3 v5 wt1 lw1 br1", lanes) * tiles.trips
         load += block("v9 wt2 ld2 lw1 br1", seen) * tiles.loads
@@ -272,16 +317,27 @@ def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
         load = block("v6 s4 br1 wt1 lw1", lanes) * tiles.trips
         load += block("v15 wt2 ld2 lw1", seen) * tiles.loads
     barrier = " ba1" if waves > 1 else ""
-    counts += block(f"s1 v24 wt3{barrier}" if windows > 1 else f"s2 v14 wt2{barrier}", share)
-    test = block("s7 br2 v6 lr1 wt1", share) if windows > 1 else block("s7 br2 v12 lr1 wt1", share)
-    heads = 1 + 7 * (high - 1) + 3 * (across - 1) if windows > 1 else 0
-    advance = (15 if p1 > 1 else 10 if p0 > 1 else 0) if windows > 1 else 9
-    if across > 2:  # a loop, unrolled twice
-        test += block("v10 s4 br3", share) * 0.5
-    counts += test * (windows * pixels) + block(f"v{heads}", share) * pixels
-    counts += block(f"v{advance}", share) * (pixels - 1)
-    matches = ceil(p0 / sw) * ceil(p1 / sh)
-    counts += block("v2 lr1 wt1", share / (sw * sh)) * matches
+    matched = _matched(shape, tiles, share)
+    if across > 2:
+        counts += block(f"s1 v12 wt3{barrier}", share)
+        pair = "v18 s16 br5 lr2 wt2" if vega else "v21 s16 br5 lr2 wt2"
+        one = "v7 s8 br4 lr1 wt1" if vega else "v8 s8 br4 lr1 wt1"
+        row = block(pair, share) * (across // 2) + block(one, share) * (across % 2)
+        counts += (row + block("v14 s2 br1", share)) * (high * pixels)
+        counts += block("v1 lr1 wt1", share / (sw * sh)) * (matched * windows * pixels)
+        counts += block("br1") * (matched * (across // 2) * high * pixels)
+    else:
+        head = "s2 v15 wt2" if windows == 1 else "s1 v18 wt2" if sw == sh == 1 else "s1 v24 wt3"
+        counts += block(head + barrier, share)
+        test = block("s7 br2 v6 lr1 wt1" if windows > 1 else "s7 br2 v9 lr1 wt1", share)
+        counts += test * (windows * pixels)
+        if windows == 1:
+            counts += block("v9", share) * (pixels - 1)
+        elif sw == sh == 1:
+            counts += block("v10" if p0 > 1 else "v19", share) * pixels
+        else:
+            counts += block("v11", share) + block("v23" if p1 > 1 else "v14", share) * (pixels - 1)
+        counts += block("v2 lr1 wt1", share / (sw * sh)) * (matched * windows * pixels)
     tail = "s3 v1 br1" if p0 > 1 else "s3 v2 br1"
     counts += block(tail, share) * pixels + block("v4" if p0 > 1 else "v6" if p1 > 1 else "s1", share)
     store = "v8 st1" if p0 > 1 else "v5 st1" if p1 > 1 else "v11 st1"
@@ -289,21 +345,33 @@ def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int) -> Counts:
     return (counts + block("en1")) * (groups * waves) + load + block(store, store_lanes) * tiles.stores
 
 
-def _average(
-    kh: int,
-    kw: int,
-    sh: int,
-    sw: int,
-    pixels: int,
-    rows: int,
-    columns: int,
-    share: float,
-    inside: float,
-    waves: int,
-) -> Counts:
-    high, across = ceil(kh / sh), ceil(kw / sw)
-    counts = block("sm6 s28 wt2 v24 br1", share) + block("wt2 v27 s2 ld1 lw1", share) * (rows * columns)
-    counts += block("s2 ba1 wt2 br1" if waves > 1 else "s2 wt2 br1") + block("v35 s2 br1", share) * pixels
-    row = block("s1 br1") + block("v9 s1", inside) + block("v24 lr1 wt1 s2 br1", inside) * across
-    counts += (row + block("s1 br1") + block("s3 v3 br1", inside)) * (high * pixels)
-    return counts + (block("s4 v2 br1", share) + block("v11 st1", inside)) * pixels + block("en1")
+def _average(shape: _Shape, tiles: _Tiles, groups: int, waves: int, vega: bool) -> Counts:
+    """All workgroups of a plane. Lanes walk the windows over their pixel that lie in the output image."""
+    sw, sh = shape.stride
+    share = min(64.0, shape.group[0] * shape.group[1] / waves)
+    whole = shape.tile[0] <= shape.group[0] and shape.tile[1] <= shape.group[1]
+    trip = tiles.lanes / tiles.trips
+    if whole:
+        counts = block("sm6 v24 s27 wt1 br1" if vega else "sm6 v24 s28 wt2 br1", share)
+        load = block("v25 s2 wt2 ld1 lw1" if vega else "v27 s2 wt2 ld1 lw1", trip) * tiles.trips
+    else:
+        counts = block("sm6 v23 s22 wt2 br1" if vega else "sm6 v23 s23 wt2 br1", share)
+        load = block("s1 br1 s3 br1", share) * tiles.rows
+        if shape.tile[0] == shape.group[0] + 1:  # the second trip is a branch
+            counts += block("v8 s6 br1" if vega else "v9 s6 br1", share)
+            load += block("v15 s2 wt1 ld1 lw1 br1" if vega else "v16 s2 wt1 ld1 lw1 br1", trip) * tiles.trips
+            load += block("v7 s1", share) * tiles.rows
+        else:
+            counts += block("v10 s2 wt1 br1" if vega else "v12 s2 wt1 br1", share)
+            load += block("br1 v11 s1", share) * tiles.rows
+            load += block("v21 s4 wt1 ld1 lw1 br1", trip) * tiles.trips
+    barrier = " ba1" if waves > 1 else ""
+    counts += block(("v15 s2 wt2 br1" if whole else "v10 s2 wt2 br1") + barrier, share)
+    counts += block("s1 v2 s3 br1 en1", share)
+    head = (12 if sw == sh == 1 else 19) + (0 if vega else 1)
+    work = block(f"v{head} s{3 if sw == sh == 1 else 2} br1", share) * tiles.entered
+    work += block("s1 br1 v3 s3 br1", share) * tiles.window_rows
+    work += block(f"v{7 if sw == sh == 1 else 9} s2 br1", share) * tiles.windowed_rows
+    work += block("v24 s2 wt1 lr1 br1", tiles.window_lanes / max(1, tiles.windows)) * tiles.windows
+    store = block("v9 st1" if vega else "v11 st1", tiles.store_lanes / max(1, tiles.stores)) * tiles.stores
+    return counts * (groups * waves) + load + work + store

@@ -1,8 +1,8 @@
 """MIOpenSoftmax.cl: SoftmaxForward and SoftmaxBackward, channel mode, accurate.
 
-Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801, in program order. ``NUM_BATCH`` 1 is
-the CSR-vector variant (one workgroup a row, three passes forward, two backward), more is CSR-stream (values
-kept in registers). A reduction step runs its body only in wavefronts with an active lane.
+Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902, in program order.
+``NUM_BATCH`` 1 is the CSR-vector variant (one workgroup a row, three passes forward, two backward), more is
+CSR-stream (values kept in registers). A reduction step runs its body only in wavefronts with an active lane.
 """
 
 from __future__ import annotations
@@ -71,34 +71,41 @@ def _reduce(step: str, test: str, body: str) -> Counts:
 
 
 @lru_cache(maxsize=16384)
-def _vector_forward(c: int) -> Counts:
+def _vector_forward(c: int, vega: bool) -> Counts:
     total = NOTHING
+    setup, scalar = (
+        ("sm4 s27 v28 wt1 br1 s10 v11 br1", "") if vega else ("sm4 s28 v27 wt1 br1 s10 v12 br1", "s1 ")
+    )
     for wave in range(WAVES):
         trips, lanes = _iterations(c, GROUP, 64 * wave)
-        total += block("sm1 wt1 s1 br1") + block("sm4 s28 v27 wt1 br1") + block("s10 v12 br1")
+        total += block("sm1 wt1 s1 br1") + block(setup)
         if trips:
             entry = min(64, c - 64 * wave)
-            total += block("s4 v7", entry) + block("v11 ld1 s2 wt1 br1", lanes) * trips + block("s1")
+            total += block("s4 v7 wt1" if vega else "s4 v7", entry) + block("s1")
+            total += block("v11 ld1 s2 wt1 br1", lanes) * trips
             total += block("s4 v7", entry) + block("v23 ld1 s2 wt1 br1", lanes) * trips + block("s1")
             total += block("s3 v6 lr1", entry) + block("v40 ld1 wt2 s2 st1 br1", lanes) * trips + block("br1")
         total += block("s3 lw1 wt2 ba1 br1") + block("lr1 v1 s1 br1")
         total += block("s3 lw1 wt2 ba1 br1") + block("s1 br1") + block("s5 br1") + block("en1")
-    total += _reduce("s4 wt2 ba1 br1", "v1 s1 br1", "s1 v4 lr2 lw1 wt2 br1")
-    return total + _reduce("s4 wt2 ba1 br1", "v1 s1 br1", "s1 v2 lr2 lw1 wt1 br1")
+    total += _reduce("s4 wt2 ba1 br1", "v1 s1 br1", scalar + "v4 lr2 lw1 wt2 br1")
+    return total + _reduce("s4 wt2 ba1 br1", "v1 s1 br1", scalar + "v2 lr2 lw1 wt1 br1")
 
 
 @lru_cache(maxsize=16384)
-def _vector_backward(c: int) -> Counts:
+def _vector_backward(c: int, vega: bool) -> Counts:
     total = NOTHING
+    setup, scalar = (
+        ("sm5 s22 wt2 v27 br1 s5 v14 br1", "") if vega else ("sm5 s23 wt2 v26 br1 s5 v15 br1", "s1 ")
+    )
     for wave in range(WAVES):
         trips, lanes = _iterations(c, GROUP, 64 * wave)
-        total += block("sm1 wt1 s1 br1") + block("sm5 s23 wt2 v26 br1") + block("s5 v15 br1")
+        total += block("sm1 wt1 s1 br1") + block(setup)
         if trips:
             entry = min(64, c - 64 * wave)
             total += block("v9 s1", entry) + block("v16 ld2 s2 wt1 br1", lanes) * trips + block("s1")
             total += block("v8 s1 lr1", entry) + block("v23 ld2 s2 wt2 st1 br1", lanes) * trips + block("br1")
         total += block("s3 lw1 wt2 ba1 br1") + block("s1 br1") + block("s5 br1") + block("en1")
-    return total + _reduce("s3 wt2 ba1 br1", "s2 v1 br1", "s1 v2 lr2 lw1 wt1 br1")
+    return total + _reduce("s3 wt2 ba1 br1", "s2 v1 br1", scalar + "v2 lr2 lw1 wt1 br1")
 
 
 def _active(c: int, size: int, rows: int, wave: int, step: int) -> tuple[int, int]:
@@ -124,9 +131,11 @@ def _stream_tree(size: int, wave: int, body: str) -> Counts:
 
 
 @lru_cache(maxsize=16384)
-def _stream_group(c: int, batch: int, rows: int, forward: bool) -> Counts:
+def _stream_group(c: int, batch: int, rows: int, forward: bool, vega: bool) -> Counts:
     """One workgroup of the CSR-stream variant that holds ``rows`` existing rows."""
     size = GROUP // batch
+    if size == 1:
+        return _single_group(rows, forward, vega)
     unit = c > size  # U_BATCH_SIZE > 1 indexes registers with s_set_gpr / v_movrel
     total = NOTHING
     for wave in range(WAVES):
@@ -170,6 +179,25 @@ def _stream_group(c: int, batch: int, rows: int, forward: bool) -> Counts:
                     plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
                     total += block(body if unit else plain, valid)
         total += block("en1")
+        if vega:  # one instruction adds with a shift; products stay in scalar registers
+            total += block("s2") * -1 + block("v2", steps[0][0] if steps else 64) * -bool(steps)
+            total += block("wt1") * (sum(valid > 0 for _, valid in steps) if unit and forward else 0)
+    return total
+
+
+def _single_group(rows: int, forward: bool, vega: bool) -> Counts:
+    """As ``_stream_group``, of one channel: nothing is reduced."""
+    total = NOTHING
+    less = 2 * vega
+    for wave in range(WAVES):
+        valid = max(0, min(64, rows - 64 * wave))
+        if forward:
+            each = f"sm3 v{59 - less} s{28 - less} wt7 br10 ba3 lr2 lw2 en1"
+            work = "v26 ld1 st1 wt2 br2"
+        else:
+            each = f"sm4 v{44 - less} s{20 - less} wt3 br8 ba1 lr1 lw1 en1"
+            work = "v21 ld2 st1 wt2 br2"
+        total += block(each) + block(work, valid or 64) * bool(valid)
     return total
 
 
@@ -216,7 +244,7 @@ def softmax(facts: Facts) -> Profile:
     total, line_sharing = lines_of(c * rows), 1.0
     if batch == 1:
         trips = sum(_iterations(c, GROUP, 64 * w)[0] for w in range(WAVES))
-        counts = (_vector_forward(c) if forward else _vector_backward(c)) * rows
+        counts = (_vector_forward if forward else _vector_backward)(c, facts.vega) * rows
         passes = 3 if forward else 2
         whole, rest = divmod(c, 64)
         if spatial > 1:
@@ -231,9 +259,9 @@ def softmax(facts: Facts) -> Profile:
         code = 1428.0 if forward else 964.0
     else:
         full, last = divmod(rows, batch)
-        counts = _stream_group(c, batch, batch, forward) * full
+        counts = _stream_group(c, batch, batch, forward, facts.vega) * full
         if last:
-            counts += _stream_group(c, batch, last, forward)
+            counts += _stream_group(c, batch, last, forward, facts.vega)
         share = counts.loads / inputs
         size = GROUP // batch
         span = _stream_span(c, size, spatial)
@@ -272,6 +300,7 @@ def softmax(facts: Facts) -> Profile:
             cyclic=forward and batch == 1,
             pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
+            at_once=0.95 if spatial > 1 else 0.0,
         )
         for instructions, accesses in reads
     ]
