@@ -90,7 +90,6 @@ ROUNDING = 1e-9
 
 AT_MOST = (
     ("tcp_load_hits", "tcp_load_events"),
-    ("tcc_reads", "tcp_load_events"),
     ("tcc_read_misses", "tcc_reads"),
     ("l3_hits", "tcc_read_misses"),
     ("page_walks", "l1_tlb_misses"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from apuflow.preview.kernels.registry import profile
 from apuflow.preview.timing import times
 from apuflow.study.score import recorded
-from apuflow.study.score_runs import KEYS, row_facts, row_machine
+from apuflow.study.score_runs import KEYS, row_machine, row_steps
 
 CAMPAIGN = recorded()[1]
 
@@ -25,4 +24,4 @@ def is_default(row: dict[str, Any]) -> bool:
 
 def predicted(row: dict[str, Any]) -> float:
     machine = row_machine(row)
-    return float(times([profile(row_facts(row))], [machine]).ns[0]) / machine.gpu_ns
+    return float(times([row_steps(row, machine)[0].profile], [machine]).ns[0]) / machine.gpu_ns

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from statistics import fmean
+from collections.abc import Callable
+from statistics import fmean, median, quantiles
 from typing import Any
 
 import pytest
@@ -181,7 +182,7 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
     for row, flow in found:
         assert flow.tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.15)
     errors = [abs(flow.tcc_reads / float(row["tcc_reads"]) - 1.0) for row, flow in last_steps("mloPoolingG")]
-    assert fmean(errors) < 0.35
+    assert fmean(errors) < 0.25
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
@@ -232,3 +233,52 @@ def test_reads_of_lines_on_their_way_reach_memory_on_gfx902_alone() -> None:
     assert traffic_of(new, step).dram_reads == pytest.approx(int(new["dram_bytes_read"]) / 64, rel=0.1)
     (step,) = steps_of(old)
     assert traffic_of(old, step).passed_on == 0.0
+
+
+def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
+    """Copies and activations of all draws, 1 to 64 units: ``tcc_reads``, ``tcc_read_misses``, line by line.
+
+    Each instruction cache of four units reads the code, but for what its wavefronts branch over, and one or
+    two lines of arguments.
+    """
+    rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
+    assert len(rows) == 164
+    for row in rows:
+        (step,) = steps_of(row)
+        flow, caches = traffic_of(row, step), -(-int(row["num_compute_units"]) // 4)
+        assert abs(flow.tcc_reads + flow.code_reads - float(row["tcc_reads"])) <= 3 * caches
+        assert abs(flow.tcc_misses + flow.code_misses - float(row["tcc_read_misses"])) <= 3
+
+
+def errors_of(kernel: str, column: str, gpu: str, count: Callable[[Traffic], float]) -> list[float]:
+    """Of a count, relative; those of the first launch of at least 200."""
+    found = []
+    for row in rows_of("kernel", kernel, "layers*"):
+        step, measured = steps_of(row)[-1], float(row[column] or 0.0)
+        if row["gfx_version"] in (gpu, "") and measured >= 200.0:
+            found.append(abs(count(traffic_of(row, step)) / measured - 1.0))
+    return found
+
+
+def test_products_load_the_lines_that_gem5_does() -> None:
+    """The stand-in on gfx902, whose coalescer merges no loads of a line on its way."""
+    errors = errors_of("sgemm", "tcp_load_events", "gfx902", lambda flow: flow.tcp_loads)
+    assert len(errors) > 90
+    assert median(errors) < 0.005 and quantiles(errors, n=10)[-1] < 0.03
+
+
+@pytest.mark.parametrize(("gpu", "middle", "high"), [("gfx801", 0.07, 0.3), ("gfx902", 0.08, 0.55)])
+def test_workgroups_of_a_unit_find_each_others_tiles_in_the_tcp(gpu: str, middle: float, high: float) -> None:
+    """``tcc_reads`` of products. Without what neighbours share they were 18 and 33 % off in the median."""
+    errors = errors_of("sgemm", "tcc_reads", gpu, lambda flow: flow.tcc_reads + flow.code_reads)
+    assert len(errors) > 60
+    assert median(errors) < middle and quantiles(errors, n=10)[-1] < high
+
+
+@pytest.mark.parametrize("kernel", ["mloPoolingAveBwd", "mloPoolingMaxBwd", "mloPoolingG"])
+def test_tiles_of_pooling_share_lines_with_their_neighbours(kernel: str) -> None:
+    """``tcc_read_misses``: each line once, as on gem5, which was up to three times too many backward."""
+    errors = []
+    for gpu in ("gfx801", "gfx902"):
+        errors += errors_of(kernel, "tcc_read_misses", gpu, lambda flow: flow.tcc_misses + flow.code_misses)
+    assert median(errors) < 0.01 and quantiles(errors, n=10)[-2] < 0.05

@@ -12,10 +12,11 @@ from recorded_runs import predicted, runs
 
 import apuflow
 from apuflow.core.errors import NotModelled
+from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.traffic import kept_of_copies, resident_groups, traffic
+from apuflow.preview.traffic import resident_groups, traffic
 from apuflow.study.score import held_out, read_tables, recorded, report, score
-from apuflow.study.score_runs import row_facts, row_machine, row_steps
+from apuflow.study.score_runs import row_launch, row_machine, row_steps
 
 
 def cycles_on_v23(workload: str, options: dict[str, Any], layer: dict[str, Any]) -> float:
@@ -59,7 +60,7 @@ def test_instructions_are_those_of_gem5(column: str, starts: tuple[str, ...], le
     rows = [row for row in runs() if row[column].startswith(starts)]
     assert len(rows) >= least
     for row in rows:
-        assert profile(row_facts(row)).counts.instructions == float(row["instructions"]), row["id"]
+        assert profile(facts_of(row_launch(row))).counts.instructions == float(row["instructions"]), row["id"]
 
 
 def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
@@ -69,7 +70,7 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
         ("bn100_fwd-100x64x1x1-u4", 115840),
     ):
         (row,) = runs(start)
-        assert traffic(profile(row_facts(row)), row_machine(row)).tcc_writes == writes
+        assert traffic(profile(facts_of(row_launch(row))), row_machine(row)).tcc_writes == writes
 
 
 def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
@@ -215,7 +216,9 @@ def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5(
                 (step,) = row_steps(row, machine)
             except NotModelled:
                 continue
-            loaded = [part.lines for part in step.profile.streams if part.kind == "load" and part.resident]
+            loaded = [
+                part.lines for part in step.profile.streams if part.kind == "load" and part.in_l2 + part.in_l3
+            ]
             if sum(loaded) * 64 > 1 << 20:
                 flow = traffic(step.profile, machine)
                 written = (flow.dram_writes + flow.queued_writes) * 64
@@ -225,7 +228,7 @@ def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5(
 
 
 def test_a_launch_number_tells_the_matrix_products_of_a_layer_apart() -> None:
-    facts = [row_facts(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0]) for number in (2, 3)]
+    facts = [facts_of(row_launch(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0])) for number in (2, 3)]
     assert [[one.integer(name) for name in "mnk"] for one in facts] == [[100, 12, 256], [256, 100, 12]]
 
 
@@ -246,7 +249,8 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
     groups = {
-        slots: resident_groups(profile(row_facts(row)), row_machine(row)) for slots, row in rows.items()
+        slots: resident_groups(profile(facts_of(row_launch(row))), row_machine(row))
+        for slots, row in rows.items()
     }
     assert groups == {1: 1, 2: 2, 4: 4, 10: 4}
     assert measured[1] > measured[2] > measured[4] == measured[10]
@@ -267,22 +271,6 @@ def test_wavefronts_in_one_unit_walk_their_pages_one_by_one_and_units_in_step_at
     for units, row in rows.items():
         assert model[units] == pytest.approx(float(row["gpu_cycles"]), rel=0.1)
         assert units == 1 or model[units] < 0.9 * model[1]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "capacity", "kept"),
-    [
-        ([10.0], 20.0, 10.0),  # copy and source fit
-        ([20.0], 20.0, 10.0),  # half each
-        ([20.0, 2.0], 20.0, 10.0),  # 2 and 2 of the last, 8 and 8 of the one before
-        ([5.0, 5.0, 5.0], 20.0, 15.0),  # the source once
-        ([8.0, 8.0, 8.0], 20.0, 12.0),  # source 8, last copy 8, and 4 of the one before
-    ],
-)
-def test_the_cpus_l2_keeps_what_it_touched_last_of_its_copies(
-    sizes: list[float], capacity: float, kept: float
-) -> None:
-    assert kept_of_copies(sizes, capacity) == kept
 
 
 @pytest.mark.parametrize(

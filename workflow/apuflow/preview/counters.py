@@ -30,7 +30,7 @@ _MACHINE = ("gpu_ns", "ruby_ns", "compute_units", "tccs", "issue_period", "slots
 _TRAFFIC = (
     "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_misses", "tcc_writes", "l3_hits",
     "passed_on", "requested", "dram_reads", "dram_writes", "queued_reads", "queued_writes",
-    "cold_pages", "l1_tlb_misses",
+    "cold_pages", "l1_tlb_misses", "code_reads", "code_misses",
 )  # fmt: skip
 
 
@@ -118,10 +118,10 @@ def counter_columns(
         "tcp_atomic_events": np.zeros(len(waves)),
         "tcp_load_hits": t["tcp_hits"],
         "tcp_load_misses": t["tcp_loads"] - t["tcp_hits"],
-        "tcc_demand_hits": t["tcc_hits"] - t["passed_on"],
-        "tcc_demand_misses": t["requested"] + t["tcc_writes"],
-        "tcc_reads": t["tcc_reads"],
-        "tcc_read_misses": t["tcc_misses"],
+        "tcc_demand_hits": t["tcc_hits"] - t["passed_on"] + t["code_reads"] - t["code_misses"],
+        "tcc_demand_misses": t["requested"] + t["tcc_writes"] + t["code_misses"],
+        "tcc_reads": t["tcc_reads"] + t["code_reads"],
+        "tcc_read_misses": t["tcc_misses"] + t["code_misses"],
         "tcc_reads_in_flight": t["passed_on"],
         "tcc_writes": t["tcc_writes"],
         "tcc_atomics": np.zeros(len(waves)),
@@ -131,11 +131,11 @@ def counter_columns(
         "token_cycles": result.token_ns / m["gpu_ns"],
         "walk_cycles": result.walk_ns / m["gpu_ns"],
         "dram_busy_cycles": result.dram_ns / m["gpu_ns"],
-        "dram_bytes_read": (t["dram_reads"] + t["queued_reads"]) * 64,
+        "dram_bytes_read": (t["dram_reads"] + t["queued_reads"] + t["code_misses"]) * 64,
         "dram_bytes_written": (t["dram_writes"] + t["queued_writes"]) * 64,
-        "dram_bus_bytes_read": t["dram_reads"] * 64,
+        "dram_bus_bytes_read": (t["dram_reads"] + t["code_misses"]) * 64,
         "dram_bus_bytes_written": t["dram_writes"] * 64,
-        "dram_bursts": t["dram_reads"] + t["dram_writes"],
+        "dram_bursts": t["dram_reads"] + t["dram_writes"] + t["code_misses"],
         "dram_peak_bandwidth": peak * m["directories"],
         "lds_accesses": lds,
         "lds_bank_conflicts": conflicts,

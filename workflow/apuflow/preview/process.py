@@ -11,7 +11,7 @@ the product before it wrote and the one before that had read (``data/gem5_runs/l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from math import log
@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import Arg
+from apuflow.preview.inputs import parts_held
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import GpuModel
@@ -45,19 +46,23 @@ class Buffer(NamedTuple):
     """Memory that a launch uses.
 
     Attributes:
-        role: whether it reads or writes it.
+        role, argument: whether it reads or writes it, and as what.
         pages: of 4 KiB.
-        walked: an earlier launch used it so lately that the TLBs have its pages.
+        walked, near: an earlier launch used it so lately that the TLBs, and the L1 TLBs, have its pages.
         used: an earlier launch loaded or wrote it, so that the L3 does not hold it any more.
-        written: an earlier launch wrote it, or the CPU did not: its caches do not hold it either.
+        in_l2, in_l3: parts that the CPU's L2 and the L3 held at first; nothing where an earlier launch wrote
+            it, or the CPU did not.
         cached: part of it that the TCC still has.
     """
 
     role: str
+    argument: str
     pages: float
     walked: bool
+    near: bool
     used: bool
-    written: bool
+    in_l2: float
+    in_l3: float
     cached: float
 
 
@@ -70,6 +75,7 @@ class _Use(NamedTuple):
 
     memory: _Memory
     role: str
+    argument: str
     pages: float
     pages_apart: bool
     lines_apart: bool
@@ -87,9 +93,9 @@ class _Work(NamedTuple):
 class _State:
     """What has been used when, in what had been touched before: pages, bytes, and bytes of code."""
 
-    def __init__(self, kept: Kept, in_memory: bool) -> None:
-        self.tlb_pages, self.code_bytes, self.tcc_bytes = kept.tlb_pages, kept.code_bytes, kept.tcc_bytes
-        self.in_memory = in_memory
+    def __init__(self, kept: Kept, held: Mapping[str, tuple[float, float]]) -> None:
+        self.kept = kept
+        self.held = held
         self.clock = self.code = self.bytes = 0.0
         self.buffers: dict[_Memory, float] = {}
         self.lines: dict[_Memory, float] = {}
@@ -105,24 +111,34 @@ class Kept(NamedTuple):
     """What launches find depends on, of a machine.
 
     Attributes:
-        tlb_pages: that its TLBs keep.
+        tlb_pages, l1_tlb_pages: that its TLBs keep, and its L1 TLBs.
         code_bytes: that its instruction cache does; 0 where a launch empties it: since v24.0
             (``Shader::prepareInvalidate``), and so, of the releases that were measured, on gfx9.
-        tcc_bytes: of its TCC.
+        tcc_bytes, l2_bytes, l3_bytes: of its TCC, the CPU's L2 and the L3.
         vega: it runs kernels that are compiled for gfx9.
     """
 
     tlb_pages: float
+    l1_tlb_pages: float
     code_bytes: float
     tcc_bytes: float
+    l2_bytes: float
+    l3_bytes: float
     vega: bool
 
 
 def kept(machine: GpuModel) -> Kept:
     """Of a machine."""
-    entries, code, tcc = machine.l3_tlb_entries, machine.sqc_bytes, machine.tcc_bytes
     vega = not machine.flat
-    return Kept(float(entries), 0.0 if vega else float(code), float(tcc), vega)
+    return Kept(
+        float(machine.l3_tlb_entries),
+        float(machine.l1_tlb_entries),
+        0.0 if vega else float(machine.sqc_bytes),
+        float(machine.tcc_bytes),
+        float(machine.cpu_l2_bytes),
+        float(machine.l3_bytes),
+        vega,
+    )
 
 
 def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False) -> list[Step]:
@@ -138,7 +154,8 @@ def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False
         NotModelled: the model refuses a kernel.
     """
     found_in = kept(machine)
-    state = _State(found_in, in_memory)
+    held = {} if in_memory else parts_held(launches, found_in.l2_bytes, found_in.l3_bytes)
+    state = _State(found_in, held)
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
         members = [(number, launch.count, _work(launch, found_in.vega)) for number, launch in body]
@@ -157,7 +174,12 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
 def _work(launch: Launch, vega: bool) -> _Work:
     uses = tuple(
         _Use(
-            (str(arg.value), arg.offset), arg.role, _pages(arg), abs(arg.step) >= PAGE, abs(arg.step) >= LINE
+            (str(arg.value), arg.offset),
+            arg.role,
+            arg.name,
+            _pages(arg),
+            abs(arg.step) >= PAGE,
+            abs(arg.step) >= LINE,
         )
         for arg in _buffers(launch)
     )
@@ -179,21 +201,23 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
         # A later pass has a part of its own of what its address steps through.
         pages = state.buffers if before is None or not use.pages_apart else before
         lines = state.buffers if before is None or not use.lines_apart else before
-        walked = state.since(pages.get(use.memory)) <= state.tlb_pages
-        used, written = use.memory in lines, state.in_memory or use.memory in state.written
+        since = state.since(pages.get(use.memory))
+        walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
+        used = use.memory in lines
+        held = (0.0, 0.0) if use.memory in state.written else state.held.get(use.memory[0], (0.0, 0.0))
         cached = 0.0
         if used and use.memory in state.lines:
-            cached = survives(state.tcc_bytes, state.bytes - state.lines[use.memory])
-        buffers.append(Buffer(use.role, use.pages, walked, used, written, round(cached, 2)))
+            cached = survives(state.kept.tcc_bytes, state.bytes - state.lines[use.memory])
+        buffers.append(Buffer(use.role, use.argument, use.pages, walked, near, used, *held, round(cached, 2)))
     begin, code_begin, bytes_begin = state.clock, state.code, state.bytes
     result = _found(
         work.alone,
         tuple(buffers),
         work.product,
         bool(state.kernels),
-        state.since(ran) <= state.tlb_pages,
-        state.code - code < state.code_bytes,
-        survives(state.tcc_bytes, state.bytes - read) > 0.5,
+        state.since(ran) <= state.kept.tlb_pages,
+        state.code - code < state.kept.code_bytes,
+        survives(state.kept.tcc_bytes, state.bytes - read) > 0.5,
     )
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
     state.bytes += LINE * sum(stream.lines for stream in work.alone.streams)
@@ -248,7 +272,9 @@ def _found(
             read = read._replace(cached=0.0)
         own = [buffers[0], buffers[1], buffers[2], read]
     else:
-        own = [_buffer(stream, buffers) for stream in alone.streams]
+        own = []
+        for stream in alone.streams:
+            own.append(_buffer(stream, buffers, own))
     streams = tuple(_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False))
     if not arguments and streams == alone.streams:
         return alone
@@ -262,17 +288,26 @@ def _found(
 
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
-    resident = stream.resident and not buffer.written
-    found = buffer.walked, buffer.used, resident, buffer.cached
-    if (stream.walked, stream.loaded, stream.resident, stream.cached) == found:
+    held = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
+    found = buffer.walked, buffer.near, buffer.used, buffer.cached, *held
+    if (stream.walked, stream.near, stream.loaded, stream.cached, stream.in_l2, stream.in_l3) == found:
         return stream
-    return stream._replace(walked=buffer.walked, loaded=buffer.used, resident=resident, cached=buffer.cached)
+    walked, near, used, cached, in_l2, in_l3 = found
+    return stream._replace(walked=walked, near=near, loaded=used, cached=cached, in_l2=in_l2, in_l3=in_l3)
 
 
-def _buffer(stream: Stream, buffers: tuple[Buffer, ...]) -> Buffer:
-    """The buffer that a stream goes to: read or written as it is, and of the most similar size."""
+def _buffer(stream: Stream, buffers: tuple[Buffer, ...], taken: Sequence[Buffer]) -> Buffer:
+    """The buffer that a stream goes to: by its name, or by its way and the most similar size.
+
+    Args:
+        taken: those of the streams before, which come last among equals.
+    """
+    for buffer in buffers:
+        if buffer.argument == stream.argument != "":
+            return buffer
     way = "in" if stream.kind == "load" else "out"
     fitting = [buffer for buffer in buffers if way in buffer.role or not buffer.role] or list(buffers)
     if not fitting:
-        return Buffer("", 0.0, False, False, False, 0.0)
-    return min(fitting, key=lambda buffer: abs(log(buffer.pages / max(1.0, stream.pages))))
+        return Buffer("", "", 0.0, False, False, False, 0.0, 0.0, 0.0)
+    pages = max(1.0, stream.pages)
+    return min(fitting, key=lambda buffer: (abs(log(buffer.pages / pages)), taken.count(buffer)))

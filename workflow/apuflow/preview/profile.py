@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from math import ceil, gcd
+from math import gcd
 from operator import add
 from typing import Literal, NamedTuple
+
+from apuflow.preview.tiles import Tiles
 
 LINE = 64
 PAGE = 4096
@@ -144,30 +146,6 @@ class Adders(NamedTuple):
     turns: float
 
 
-class Tiles(NamedTuple):
-    """What workgroups read of both operands of a product in a step.
-
-    Attributes:
-        column: tiles that are dispatched after one another and differ in the first operand alone.
-        first_bytes: of the first operand that a workgroup reads in a step. second_bytes: of the second.
-    """
-
-    column: int
-    first_bytes: float
-    second_bytes: float
-
-    def touched(self, running: float) -> float:
-        """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
-        return self.first_bytes * min(float(self.column), running) + self.second_bytes * ceil(
-            running / self.column
-        )
-
-    def different(self, resident: int, apart: int) -> tuple[float, float]:
-        """Tiles of either operand that a unit's workgroups have, dispatched ``apart`` after one another."""
-        first = min(resident, self.column // gcd(self.column, apart))
-        return float(first), 1.0 + (resident - 1) * min(1.0, apart / self.column)
-
-
 class Stream(NamedTuple):
     """The accesses of a launch to one buffer.
 
@@ -178,12 +156,14 @@ class Stream(NamedTuple):
             because the line is in flight.
         lines: distinct lines.
         pages: distinct 4 KiB pages.
-        walked: earlier launches of the process have translated them.
+        walked: earlier launches of the process have translated them. near: the L1 TLBs still have them.
         loaded: earlier launches of the process have used the lines, which the L3 gives away.
         cached: part of the lines that the TCC still has from earlier launches.
         at_once: of the reads of lines that other compute units have read, those that come before the
             line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
             its misses on gfx902; there are none on v23.0.
+        queued: where a compute unit has many workgroups, these queue at its link, where the line comes before
+            most ask for it.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         page_group: wavefronts of one workgroup that wait for the walk of a new page.
@@ -197,7 +177,9 @@ class Stream(NamedTuple):
         pages_touched: of these, by one instruction.
         step_pages: pages of a step of a workgroup, where others in step need the same ones (0: the walks in
             flight are estimated from the pages that are wanted).
-        resident: the CPU wrote the buffer before the launch (inputs): its L2 and the L3 hold it.
+        resident: the CPU wrote the buffer before the launch (inputs).
+        in_l2, in_l3: parts of it that the CPU's L2 and the L3 hold, as long as no launch has used it.
+        argument: the kernel argument that has the buffer, where others of its size are not accessed.
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
@@ -210,6 +192,7 @@ class Stream(NamedTuple):
             workgroups in step), or "later" (other instructions, workgroups far away).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
+        next_to: workgroups among which are those that read the same line, at about the same time (0: all).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
@@ -236,6 +219,9 @@ class Stream(NamedTuple):
     pages_touched: float = 1.0
     step_pages: float = 0.0
     resident: bool = True
+    in_l2: float = 0.0
+    in_l3: float = 0.0
+    argument: str = ""
     readers_apart: float = 1.0
     apart_bytes: float = 0.0
     far_bytes: float = 0.0
@@ -245,6 +231,7 @@ class Stream(NamedTuple):
     repeated: Literal["beside", "later"] = "beside"
     every: int = 0
     following: int = 0
+    next_to: int = 0
     tiles: Tiles | None = None
     writers: float = 0.0
     at_a_time: float = 1.0
@@ -252,9 +239,11 @@ class Stream(NamedTuple):
     just_loaded: bool = False
     adders: Adders | None = None
     walked: bool = False
+    near: bool = False
     loaded: bool = False
     cached: float = 0.0
     at_once: float = 0.0
+    queued: bool = False
 
     @property
     def cold_pages(self) -> float:

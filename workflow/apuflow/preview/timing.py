@@ -31,7 +31,7 @@ AHEAD = 0.77
 parts in Tensile's loops)."""
 MIXED = 3.0
 """Waits for a store and for loads after it, of a wavefront, from which on both are mixed all the time."""
-EVEN = 0.77
+EVEN = 0.78
 """Of the wait at a station, what is left where customers come evenly: between half, as in a queue with equal
 service times, and all of it (Pollaczek and Khinchine)."""
 HELD = 0.89
@@ -48,12 +48,14 @@ PACED = 0.82
 left."""
 SEVERAL = 0.435
 """Of the order of loads and stores, what is left where several TCCs ask several directories."""
-OUTLAST = 0.51
+OUTLAST = 0.43
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
+HIDDEN = 2.0
+"""Of the waits of a loop, in which loads come that are its bound, what these hide."""
 WALKED = 0.87
 """Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0
 in runs of average pooling backward on 8 to 60 units."""
-IN_ORDER = 0.095
+IN_ORDER = 0.104
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 SMALL, FILLED = 4.0, 0.31
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
@@ -390,7 +392,8 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     loops = np.where(alternating, rounds, 0.0)[together]
     others = crowd[0] + apart * np.maximum(crowd[1] - crowd[0], 0.0)
     beside = others[together] ** (loops / (loops + DRIFT))
-    computed += np.maximum((phases + OUTLAST * outlast - delay)[together], 0.0) / beside
+    hidden = np.where(alternating, rounds / (rounds + HIDDEN), 1.0) * delay
+    computed += np.maximum((phases + OUTLAST * outlast - hidden)[together], 0.0) / beside
     ns[together] = np.maximum(ns[together], start[together] + computed)
     # Wavefronts that load more than once, and meet nobody: their second loads are delivered behind the first
     # of all others, so that the first batch has walked its pages before it computes.

@@ -7,7 +7,6 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
@@ -50,6 +49,8 @@ class Traffic(NamedTuple):
         serial_store_walks: of ``serial_walks``, those of stores.
         in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
         line_turns: stores of workgroups to a line that they share, one after the other.
+        code_reads, code_misses: lines of code and scalars that the instruction and scalar caches ask the TCC
+            for, and those that it does not have.
     """
 
     tcp_loads: float
@@ -76,6 +77,8 @@ class Traffic(NamedTuple):
     serial_store_walks: float = 0.0
     in_turn: float = 0.0
     line_turns: float = 0.0
+    code_reads: float = 0.0
+    code_misses: float = 0.0
 
     @property
     def tcc_misses(self) -> float:
@@ -99,9 +102,11 @@ STILL_QUEUED, STILL_MERGED = 0.47, 0.35
 """Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
 line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
 two products that are added to C.)"""
-IN_STEP = 0.95
+SCALAR_LINES = 2.0
+"""Of the kernel's arguments and what comes before them; those of more than 64 bytes have one more."""
+IN_STEP = 0.92
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
-ALONE = 0.9
+ALONE = 1.0
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
@@ -113,10 +118,8 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
-LOADED = 0.32
-"""Of the reads that come before their line (``Stream.at_once``), those of lines used by earlier launches."""
-SHARED_TILES = 0.3
-"""How far workgroups of a compute unit that share tiles of a product use them at the same time."""
+SHARED_TILES = 0.8
+"""How far workgroups of a compute unit that share lines of tiles are at the same step."""
 LOST = 0.51
 """Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
 it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
@@ -191,8 +194,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     used, busiest = distribution(profile, machine)
     group_waves = profile.group_waves
     resident = min(resident_groups(profile, machine), busiest)
-    tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = fresh = 0.0
-    merged = merged_writes = unread = in_turn = passed_on = 0.0
+    tcp_loads = tcp_hits = tcp_stores = reads = hits = writes = l3_hits = 0.0
+    merged = merged_writes = in_l2 = in_turn = passed_on = 0.0
     pages = serial = serial_stores = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
     line_turns = 0.0
@@ -274,6 +277,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             first = max(first, stream.instructions * stream.pages_touched * lost)
         # An instruction may touch several pages; each walk begins with a miss.
         missed = max(stream.pages, min(stream.instructions * stream.pages_touched, first))
+        missed *= 1.0 - stream.near
         l1_misses += missed
         waiting += missed / stream.pages_touched
         if stream.kind == "store":
@@ -299,23 +303,23 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         reused = max(0.0, stream.accesses - copies)
         within = _kept if stream.in_turn else survives
         touched = resident * (stream.group_bytes or stream.window_bytes)
+        operand = 0 if stream.every else 1
         if stream.tiles is not None:
-            first, second = stream.tiles.different(resident, used)
-            shared = stream.tiles.first_bytes * first + stream.tiles.second_bytes * second
-            touched += SHARED_TILES * (shared - touched)
+            touched += SHARED_TILES * (stream.tiles.step_bytes(resident, used) - touched)
         reused *= 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
+        if stream.tiles is not None:
+            turns = stream.tiles.until_again(resident, used)[operand]
+            more = min(copies, stream.accesses) - stream.lines * stream.tiles.units(used)[operand]
+            reused += max(0.0, more) * survives(machine.tcp_bytes, turns)
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
         running = used * resident
         apart = min(again, stream.lines * (stream.readers_apart - 1.0))
-        later = min(-(-profile.workgroups // running), stream.line_sharing) - 1.0 if stream.far_bytes else 0.0
+        later = min(-(-profile.workgroups // running), _of_a_tile(stream)) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * found_in_tcc(stream, machine, used, running, profile.workgroups)
-        if not machine.flat:
-            asked = stream.at_once * (1.0 - 1.0 / used) * (LOADED if stream.loaded else 1.0)
-            if stream.tiles is not None:  # many workgroups of a unit queue at its link, where the line comes
-                asked /= 1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5
-            passed_on += again * asked
+        if not machine.flat and stream.tiles is None:
+            passed_on += again * stream.at_once * (1.0 - 1.0 / used)
         again += apart * survives(machine.tcc_bytes, running * stream.apart_bytes)
         kept = _kept if stream.cyclic else survives
         again += far * kept(machine.tcc_bytes, stream.far_bytes)
@@ -324,17 +328,21 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         reads += reach
         again += min(stream.lines, reach - again) * stream.cached
         hits += again
-        fresh += min(stream.lines, reach - again) if stream.resident and not stream.loaded else 0.0
-        unread += 0.0 if stream.resident else reach - again
+        if not machine.flat and stream.tiles is not None:
+            # The other units that read the line in the same step ask before it has come.
+            others = min(stream.tiles.units(used)[operand], stream.line_sharing) - 1.0
+            begin = min(1.0, running / (stream.every or profile.workgroups))
+            asked = (reach - again) * stream.at_once * max(0.0, others) * begin
+            if stream.queued:
+                asked /= 1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5
+            passed_on += min(again, asked)
+        l3_hits += 0.0 if stream.loaded else min(stream.lines, reach - again) * stream.in_l3
+        in_l2 += (reach - again) * stream.in_l2
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
     serial += sum(loaded_together) if resident == 1 else max(loaded_together, default=0.0)
     misses = reads - hits
-    filled = [s.lines for s in profile.streams if s.kind == "load" and s.resident]
-    inputs = sum(filled)
-    in_l2 = kept_of_copies(filled, machine.cpu_l2_bytes / LINE) / inputs if inputs else 0.0
-    in_l3 = min(1.0 - in_l2, machine.l3_bytes / LINE / inputs) if inputs else 0.0
-    l3_hits = fresh * in_l3
-    written_back = (misses - unread) * (1.0 - in_l2) + unread
+    code = 0.0 if profile.code_cached else float(-(-profile.code_bytes // LINE))
+    written_back = misses - in_l2  # a dirty line of the CPU's L2 stays there
     return Traffic(
         tcp_loads=tcp_loads,
         tcp_hits=tcp_hits,
@@ -360,6 +368,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         serial_store_walks=serial_stores,
         in_turn=in_turn,
         line_turns=line_turns,
+        code_reads=-(-used // machine.compute_units_per_sqc) * (code + SCALAR_LINES),
+        code_misses=(0.0 if profile.code_kept else code) + SCALAR_LINES,
     )
 
 
@@ -378,42 +388,27 @@ def _open_at_once(stream: Stream, resident: int, used: int) -> float:
     return (first if stream.every else second) * stream.pages_open
 
 
-def kept_of_copies(sizes: Sequence[float], capacity: float) -> float:
-    """What the CPU's L2 keeps of copies that it makes in turn, each from the begin of the same source.
-
-    It keeps what was touched last, copies as well as the source, which each of them touches again.
-
-    Args:
-        sizes: of the copies, in order.
-        capacity: of the L2, in the same unit.
-    """
-    kept, source = 0.0, 0.0
-    for size in reversed(sizes):
-        fresh = max(0.0, size - source)  # the end of a copy, whose part of the source nothing touches later
-        part = min(fresh, capacity / 2.0)
-        capacity -= 2.0 * part
-        rest = min(size - fresh, capacity) if part == fresh else 0.0
-        capacity -= rest
-        kept += part + rest
-        source = max(source, size)
-    return kept
-
-
 def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
     Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
     those that read the same lines are far apart in it, only the first of each unit begin together, and share.
     """
-    shared = max(1.0, stream.line_sharing)
+    shared, begin = max(1.0, stream.line_sharing), resident / busiest
+    if stream.tiles is not None:
+        first, second = stream.tiles.apart(resident, used)
+    else:
+        first = float(min(resident, stream.every // gcd(stream.every, used))) if stream.every else 0.0
+        second = 1.0 + (resident - 1) * min(1.0, used / stream.following) if stream.following else 0.0
     if stream.every:
-        different = min(resident, stream.every // gcd(stream.every, used))
-        first = resident / busiest
-        return max(1.0, shared * (first * different / resident + (1.0 - first) * ALONE))
-    if stream.following:
-        different_on_average = 1.0 + (resident - 1) * min(1.0, used / stream.following)
-        return max(1.0, shared * different_on_average / resident)
-    return min(shared, float(used))
+        return max(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
+    return max(1.0, shared * second / resident) if second else min(shared, float(used))
+
+
+def _of_a_tile(stream: Stream) -> float:
+    """Workgroups that read a line of the first operand as one of their tile; others read its edges."""
+    edge = stream.tiles.first_edge if stream.tiles else 0.0
+    return max(1.0, stream.line_sharing * (1.0 - edge))
 
 
 def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
@@ -425,13 +420,15 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
     misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
     kept = _kept if stream.cyclic and stream.reuse == "group" else survives
-    drifted = kept(machine.tcc_bytes, running * max(stream.window_bytes, 64.0))
+    between = min(running, stream.next_to) if stream.next_to else running
+    drifted = kept(machine.tcc_bytes, between * max(stream.window_bytes, 64.0))
     if stream.tiles is None:
         return drifted
     together = IN_STEP * survives(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
     beside = max(drifted, together)
     if stream.every:
-        beside *= 1.0 - gcd(stream.every, used) / used
+        same_tile = (_of_a_tile(stream) - 1.0) / max(1e-9, stream.line_sharing - 1.0)
+        beside *= 1.0 - min(1.0, same_tile) * gcd(stream.every, used) / used
     return max(beside, survives(machine.tcc_bytes, stream.lines * LINE))
 
 

@@ -14,7 +14,7 @@ PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 FEW_SHARERS = 8.0
 """Compute units up to which those that share a page wait for its walk together."""
-CONVOY, FOUR = 0.18, 4.0
+CONVOY, FOUR = 0.195, 4.0
 """Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
 share each of them."""
 DECODED = 13
@@ -23,7 +23,7 @@ MIXED_BATCHES = 3.0
 """Batches of workgroups after which loads and stores of half of them no longer mix."""
 LATER = 0.75
 """Of the walks of workgroups that were not dispatched first, those that others wait for."""
-IN_FLIGHT = 0.6
+IN_FLIGHT = 0.55
 """Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
 185 x 833, 57 x 7 x 1265), 2.2 for fourteen (446 x 1 x 1870), gem5."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,6 @@ from apuflow.core.record import read_run
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
-from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 from apuflow.preview.process import Step, steps
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
@@ -148,11 +147,11 @@ def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
     kernel alone.
 
     Raises:
-        NotModelled: as ``row_facts``.
+        NotModelled: as ``row_launch``.
     """
     if not (text(row, "config") and text(row, "launch")):
-        return [Step(0, 1, profile(row_facts(row)))]
-    row_facts(row)  # refuses a row that is no launch of its layer
+        return steps([replace(row_launch(row), count=1)], box)
+    row_launch(row)  # refuses a row that is no launch of its layer
     directions = _directions(row)
     direction: Direction = directions[0] if len(directions) == 1 else "both"
     layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))
@@ -165,7 +164,7 @@ def _steps_of(layer: tuple[Launch, ...], box: GpuModel, in_memory: bool) -> list
     return steps(layer, box, in_memory)
 
 
-def row_facts(row: Mapping[str, Any]) -> Facts:
+def row_launch(row: Mapping[str, Any]) -> Launch:
     """Launch of a run.
 
     It is the one that ``launch`` names, else the layer's launch of that kernel and geometry, else the first
@@ -194,8 +193,7 @@ def row_facts(row: Mapping[str, Any]) -> Facts:
     exact = [launch for launch in launches if (launch.grid, launch.workgroup) == (grid, group)]
     if kernel == "sgemm" and not exact:
         raise NotModelled("no matrix product of the layer has this grid", key="grid_x", value=grid[0])
-    facts = facts_of((exact or launches)[0])
-    return facts if exact else Facts(kernel, grid, group, facts.arguments, facts.values)
+    return exact[0] if exact else replace(launches[0], grid=grid, workgroup=group)
 
 
 POINT = ("engine", "workload", "point", "status")

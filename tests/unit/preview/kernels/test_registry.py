@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from apuflow.core.errors import NotModelled
-from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.study.score import recorded
-from apuflow.study.score_runs import row_facts
+from apuflow.study.score_runs import row_launch
 
 RUNS = recorded()[0]
 
@@ -21,7 +21,7 @@ ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_instruction_counts_are_those_of_gem5(row: dict[str, Any]) -> None:
-    counts = profile(row_facts(row)).counts
+    counts = profile(facts_of(row_launch(row))).counts
     assert counts.instructions == int(row["instructions"])
     assert counts.valu == int(row["valu_insts"])
     assert counts.salu == int(row["salu_insts"])
@@ -30,7 +30,7 @@ def test_instruction_counts_are_those_of_gem5(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_geometry_is_that_of_the_run(row: dict[str, Any]) -> None:
-    one = profile(row_facts(row))
+    one = profile(facts_of(row_launch(row)))
     assert one.workgroups == int(row["workgroups"])
     assert one.wavefronts == int(row["wavefronts"])
 

@@ -13,6 +13,7 @@ from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
+from apuflow.preview.process import steps
 from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.timing import times
 from apuflow.preview.traffic import copies_of, traffic, tries
@@ -25,7 +26,8 @@ def launches(
 ) -> tuple[Launch, ...]:
     a, b = form[0] == "T", form[1] == "T"
     gemm = Gemm(m, n, k, a, b, batch, k if a else m, n if b else k, m, m * k, n * k, m * n, beta)
-    x, y, z = (Arg("buffer", name, batch * max(m * k, n * k, m * n), "in", name) for name in "abc")
+    x, y = (Arg("buffer", name, batch * outer * k, "in", name) for name, outer in (("a", m), ("b", n)))
+    z = Arg("buffer", "c", batch * m * n, "inout" if beta else "out", "c")
     return library_launches([product("l", "FullyConnected", "fwd", (x, y, z), gemm)], "gfx801")
 
 
@@ -36,8 +38,9 @@ def gpu(units: int) -> GpuModel:
 
 
 def cycles(found: tuple[Launch, ...], units: int = 4) -> float:
-    gpus = [gpu(units)] * len(found)
-    return float(times([profile(facts_of(one)) for one in found], gpus).ns.sum()) / gpus[0].gpu_ns
+    box = gpu(units)
+    made = [step.profile for step in steps(found, box)]
+    return float(times(made, [box] * len(made)).ns.sum()) / box.gpu_ns
 
 
 def test_every_kernel_that_can_be_selected_has_been_counted() -> None:

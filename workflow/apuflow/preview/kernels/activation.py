@@ -56,6 +56,9 @@ _ZERO_TANH = {
 }
 """(forward, read unit): tanh with alpha and beta 0, DNNMark's default, where every lane takes one side."""
 
+_OF_OUTPUT = 1, 2
+"""Modes whose derivative is computed from the output (``ActivationFunction_Sigmoid_Diff``, Tanh)."""
+
 _FLOPS = {0: 0, 1: 6, 2: 20, 3: 1, 4: 20}
 
 
@@ -78,7 +81,9 @@ def activation(facts: Facts) -> Profile:
     lines, pages = lines_of(elements), pages_of(elements)
     inputs = int(counts.loads / waves)
     group, sharing = 4.0, 4.0 / unit  # a workgroup covers 1 kB of a page, times the read unit
-    streams = [Stream("load", float(waves), lines, lines, pages, "none", 0.0, group, sharing)] * inputs
+    load = Stream("load", float(waves), lines, lines, pages, "none", 0.0, group, sharing)
+    read = ("x",) if forward else ("dy", "y" if mode in _OF_OUTPUT else "x")
+    streams = [load._replace(argument=name) for name in read[:inputs]]
     streams.append(
         Stream("store", float(waves), lines, lines, pages, "none", 0.0, group, sharing, resident=False)
     )

@@ -18,12 +18,12 @@ from apuflow.preview.profile import (
     PAGE,
     Profile,
     Stream,
-    Tiles,
     block,
     lines_of,
     pages_of,
     region_lines,
 )
+from apuflow.preview.tiles import Tiles
 
 TILE = 16
 ROWS = COLUMNS = 4
@@ -37,12 +37,9 @@ step on gfx9 waits 13 times whatever they are."""
 _ELEMENT = {False: ("v10 s2 br1 v3 st1", " v5 ld1 wt1 br1"), True: ("v3 s8 br1 v4 st1", " v6 ld1 wt1 br1")}
 """On gfx9 or not: an element of C, and what is more where C is read."""
 
-_AT_ONCE = 0.45
-"""Of the reads of lines that other compute units have read, those that come before the line has: 0.47 in 13
-steps, 0.36 in 19, 0.10 in 27, 0.06 in 130 (gfx902)."""
-
-OUT_OF_REACH = 25.0
-"""Steps of which so many workgroups have drifted apart that half of these reads find the line."""
+AT_ONCE, OUT_OF_REACH = 0.4, 15.0
+"""Of the units that read the same line in a step, those that ask for it before it has come; and steps after
+which half of them have drifted apart, where the operand lies along k (75 products on gfx902)."""
 
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
@@ -64,11 +61,34 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
 
     The operand has ``outer`` x k elements, which lie in memory along k or along ``outer``.
     """
+    across, down = (k, outer) if along_k else (outer, k)
+    lines = sum(
+        many * wide * region_lines(rows, columns, 4 * across, ROWS)
+        for many, rows in _parts(down, ROWS)
+        for wide, columns in _parts(across, TILE)
+    )
+    return float(ceil(outer / ROWS) * steps if along_k else tiles * ceil(k / ROWS)), lines
+
+
+def _parts(size: int, part: int) -> list[tuple[int, int]]:
+    """How often ``size`` has which part: whole ones of ``part`` elements, and the rest."""
+    whole, rest = divmod(size, part)
+    return [(often, elements) for often, elements in ((whole, part), (1, rest)) if often and elements]
+
+
+def _own_lines(outer: int, k: int, along_k: bool) -> float:
+    """Lines that the tiles of an operand have, those that neighbours share once for each of them.
+
+    Rows of a tile lie in lines of their own where they are not along k, but for those so short that several
+    share a line.
+    """
     if along_k:
-        loads = ceil(outer / ROWS) * steps
-        return float(loads), loads * region_lines(min(ROWS, outer), min(TILE, k), 4 * k, ROWS)
-    loads = tiles * ceil(k / ROWS)
-    return float(loads), loads * region_lines(min(ROWS, k), min(TILE, outer), 4 * outer, ROWS)
+        return sum(tiles * region_lines(rows, k, 4 * k, TILE) for tiles, rows in _parts(outer, TILE))
+    return sum(
+        tiles * steps * region_lines(rows, columns, 4 * outer, TILE)
+        for tiles, columns in _parts(outer, TILE)
+        for steps, rows in _parts(k, TILE)
+    )
 
 
 def _trailing(outer: int, k: int, along_k: bool, lines: float) -> float:
@@ -121,6 +141,11 @@ def _matrices(elements: int, batch: int, apart: int) -> _Matrices:
     return _Matrices(lines, batch * pages_of(elements), 1.0)
 
 
+def _at_once(along_k: bool, steps: int) -> float:
+    """``Stream.at_once``: operands that do not lie along k need new pages, which bring workgroups in step."""
+    return AT_ONCE / (1.0 + (steps / OUT_OF_REACH) ** 2) if along_k else AT_ONCE
+
+
 def _rows_pages(outer: int, rows: int, k: int, along_k: bool) -> float:
     """Pages of ``rows`` of a matrix with ``outer`` of them that lie along k; else each is seen once."""
     return max(1.0, min(outer, rows) * min(1.0, 4 * k / PAGE)) if along_k else 1.0
@@ -138,13 +163,10 @@ def _apart(a: _Matrices, b: _Matrices, own: tuple[bool, bool], steps: int) -> fl
 
 def _written(m: int, n: int) -> float:
     """Lines of C that stores go to: each writes 16 rows, which follow in memory, of four columns."""
-    heights = ((m // TILE, TILE), (1, m % TILE))
-    widths = ((n // COLUMNS, COLUMNS), (1, n % COLUMNS))
     return sum(
         down * across * region_lines(columns, rows, 4 * m, COLUMNS)
-        for down, rows in heights
-        for across, columns in widths
-        if rows and columns
+        for down, rows in _parts(m, TILE)
+        for across, columns in _parts(n, COLUMNS)
     )
 
 
@@ -183,8 +205,9 @@ def sgemm(facts: Facts) -> Profile:
     )
     # Rows of less than a line share lines: a step touches no more than the whole tile has.
     of_a, of_b = (min(LINE * lines / (groups * steps), 4.0 * TILE * k + LINE) for lines in (lines_a, lines_b))
-    tiles = Tiles(tiles_m, of_a, of_b)
-    at_once = _AT_ONCE / (1.0 + (steps / OUT_OF_REACH) ** 3)
+    own_a, own_b = _own_lines(m, k, along_a), _own_lines(n, k, along_b)
+    edge_a, edge_b = (1.0 - min(1.0, lines_of(outer * k) / own) for outer, own in ((m, own_a), (n, own_b)))
+    tiles = Tiles(tiles_m, of_a, of_b, edge_a, edge_b, steps)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
     page_group = min(4.0, max(1.0, columns / 4))
@@ -192,16 +215,17 @@ def sgemm(facts: Facts) -> Profile:
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, a.lines, a.pages, "device", of_a + of_b, 4.0,
-            _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5, paced=True, line_sharing=float(tiles_n),
+            _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5, paced=True,
+            line_sharing=tiles_n / (1.0 - edge_a),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
-            at_once=at_once,
+            at_once=_at_once(along_a, steps), queued=along_a,
         ),
         Stream(
             "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b, 4.0,
-            _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5, paced=True, line_sharing=float(tiles_m),
-            following=tiles_m, tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
-            pages_touched=_rows_pages(n, 4, k, along_b), at_once=at_once,
+            _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5, paced=True,
+            line_sharing=tiles_m / (1.0 - edge_b), tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
+            pages_touched=_rows_pages(n, 4, k, along_b), at_once=_at_once(along_b, steps), queued=along_b,
         ),
         Stream(
             "store", stores, written, c.lines, c.pages, page_group=page_group,

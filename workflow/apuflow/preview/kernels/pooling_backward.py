@@ -51,6 +51,9 @@ def pooling_backward(facts: Facts) -> Profile:
     buffers = 2 if maximum else 1
     loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
+    own_lines = tiles.own_lines * planes
+    # Trips across a tile go to the same lines one after the other; the mask has a byte for each element.
+    window = LINE * tiles.load_lines / max(1.0, tiles.loads) * (1.25 if maximum else 1.0)
     gradient = Stream(
         "load",
         loads,
@@ -58,11 +61,13 @@ def pooling_backward(facts: Facts) -> Profile:
         read,
         pages_of(planes * oh * ow),
         "device",
-        4.0 * wide * tall,
+        window,
         page_group=float(waves),
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         lockstep=0.5,
-        line_sharing=2.0,
+        line_sharing=max(1.0, own_lines / read),
+        following=ceil(w / (g0 * p0)) + 1,
+        next_to=ceil(w / (g0 * p0)) + 1,
         at_once=0.35,
     )
     mask = Stream(
@@ -72,11 +77,13 @@ def pooling_backward(facts: Facts) -> Profile:
         max(1.0, read / 4),
         max(1.0, pages_of(planes * oh * ow / 4)),
         "device",
-        1.0 * wide * tall,
+        window,
         page_group=float(waves),
         sharing=4.0,
         lockstep=0.5,
-        line_sharing=4.0,
+        line_sharing=max(1.0, own_lines / read),
+        following=ceil(w / (g0 * p0)) + 1,
+        next_to=ceil(w / (g0 * p0)) + 1,
         at_once=0.35,
         resident=False,
     )
@@ -158,6 +165,7 @@ class _Tiles(NamedTuple):
         trips, lanes: trips with lanes in the tile, and their lanes.
         loads, load_lanes, load_lines: trips with lanes in the output image, these lanes, their lines.
         stores, store_lanes, store_lines: stores with lanes in the input image, these lanes, their lines.
+        own_lines: lines that tiles load, of which others have some as well.
         astray: trips with lanes beyond the output image.
         entered: wavefronts with lanes under windows of the output image.
         window_rows: rows of these windows that a wavefront walks, the most of its lanes'.
@@ -174,6 +182,7 @@ class _Tiles(NamedTuple):
     stores: float
     store_lanes: float
     store_lines: float
+    own_lines: float
     astray: float
     entered: float
     window_rows: float
@@ -231,12 +240,13 @@ def _tiles(shape: _Shape) -> _Tiles:
     (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
     (w, h), (ow, oh) = shape.image, shape.output
     lane = np.arange(g0 * g1)
-    sums = np.zeros(15)
+    sums = np.zeros(16)
     for gy, many in _positions(ceil(h / (g1 * p1))):
         for gx, times in _positions(ceil(w / (g0 * p0))):
             rows = trips = loads = stores = astray = 0
             lanes = load_lanes = store_lanes = lines = store_lines = 0.0
             walked = np.zeros(5)
+            loaded = []
             first = []
             for start, pad, kernel, stride in zip(
                 (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
@@ -259,6 +269,7 @@ def _tiles(shape: _Shape) -> _Tiles:
                         astray += bool((live & ~seen).any())
                         load_lanes += seen.sum()
                         lines += _lines(row * ow + column, seen, oh * ow)
+                        loaded.append((row * ow + column)[seen])
                 for k in range(p1):
                     for m in range(p0):
                         row, column = (gy * g1 + y) * p1 + k, (gx * g0 + x) * p0 + m
@@ -267,8 +278,10 @@ def _tiles(shape: _Shape) -> _Tiles:
                         store_lanes += seen.sum()
                         store_lines += _lines(row * w + column, seen, h * w)
                         walked += _walked(_over(row, shape, 1), _over(column, shape, 0))
-            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines, astray)
-            sums += many * times * np.array((*counted, *walked), dtype=np.float64)
+            own = np.concatenate(loaded) if loaded else np.zeros(0)
+            own_lines = _lines(own, np.ones(len(own), dtype=bool), oh * ow)
+            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
+            sums += many * times * np.array((*counted, own_lines, astray, *walked), dtype=np.float64)
     return _Tiles(*(float(number) for number in sums))
 
 

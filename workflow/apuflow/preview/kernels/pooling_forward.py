@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import LINE, NOTHING, Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.profile import (
+    LINE,
+    NOTHING,
+    Counts,
+    Profile,
+    Stream,
+    block,
+    lines_of,
+    pages_of,
+    region_lines,
+)
 
 Lanes = NDArray[np.bool_]
 _BETWEEN = 0.6
@@ -134,6 +144,25 @@ def _plane(shape: _Geometry) -> _Plane:
     return _Plane(counts * whole, loads * whole, lines * whole, stores * whole, store_lines * whole)
 
 
+@lru_cache(maxsize=4096)
+def _own_lines(shape: _Geometry) -> float:
+    """Lines that the workgroups of a plane load; neighbours have some in common."""
+    kh, kw, sh, sw, ph, pw, h, w, oh, ow, tall, g0, g1, across, down, *_ = shape
+    columns = _spans(across, g0, kw, sw, pw, ow, w)
+    rows = _spans(down, g1 * tall, kh, sh, ph, oh, h)
+    return sum(region_lines(high, wide, 4 * w) for high in rows for wide in columns if high and wide)
+
+
+def _spans(tiles: int, outputs: int, kernel: int, stride: int, pad: int, most: int, size: int) -> list[int]:
+    """Elements of an input along one side under the windows of each tile of ``outputs``."""
+    spans = []
+    for tile in range(tiles):
+        last = min((tile + 1) * outputs, most) - 1
+        first = max(0, tile * outputs * stride - pad)
+        spans.append(max(0, min(size, last * stride - pad + kernel) - first))
+    return spans
+
+
 def pooling_forward(facts: Facts) -> Profile:
     """Geometry from the compile arguments and the kernel's arguments; all planes are alike."""
     kh, kw = facts.define("MLO_POOLING_KERNEL_SZ1"), facts.define("MLO_POOLING_KERNEL_SZ0")
@@ -162,7 +191,7 @@ def pooling_forward(facts: Facts) -> Profile:
             float(g0 * sw * height * 4 * waves),
             page_group=1.5,
             sharing=sharing,
-            line_sharing=1.4,
+            line_sharing=max(1.0, planes * _own_lines(shape) / lines_of(planes * h * w)),
             in_turn=True,
             group_bytes=_BETWEEN * waves * LINE * lines / max(1.0, loads),
         ),
