@@ -21,7 +21,7 @@ from apuflow.launcher.dispatch_list import (
     Dump,
     Statistics,
 )
-from apuflow.miopen.launch import Arg, Launch, Row, expand
+from apuflow.miopen.launch import Arg, Launch, Row, expand, first_uses
 from apuflow.operations import own
 from apuflow.rocblas.call import SCALE_SOURCE
 
@@ -152,18 +152,10 @@ def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[Row, Pa
 
 def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[str, tuple[int, Contents]]:
     """Size and contents of every buffer: outputs are touched, inputs filled in order of first use."""
-    sizes: dict[str, int] = {}
-    first: dict[str, tuple[Launch, Arg]] = {}
-    for launch in part:
-        for arg in _memory(launch):
-            name = str(arg.value)
-            size = -(-arg.elements * arg.element_bytes // 4) * 4
-            sizes[name] = max(sizes.get(name, 0), size)
-            first.setdefault(name, (launch, arg))
     offset = 0
     buffers: dict[str, tuple[int, Contents]] = {}
-    for number, (name, (launch, arg)) in enumerate(first.items()):
-        size = sizes[name]
+    for number, (name, (used, launch, arg)) in enumerate(first_uses(part).items()):
+        size = -(-used // 4) * 4
         if arg.role == "out":
             buffers[name] = size, Contents.touch()
         elif arg.name == "mask":

@@ -107,6 +107,26 @@ class Launch:
         return math.prod(workgroups(self.grid, self.workgroup))
 
 
+class Use(NamedTuple):
+    """A buffer of a process: its bytes, and the launch and the argument that use it first."""
+
+    size: int
+    launch: Launch
+    arg: Arg
+
+
+def first_uses(launches: Iterable[Launch]) -> dict[str, Use]:
+    """The buffers that launches use, by name, in the order of first use, in which the CPU fills them."""
+    found: dict[str, Use] = {}
+    for launch in launches:
+        for arg in launch.args:
+            if arg.kind == "buffer":
+                name, size = str(arg.value), arg.elements * arg.element_bytes
+                known = found.get(name, Use(0, launch, arg))
+                found[name] = known._replace(size=max(known.size, size))
+    return found
+
+
 class Row(NamedTuple):
     """A kernel object that MIOpen looks up: source file and compile arguments (leading space, no -mcpu)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from apuflow.miopen import Launch
+from apuflow.miopen.launch import Launch, first_uses
 
 COMPUTED = ("mask", "index")
 """Inputs whose values the CPU computes. It copies all others, each from the begin of one file."""
@@ -22,22 +22,16 @@ def parts_held(
     launches: Iterable[Launch], l2_bytes: float, l3_bytes: float
 ) -> dict[str, tuple[float, float]]:
     """Of each input of a process the parts that the CPU's L2 and the L3 hold when it begins, by buffer."""
-    found: dict[str, Copy] = {}
-    written: set[str] = set()
-    for launch in launches:
-        for arg in launch.args:
-            name = str(arg.value)
-            if arg.kind != "buffer" or name in found or name in written:
-                continue
-            if arg.role == "out":
-                written.add(name)
-            else:
-                size = float(max(1, arg.elements * arg.element_bytes))
-                found[name] = Copy(size, 0.0 if arg.name in COMPUTED else size)
-    copies = list(found.values())
-    in_l2, in_both = kept_of_copies(copies, l2_bytes), kept_of_copies(copies, l2_bytes + l3_bytes)
+    copies = {}
+    for name, (size, _, arg) in first_uses(launches).items():
+        if arg.role != "out":
+            written = float(max(1, size))
+            copies[name] = Copy(written, 0.0 if arg.name in COMPUTED else written)
+    sizes = list(copies.values())
+    in_l2, in_both = kept_of_copies(sizes, l2_bytes), kept_of_copies(sizes, l2_bytes + l3_bytes)
     return {
-        name: (first, max(0.0, both - first)) for name, first, both in zip(found, in_l2, in_both, strict=True)
+        name: (first, max(0.0, both - first))
+        for name, first, both in zip(copies, in_l2, in_both, strict=True)
     }
 
 

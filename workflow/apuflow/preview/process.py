@@ -24,7 +24,7 @@ from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, PAGE, Profile, Stream
-from apuflow.preview.traffic import survives
+from apuflow.preview.reuse import survives
 from apuflow.rocblas.call import SCALE
 
 

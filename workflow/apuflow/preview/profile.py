@@ -246,6 +246,11 @@ class Stream(NamedTuple):
     queued: bool = False
 
     @property
+    def operand(self) -> int:
+        """Of a product's ``tiles``: 0 for the first operand, 1 for the second."""
+        return 0 if self.every else 1
+
+    @property
     def cold_pages(self) -> float:
         """Pages that are walked."""
         return 0.0 if self.walked else self.pages
@@ -346,6 +351,12 @@ def lines_of(elements: float) -> float:
 def pages_of(elements: float) -> float:
     """Pages of a packed float32 buffer that starts on a page."""
     return float(-(-elements * 4 // PAGE))
+
+
+def parts_of(size: int, part: int) -> list[tuple[int, int]]:
+    """How often ``size`` has which part: whole ones of ``part`` elements, and the rest."""
+    whole, rest = divmod(size, part)
+    return [(often, elements) for often, elements in ((whole, part), (1, rest)) if often and elements]
 
 
 @lru_cache(maxsize=65536)

@@ -49,20 +49,21 @@ class Tiles(NamedTuple):
         first, second = self.apart(resident, used)
         return self.first_bytes * first + self.second_bytes * second
 
-    def until_again(self, resident: int, used: int) -> tuple[float, float]:
-        """Bytes that a unit's workgroups read until others of them come back to a tile of either operand."""
+    def until_again(self, operand: int, resident: int, used: int) -> float:
+        """Bytes that a unit's workgroups read until others of them come back to a tile of an operand."""
         turn = self._turn(used)
-        first, second = (self.step_bytes(many, used) for many in (turn, min(turn, resident)))
-        return self.steps * first, self.steps * second
+        return self.steps * self.step_bytes(min(turn, resident) if operand else turn, used)
 
-    def units(self, used: int) -> tuple[float, float]:
-        """Compute units that read the same line of either operand."""
-        turn = self._turn(used)
-        beside = (turn - 1.0) / max(1.0, self.column - 1.0)
-        first = used * turn / self.column * (1.0 - self.first_edge * beside) / (1.0 - self.first_edge)
-        following = min(1.0, self.column / used)
-        second = min(used, self.column) * (1.0 - self.second_edge * following) / (1.0 - self.second_edge)
-        return min(first, float(used)), min(second, float(used))
+    def units(self, operand: int, used: int) -> float:
+        """Compute units that read the same line of an operand."""
+        if operand:
+            edge, following = self.second_edge, min(1.0, self.column / used)
+            own = min(used, self.column) * (1.0 - edge * following)
+        else:
+            edge, turn = self.first_edge, self._turn(used)
+            beside = (turn - 1.0) / max(1.0, self.column - 1.0)
+            own = used * turn / self.column * (1.0 - edge * beside)
+        return min(own / (1.0 - edge), float(used))
 
     def _turn(self, used: int) -> int:
         """Workgroups of a unit after which it has the first tile of the first operand again."""

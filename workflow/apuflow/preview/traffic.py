@@ -8,12 +8,19 @@ written back to memory (``wd_writeBackData``), a store reads and writes memory, 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import gcd
 from typing import NamedTuple
 
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import LINE, Adders, Profile, Stream
+from apuflow.preview.reuse import (
+    asked_at_once,
+    found_in_tcc,
+    kept_from_begin,
+    of_a_tile,
+    reused_in_tcp,
+    survives,
+)
 from apuflow.preview.walks import (
     FEW_SHARERS,
     IN_FLIGHT,
@@ -104,10 +111,6 @@ line's way back to memory still waits there, and those that merge with it. (0.46
 two products that are added to C.)"""
 SCALAR_LINES = 2.0
 """Of the kernel's arguments and what comes before them; those of more than 64 bytes have one more."""
-IN_STEP = 0.92
-"""Of the lines that workgroups in step read for one another, those that the TCC still has."""
-ALONE = 1.0
-"""Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
 ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 ALL_SHARE = 0.5
@@ -118,8 +121,6 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
-SHARED_TILES = 0.8
-"""How far workgroups of a compute unit that share lines of tiles are at the same step."""
 LOST = 0.51
 """Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
 it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
@@ -299,29 +300,18 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
             merged += WRITERS_READ * again if stream.writers else found
             merged_writes += 0.0 if stream.writers else found
             continue
-        copies = stream.lines * copies_of(stream, used, resident, busiest)
-        reused = max(0.0, stream.accesses - copies)
-        within = _kept if stream.in_turn else survives
-        touched = resident * (stream.group_bytes or stream.window_bytes)
-        operand = 0 if stream.every else 1
-        if stream.tiles is not None:
-            touched += SHARED_TILES * (stream.tiles.step_bytes(resident, used) - touched)
-        reused *= 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
-        if stream.tiles is not None:
-            turns = stream.tiles.until_again(resident, used)[operand]
-            more = min(copies, stream.accesses) - stream.lines * stream.tiles.units(used)[operand]
-            reused += max(0.0, more) * survives(machine.tcp_bytes, turns)
+        reused = reused_in_tcp(stream, machine, used, resident, busiest)
         reach = stream.accesses - reused
         again = max(0.0, reach - stream.lines)
         running = used * resident
         apart = min(again, stream.lines * (stream.readers_apart - 1.0))
-        later = min(-(-profile.workgroups // running), _of_a_tile(stream)) - 1.0 if stream.far_bytes else 0.0
+        later = min(-(-profile.workgroups // running), of_a_tile(stream)) - 1.0 if stream.far_bytes else 0.0
         far = min(again - apart, stream.lines * max(0.0, later))
         again = (again - apart - far) * found_in_tcc(stream, machine, used, running, profile.workgroups)
         if not machine.flat and stream.tiles is None:
             passed_on += again * stream.at_once * (1.0 - 1.0 / used)
         again += apart * survives(machine.tcc_bytes, running * stream.apart_bytes)
-        kept = _kept if stream.cyclic else survives
+        kept = kept_from_begin if stream.cyclic else survives
         again += far * kept(machine.tcc_bytes, stream.far_bytes)
         tcp_loads += stream.accesses
         tcp_hits += reused
@@ -329,13 +319,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         again += min(stream.lines, reach - again) * stream.cached
         hits += again
         if not machine.flat and stream.tiles is not None:
-            # The other units that read the line in the same step ask before it has come.
-            others = min(stream.tiles.units(used)[operand], stream.line_sharing) - 1.0
-            begin = min(1.0, running / (stream.every or profile.workgroups))
-            asked = (reach - again) * stream.at_once * max(0.0, others) * begin
-            if stream.queued:
-                asked /= 1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5
-            passed_on += min(again, asked)
+            asked = asked_at_once(stream, machine, used, resident, profile.workgroups)
+            passed_on += min(again, (reach - again) * asked)
         l3_hits += 0.0 if stream.loaded else min(stream.lines, reach - again) * stream.in_l3
         in_l2 += (reach - again) * stream.in_l2
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
@@ -384,68 +369,4 @@ def _open_at_once(stream: Stream, resident: int, used: int) -> float:
     """Pages that the workgroups of a compute unit go through in turn; those of a product share tiles."""
     if stream.tiles is None:
         return resident * stream.pages_open
-    first, second = stream.tiles.different(resident, used)
-    return (first if stream.every else second) * stream.pages_open
-
-
-def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
-    """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
-
-    Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
-    those that read the same lines are far apart in it, only the first of each unit begin together, and share.
-    """
-    shared, begin = max(1.0, stream.line_sharing), resident / busiest
-    if stream.tiles is not None:
-        first, second = stream.tiles.apart(resident, used)
-    else:
-        first = float(min(resident, stream.every // gcd(stream.every, used))) if stream.every else 0.0
-        second = 1.0 + (resident - 1) * min(1.0, used / stream.following) if stream.following else 0.0
-    if stream.every:
-        return max(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
-    return max(1.0, shared * second / resident) if second else min(shared, float(used))
-
-
-def _of_a_tile(stream: Stream) -> float:
-    """Workgroups that read a line of the first operand as one of their tile; others read its edges."""
-    edge = stream.tiles.first_edge if stream.tiles else 0.0
-    return max(1.0, stream.line_sharing * (1.0 - edge))
-
-
-def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
-    """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
-
-    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in
-    one compute unit, none brings it for another. A matrix that fits the TCC stays there. So 100 x 1024 x 512
-    on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
-    misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
-    """
-    kept = _kept if stream.cyclic and stream.reuse == "group" else survives
-    between = min(running, stream.next_to) if stream.next_to else running
-    drifted = kept(machine.tcc_bytes, between * max(stream.window_bytes, 64.0))
-    if stream.tiles is None:
-        return drifted
-    together = IN_STEP * survives(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
-    beside = max(drifted, together)
-    if stream.every:
-        same_tile = (_of_a_tile(stream) - 1.0) / max(1e-9, stream.line_sharing - 1.0)
-        beside *= 1.0 - min(1.0, same_tile) * gcd(stream.every, used) / used
-    return max(beside, survives(machine.tcc_bytes, stream.lines * LINE))
-
-
-def survives(capacity: float, need: float) -> float:
-    """Part of the reuse that survives in a cache with tree-PLRU replacement.
-
-    Three quarters when the ``need`` bytes that come between just fill it, a quarter at twice that, as gem5's
-    runs show.
-    """
-    return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
-
-
-def _kept(capacity: float, need: float) -> float:
-    """Part of a buffer that is still in the cache when it is read once more from its begin.
-
-    ``need`` bytes come between. The oldest lines go first, so that little is found once they do not fit: of
-    the TCC reads of A again, none at 1.06 of its size, 28 % at 0.86, 70 % at 0.55 (256 x 256 x 256, 192 x 96
-    x 256, 128 x 96 x 256 on 4 units, gem5).
-    """
-    return 1.0 / (1.0 + (need / (0.68 * capacity)) ** 6)
+    return stream.tiles.different(resident, used)[stream.operand] * stream.pages_open

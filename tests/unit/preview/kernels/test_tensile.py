@@ -15,8 +15,9 @@ from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.profile import Adders, Stream
+from apuflow.preview.reuse import copies_of
 from apuflow.preview.timing import times
-from apuflow.preview.traffic import copies_of, traffic, tries
+from apuflow.preview.traffic import traffic, tries
 from apuflow.rocblas.call import SCALE, library_launches, product_launch, scale_launch
 from apuflow.rocblas.tables import solution_of, solutions
 
@@ -236,6 +237,6 @@ def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
 
 def test_workgroups_that_begin_when_others_end_share_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four of eight on a unit begin together, and bring two tiles; the others each bring their own."""
-    monkeypatch.setattr("apuflow.preview.traffic.ALONE", 1.0)
+    monkeypatch.setattr("apuflow.preview.reuse.ALONE", 1.0)
     a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
     assert copies_of(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8

@@ -21,6 +21,7 @@ from apuflow.preview.profile import (
     block,
     lines_of,
     pages_of,
+    parts_of,
     region_lines,
 )
 from apuflow.preview.tiles import Tiles
@@ -64,16 +65,10 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
     across, down = (k, outer) if along_k else (outer, k)
     lines = sum(
         many * wide * region_lines(rows, columns, 4 * across, ROWS)
-        for many, rows in _parts(down, ROWS)
-        for wide, columns in _parts(across, TILE)
+        for many, rows in parts_of(down, ROWS)
+        for wide, columns in parts_of(across, TILE)
     )
     return float(ceil(outer / ROWS) * steps if along_k else tiles * ceil(k / ROWS)), lines
-
-
-def _parts(size: int, part: int) -> list[tuple[int, int]]:
-    """How often ``size`` has which part: whole ones of ``part`` elements, and the rest."""
-    whole, rest = divmod(size, part)
-    return [(often, elements) for often, elements in ((whole, part), (1, rest)) if often and elements]
 
 
 def _own_lines(outer: int, k: int, along_k: bool) -> float:
@@ -83,11 +78,11 @@ def _own_lines(outer: int, k: int, along_k: bool) -> float:
     share a line.
     """
     if along_k:
-        return sum(tiles * region_lines(rows, k, 4 * k, TILE) for tiles, rows in _parts(outer, TILE))
+        return sum(tiles * region_lines(rows, k, 4 * k, TILE) for tiles, rows in parts_of(outer, TILE))
     return sum(
         tiles * steps * region_lines(rows, columns, 4 * outer, TILE)
-        for tiles, columns in _parts(outer, TILE)
-        for steps, rows in _parts(k, TILE)
+        for tiles, columns in parts_of(outer, TILE)
+        for steps, rows in parts_of(k, TILE)
     )
 
 
@@ -165,8 +160,8 @@ def _written(m: int, n: int) -> float:
     """Lines of C that stores go to: each writes 16 rows, which follow in memory, of four columns."""
     return sum(
         down * across * region_lines(columns, rows, 4 * m, COLUMNS)
-        for down, rows in _parts(m, TILE)
-        for across, columns in _parts(n, COLUMNS)
+        for down, rows in parts_of(m, TILE)
+        for across, columns in parts_of(n, COLUMNS)
     )
 
 

@@ -51,7 +51,7 @@ def pooling_backward(facts: Facts) -> Profile:
     buffers = 2 if maximum else 1
     loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
-    own_lines = tiles.own_lines * planes
+    in_row = ceil(w / (g0 * p0)) + 1
     # Trips across a tile go to the same lines one after the other; the mask has a byte for each element.
     window = LINE * tiles.load_lines / max(1.0, tiles.loads) * (1.25 if maximum else 1.0)
     gradient = Stream(
@@ -65,26 +65,16 @@ def pooling_backward(facts: Facts) -> Profile:
         page_group=float(waves),
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         lockstep=0.5,
-        line_sharing=max(1.0, own_lines / read),
-        following=ceil(w / (g0 * p0)) + 1,
-        next_to=ceil(w / (g0 * p0)) + 1,
+        line_sharing=max(1.0, tiles.own_lines * planes / read),
+        following=in_row,
+        next_to=in_row,
         at_once=0.35,
     )
-    mask = Stream(
-        "load",
-        loads,
-        min(tiles.load_lines * planes, max(loads, tiles.load_lines * planes / 3)),
-        max(1.0, read / 4),
-        max(1.0, pages_of(planes * oh * ow / 4)),
-        "device",
-        window,
-        page_group=float(waves),
+    mask = gradient._replace(
+        accesses=min(tiles.load_lines * planes, max(loads, tiles.load_lines * planes / 3)),
+        lines=max(1.0, read / 4),
+        pages=max(1.0, pages_of(planes * oh * ow / 4)),
         sharing=4.0,
-        lockstep=0.5,
-        line_sharing=max(1.0, own_lines / read),
-        following=ceil(w / (g0 * p0)) + 1,
-        next_to=ceil(w / (g0 * p0)) + 1,
-        at_once=0.35,
         resident=False,
     )
     stores = float(tiles.stores * planes)

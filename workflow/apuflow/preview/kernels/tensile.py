@@ -31,6 +31,7 @@ from apuflow.preview.profile import (
     block,
     lines_of,
     pages_of,
+    parts_of,
     region_lines,
     span_lines,
 )
@@ -148,18 +149,12 @@ def _with_lanes(counts: Counts, share: float) -> Counts:
 def _busy_share(m: int, n: int, solution: Solution) -> float:
     """Of the stores of tiles that reach beyond C, those with an element of C: the others have no lanes."""
     total = busy = 0.0
-    for valid_m, tiles_m in _tiles(m, solution.macro_tile_m):
-        for valid_n, tiles_n in _tiles(n, solution.macro_tile_n):
+    for tiles_m, valid_m in parts_of(m, solution.macro_tile_m):
+        for tiles_n, valid_n in parts_of(n, solution.macro_tile_n):
             if valid_m < solution.macro_tile_m or valid_n < solution.macro_tile_n:
                 total += tiles_m * tiles_n
                 busy += tiles_m * tiles_n * _busy_of_tile(valid_m, valid_n, solution)
     return busy / total if total else 1.0
-
-
-def _tiles(size: int, tile: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Elements of C in a tile along an axis, and how many tiles have so many: whole ones, and the last."""
-    whole, rest = divmod(size, tile)
-    return (tile, whole), (rest, int(rest > 0))
 
 
 def _busy_of_tile(valid_m: int, valid_n: int, solution: Solution) -> float:
@@ -285,15 +280,14 @@ def _result_lines(facts: Facts, solution: Solution, leading: int) -> float:
     Where sums are split, the work-items of a wavefront have its part of the tile without gaps.
     """
     m, n = facts.integer("m"), facts.integer("n")
-    tiles, rest = divmod(m, solution.macro_tile_m)
     if solution.splits:
         columns = max(1, WAVEFRONT * _beside(facts.kernel, solution) // solution.macro_tile_m)
         columns = min(columns, n)
         return sum(
             often * n / columns * region_lines(columns, valid, 4 * leading)
-            for often, valid in ((tiles, solution.macro_tile_m), (1, rest))
-            if often and valid
+            for often, valid in parts_of(m, solution.macro_tile_m)
         )
+    tiles, rest = divmod(m, solution.macro_tile_m)
     vector = _tile(facts.kernel)[2]
     whole = n - n % solution.macro_tile_n
 
