@@ -284,3 +284,18 @@ def test_lrn_backward_loads_what_gem5_loads_where_tiles_do_not_go_into_the_image
     layer = {"n": n, "c": c, "h": side, "w": side}
     found = apuflow.evaluate("lrn_bwd", {"num-compute-units": 4}, layer, root=ROOT)
     assert found["tcp_load_events"].item() == pytest.approx(loads, rel=0.06)
+
+
+def test_the_rows_that_the_readme_shows_are_those_of_the_quickstart() -> None:
+    """Units, cycles, occupancy, hit rate of the TCC, bytes read: a user who follows it compares them."""
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| preview |")]
+    shown = [
+        [float(cell.replace(",", "")) for cell in (line.split("|")[k] for k in (2, 4, 5, 6, 7))]
+        for line in lines
+    ]
+    assert [row[0] for row in shown] == [1, 4, 16, 64]
+    found = apuflow.evaluate("softmax_fwd", {"num-compute-units": [1, 4, 16, 64]}, release="v23.0", root=ROOT)
+    columns = ["num_compute_units", "gpu_cycles", "occupancy", "tcc_hit_rate", "dram_bytes_read"]
+    assert (
+        found[columns].round({"occupancy": 3, "tcc_hit_rate": 3}).astype(float).to_numpy().tolist() == shown
+    )
