@@ -18,6 +18,9 @@ from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, 
 
 MOST_UNROLLED = 160
 """Windows over the pixels of a work-item that the compiler unrolls: 128 are, 196 are not."""
+IN_SCRATCH = (5, 6)
+"""Windows of stride 1 for which the compiler keeps the sums of eight pixels in scratch memory, not in
+registers (``.private_segment_fixed_size`` of the code object)."""
 
 
 def pooling_backward(facts: Facts) -> Profile:
@@ -105,11 +108,12 @@ def pooling_backward(facts: Facts) -> Profile:
         line_sharing=float(groups),
     )
     others = () if maximum or not tiles.astray else (first,)
+    sums = _scratch(groups * waves, pixels) if maximum and _in_scratch(shape) else ()
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
         counts=counts,
-        streams=(gradient, mask, result) if maximum else (gradient, *others, result),
+        streams=(gradient, mask, *sums, result) if maximum else (gradient, *others, result),
         code_bytes=LINE * _code_lines(shape) if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
@@ -121,6 +125,19 @@ def pooling_backward(facts: Facts) -> Profile:
         lds_conflicts=4.0,
         flops=float(planes * oh * ow * kh * kw),
     )
+
+
+def _in_scratch(shape: _Shape) -> bool:
+    return shape.stride == (1, 1) and shape.pixels[0] * shape.pixels[1] > 4 and shape.kernel[1] in IN_SCRATCH
+
+
+def _scratch(wavefronts: int, pixels: int) -> tuple[Stream, Stream]:
+    """Stores and loads of a sum for each pixel: the lanes of a wavefront have neighbouring words."""
+    count, lines = float(wavefronts * pixels), float(lines_of(wavefronts * 64 * pixels))
+    stores = Stream(
+        "store", count, lines, lines, pages_of(wavefronts * 64 * pixels), page_group=1.0, resident=False
+    )
+    return stores, stores._replace(kind="load", pages=0.0)  # the stores have translated them
 
 
 def _code_lines(shape: _Shape) -> float:
@@ -341,6 +358,8 @@ def _maximum(shape: _Shape, tiles: _Tiles, groups: int, waves: int, vega: bool) 
         else:
             counts += block("v11", share) + block("v23" if p1 > 1 else "v14", share) * (pixels - 1)
         counts += block("v2 lr1 wt1", share / (sw * sh)) * (matched * windows * pixels)
+    if _in_scratch(shape):
+        counts += block("st1 ld1 wt1", share) * pixels
     tail = "s3 v1 br1" if p0 > 1 else "s3 v2 br1"
     counts += block(tail, share) * pixels + block("v4" if p0 > 1 else "v6" if p1 > 1 else "s1", share)
     store = "v8 st1" if p0 > 1 else "v5 st1" if p1 > 1 else "v11 st1"
