@@ -13,12 +13,14 @@ from apuflow.core.errors import ConfigError
 from apuflow.study import score as module
 from apuflow.study.score import (
     Scored,
+    drawn,
     held_out,
     held_out_of,
     measured_error,
     ordered_pairs,
     point_errors,
     read_runs,
+    read_tables,
     recorded,
     report,
     score,
@@ -117,7 +119,9 @@ def test_the_previews_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "score", lambda _: module.Scored(frame, {"winograd_fwd: unknown": 2}))
     text = measured_error()
     short, full, primitives = text.splitlines()
-    assert short == "Cycles 30.0 % off in the median, 50.0 % at the 90th percentile of 5 gem5 runs."
+    assert short.startswith(
+        "Cycles 30.0 % off in the median, 50.0 % at the 90th percentile of 5 gem5 runs; of "
+    )
     assert "32.0 % in the mean, 50 % at most" in full
     assert "along a sweep of compute units, 100.0 % are in its order" in full
     assert "2 further runs it does not model." in full
@@ -134,6 +138,9 @@ def test_the_previews_error_is_the_one_that_its_document_states() -> None:
     assert f"{median} off in the median, {p90} at the 90th percentile of {runs} gem5 runs" in said
     assert f"{mean} in the mean" in said
     assert f"{ordered} are in its order" in said
+    errors = pd.concat([point_errors(score(read_tables([table])).frame) for table in drawn()]).abs()
+    middle, high = 100 * errors.median(), 100 * errors.quantile(0.9)
+    assert f"of {len(errors)} layers drawn at random {middle:.1f} and {high:.1f} %." in said
 
 
 def test_a_third_is_held_out_and_the_kernels_of_a_point_stay_together() -> None:

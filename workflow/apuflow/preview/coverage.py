@@ -1,9 +1,10 @@
 """What the preview was measured on, and how far its cycles may be off: per launch, from ``measured.json``.
 
-``measured.json`` holds, of the recorded gem5 runs, the range of each quantity and the errors of each kernel
-(``apuflow.study.measured`` writes it). Inside these ranges the interval of the cycles is the 5th to 95th
-percentile of the kernel's own errors. Outside, nothing was measured: the interval is then the largest error
-ever recorded, once more for each factor of ten beyond the range. That is a guess, and the row says so.
+``measured.json`` holds, of the recorded gem5 runs, the range of each quantity, and the errors of each kernel
+and of what bounds it (``apuflow.study.measured`` writes it). Inside these ranges the interval of the cycles
+is the 5th to 95th percentile of the kernel's errors, or of its bound's, whichever goes farther. Outside,
+nothing was measured: the interval then goes to the 1st and 99th percentile of all errors, once more for each
+factor of ten beyond the range. That is a guess, and the row says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,10 @@ from apuflow.core.preview_constants import Calibration
 from apuflow.preview.machine import NUMBERS, GpuModel, memory_name
 
 FILE = Path(__file__).with_name("measured.json")
-FEWEST_RUNS = 10
-"""Runs of a kernel from which its own errors make the interval; of rarer kernels, all runs' errors do."""
+FEWEST_RUNS = 20
+"""Runs from which a kernel's own errors, or a bound's, make the interval; of rarer ones all runs' errors."""
+ROCBLAS: Final = "Cijk_"
+"""How rocBLAS' kernels begin. Their products were drawn on their own: no other kernels' errors are theirs."""
 QUANTITIES = {"wavefronts": "wavefronts", "gpu_cycles": "cycles", "dram_bytes": "bytes of DRAM"}
 OPTIONS = {
     "compute_units": "num-compute-units",
@@ -82,23 +85,28 @@ class Measured:
     """
 
     kernels: Mapping[str, Mapping[str, Any]]
+    bounds: Mapping[str, Range]
     machine: Mapping[str, Range]
     memories: tuple[str, ...]
+    releases: tuple[str, ...]
     errors: Range
-    largest: Range
+    far: Range
+    layers: Mapping[str, float]
 
 
 @cache
 def measured() -> Measured:
     """The content of ``measured.json``."""
     content = json.loads(FILE.read_text(encoding="utf-8"))
-    ranges = {name: (low, high) for name, (low, high) in content["machine"].items()}
     return Measured(
-        content["kernels"],
-        ranges,
-        tuple(content["memories"]),
-        tuple(content["errors"]),
-        tuple(content["largest"]),
+        kernels=content["kernels"],
+        bounds={name: (low, high) for name, (low, high) in content["bounds"].items()},
+        machine={name: (low, high) for name, (low, high) in content["machine"].items()},
+        memories=tuple(content["memories"]),
+        releases=tuple(content["releases"]),
+        errors=tuple(content["errors"]),
+        far=tuple(content["far"]),
+        layers=content["layers"],
     )
 
 
@@ -130,12 +138,16 @@ class Coverage:
 
 
 def coverage(
-    kernels: Sequence[str], machines: Sequence[GpuModel], found: Mapping[str, NDArray[np.float64]]
+    kernels: Sequence[str],
+    bounds: Sequence[str],
+    machines: Sequence[GpuModel],
+    found: Mapping[str, NDArray[np.float64]],
 ) -> Coverage:
     """How far launches lie inside what was measured.
 
     Args:
         kernels: their names.
+        bounds: what bounds each of them.
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
     values = {
@@ -153,13 +165,15 @@ def coverage(
         least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[which].T
         far |= ~((least <= column) & (column <= most))
 
-    inside = [_factors(name, 0.0) if name in measured().kernels else (1.0, 1.0) for name in numbers]
-    low, high = np.array(inside, dtype=np.float64).reshape(-1, 2)[which].T.copy()
+    pairs = list(zip(families, bounds, strict=True))
+    inside = {pair: _inside(*pair) for pair in dict.fromkeys(pairs)}
+    low, high = np.array([inside[pair] for pair in pairs], dtype=np.float64).reshape(-1, 2).T.copy()
     outside = _of_machines(machines)
     for k in np.flatnonzero(far | np.array([bool(away) for away in outside], dtype=np.bool_)).tolist():
         of_kernel = _of_kernel(families[k], {name: float(column[k]) for name, column in values.items()})
         outside[k] = (*of_kernel, *outside[k])
-        low[k], high[k] = _factors(families[k], max(one.decades for one in outside[k]))
+        farther = _guess(max(one.decades for one in outside[k]))
+        low[k], high[k] = min(low[k], farther[0]), max(high[k], farther[1])
     return Coverage(low, high, outside)
 
 
@@ -169,18 +183,26 @@ def family(kernel: str) -> str:
     return problem + "_SB" if tile else kernel
 
 
-def _factors(kernel: str, decades: float) -> Range:
-    """What the cycles are multiplied with for both ends of their interval.
+def _inside(kernel: str, bound: str) -> Range:
+    """What the cycles are multiplied with for both ends of their interval, inside what was measured.
 
     An error is predicted / measured - 1, so that measured = predicted / (1 + error).
     """
     known = measured()
-    if decades:
-        far = max(math.log1p(known.largest[1]), -math.log1p(known.largest[0])) * (1.0 + decades)
-        return math.exp(-far), math.exp(far)
-    facts = known.kernels[kernel]
-    below, above = facts["errors"] if facts["runs"] >= FEWEST_RUNS else known.errors
-    return min(1.0, 1.0 / (1.0 + above)), max(1.0, 1.0 / (1.0 + below))
+    facts = known.kernels.get(kernel)
+    if facts is None:
+        return 1.0, 1.0
+    own = facts["errors"] if facts["runs"] >= FEWEST_RUNS else known.errors
+    other = own if kernel.startswith(ROCBLAS) else known.bounds.get(bound, known.errors)
+    below, above = zip(own, other, strict=True)
+    return min(1.0, 1.0 / (1.0 + max(above))), max(1.0, 1.0 / (1.0 + min(below)))
+
+
+def _guess(decades: float) -> Range:
+    """The same, ``decades`` factors of ten outside."""
+    low, high = measured().far
+    away = max(math.log1p(high), -math.log1p(low)) * (1.0 + decades)
+    return math.exp(-away), math.exp(away)
 
 
 def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
@@ -227,8 +249,8 @@ def _of_kind(memory: str, calibration: Calibration) -> tuple[Away, ...]:
     away = []
     if memory not in measured().memories:
         away.append(Away("mem-type", memory, ", ".join(measured().memories), 1.0))
-    if not calibration.own:
-        away.append(Away("as release of gem5", calibration.release, calibration.fitted_to, 1.0))
+    if not calibration.own and calibration.release not in measured().releases:
+        away.append(Away("as release of gem5", calibration.release, ", ".join(measured().releases), 1.0))
     return tuple(away)
 
 

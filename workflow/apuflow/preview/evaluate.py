@@ -231,7 +231,7 @@ def columns(
             out[column] = _per_point(batch, values[batch.pair])
     out["kernels_launched"] = _per_point(batch, np.ones(len(batch.owner)))
     out["bound"] = _main_bound(batch, modelled["gpu_cycles"], bounds)
-    return out | _covered(batch, modelled)
+    return out | _covered(batch, bounds, modelled)
 
 
 def _per_point(batch: Batch, values: Array) -> Array:
@@ -246,9 +246,12 @@ SHOWN_REASONS = 3
 """Ways in which a point lies outside what was measured that its row lists."""
 
 
-def _covered(batch: Batch, modelled: Mapping[str, Array]) -> dict[str, list[str] | Array]:
+def _covered(
+    batch: Batch, bounds: Sequence[str], modelled: Mapping[str, Array]
+) -> dict[str, list[str] | Array]:
     """``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
-    covered = coverage([launch.kernel for launch in batch.launches], batch.machines, modelled)
+    kernels = [launch.kernel for launch in batch.launches]
+    covered = coverage(kernels, bounds, batch.machines, modelled)
     reasons: list[dict[str, Away]] = [{} for _ in batch.points]
     for owner, pair in zip(batch.owner.tolist(), batch.pair.tolist(), strict=True):
         for away in covered.outside[pair]:

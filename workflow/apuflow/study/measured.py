@@ -11,39 +11,62 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core import project
-from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.core.engines import PREVIEW_RELEASE, PREVIEW_VERSION
 from apuflow.core.files import write_text
-from apuflow.preview.coverage import FILE, family
+from apuflow.preview.coverage import FEWEST_RUNS, FILE, ROCBLAS, family
 from apuflow.preview.machine import NUMBERS, memory_name
-from apuflow.study.score import read_tables, recorded, score
+from apuflow.study.score import drawn, point_errors, read_tables, recorded, score
 from apuflow.study.score_runs import row_machine
 
-PRODUCTS: Final = "Cijk_"
-"""How rocBLAS' kernels begin. The stand-in's runs beside them are of both matrices transposed alone."""
+BEFORE_THE_RELEASE: Final = frozenset({"v24.1"})
+"""Releases whose recorded runs are of a commit before them (c91af552 of develop)."""
 
 
-def spanned() -> dict[str, Any]:
+def spanned(without: str = "") -> dict[str, Any]:
     """Ranges and errors of the recorded runs, as ``measured.json`` holds them.
 
-    rocBLAS' kernels were run on machines drawn at random: those ranges are no other kernel's.
+    Ranges are those of all runs, but for rocBLAS' kernels: they ran on machines drawn at random, and these
+    ranges are no other kernel's. Errors are those of layers drawn at random, where a kernel has enough of
+    them: the model's constants were chosen by the other runs, and it is nearer to these.
+
+    Args:
+        without: a table of layers that is left out, by its name.
     """
-    frame, products = _runs(recorded()), _runs([project.recorded_runs() / "products.csv"])
-    kernels = pd.concat([frame, products[products["kernel"].str.startswith(PRODUCTS)]])
-    rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
-    machines = [row_machine(row) for row in rows]
+    layers = _runs([file for file in drawn() if file.stem != without])
+    products = _runs([project.recorded_runs() / "products.csv"])
+    runs = pd.concat([_runs(recorded()), _runs([project.recorded_runs() / "networks.csv"]), layers])
+    kernels = pd.concat([runs, products[products["kernel"].str.startswith(ROCBLAS)]])
+    machines = [
+        row_machine({str(key): value for key, value in row.items()}) for row in runs.to_dict("records")
+    ]
+    points = point_errors(layers).abs()
+    releases = set(layers["point"].str.partition("_")[0]) - BEFORE_THE_RELEASE
+    in_layers = layers.groupby(layers["kernel"].map(family))["error"]
+    errors = {name: part for name, part in in_layers if len(part) >= FEWEST_RUNS}
     return {
         "source": "apuflow.study.measured, from data/gem5_runs",
         "preview": PREVIEW_VERSION,
-        "runs": len(frame),
-        "errors": _percentiles(frame["error"]),
-        "largest": [_rounded(frame["error"].min()), _rounded(frame["error"].max())],
+        "runs": len(runs),
+        "layers": {
+            "points": len(points),
+            "median": _rounded(points.median()),
+            "p90": _rounded(points.quantile(0.9)),
+        },
+        "errors": _percentiles(layers["error"]),
+        "far": _percentiles(layers["error"], 0.01),
+        "bounds": {
+            str(bound): _percentiles(part["error"])
+            for bound, part in layers.groupby("bound")
+            if len(part) >= FEWEST_RUNS
+        },
+        "releases": sorted(releases | {PREVIEW_RELEASE}),
         "memories": sorted({memory_name(machine.dram) for machine in machines}),
         "machine": {name: _range([getattr(machine, name) for machine in machines]) for name in NUMBERS},
         "kernels": {
             str(kernel): {
                 "runs": len(part),
                 **{name: _range(part[name]) for name in ("wavefronts", "gpu_cycles", "dram_bytes")},
-                "errors": _percentiles(part["error"]),
+                "errors": _percentiles(errors.get(kernel, part["error"])),
             }
             for kernel, part in kernels.groupby(kernels["kernel"].map(family))
         },
@@ -57,9 +80,9 @@ def _runs(tables: Sequence[Path]) -> pd.DataFrame:
     return frame.assign(dram_bytes=frame["dram_bytes_read"] + frame["dram_bytes_written"])
 
 
-def text() -> str:
+def text(without: str = "") -> str:
     """The file's content."""
-    return json.dumps(spanned(), indent=1) + "\n"
+    return json.dumps(spanned(without), indent=1) + "\n"
 
 
 def _range(values: Iterable[float]) -> list[float]:
@@ -67,8 +90,8 @@ def _range(values: Iterable[float]) -> list[float]:
     return [_rounded(min(values)), _rounded(max(values))]
 
 
-def _percentiles(errors: pd.Series) -> list[float]:
-    return [_rounded(errors.quantile(share)) for share in (0.05, 0.95)]
+def _percentiles(errors: pd.Series, outside: float = 0.05) -> list[float]:
+    return [_rounded(errors.quantile(share)) for share in (outside, 1.0 - outside)]
 
 
 def _rounded(value: float | np.floating[Any]) -> float:

@@ -21,6 +21,7 @@ from apuflow.core import project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.core.preview_constants import Calibration
+from apuflow.preview.coverage import measured
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.process import Step
 from apuflow.preview.timing import times
@@ -44,6 +45,11 @@ def recorded() -> tuple[Path, Path]:
     """
     directory = project.recorded_runs()
     return directory / "runs.csv", directory / "campaign.csv"
+
+
+def drawn() -> list[Path]:
+    """The tables of layers drawn at random, which nobody had looked at when they ran (``data/README.md``)."""
+    return sorted(project.recorded_runs().glob("layers*.csv"))
 
 
 def held_out(run: str) -> bool:
@@ -285,7 +291,8 @@ def report(scored: Scored) -> dict[str, Any]:
 def measured_error() -> str:
     """The preview's error against the recorded gem5 runs: a line in short, one in full, one per primitive.
 
-    The preview is scored anew each time, so that the lines are true of the model as it is.
+    The preview is scored anew each time, so that the lines are true of the model as it is; the errors of
+    layers drawn at random stand in ``preview/measured.json``.
     """
     scored = score(read_tables(recorded()))
     errors = report(scored)
@@ -301,9 +308,12 @@ def measured_error() -> str:
         f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
         for name, part in errors["primitives"].items()
     )
+    layers = measured().layers
     return (
         f"Cycles {100 * errors['median_error']:.1f} % off in the median, "
-        f"{100 * errors['p90_error']:.1f} % at the 90th percentile of {errors['runs']} gem5 runs.\n"
+        f"{100 * errors['p90_error']:.1f} % at the 90th percentile of {errors['runs']} gem5 runs; of "
+        f"{layers['points']} layers drawn at random {100 * layers['median']:.1f} and "
+        f"{100 * layers['p90']:.1f} %.\n"
         "These runs are of MIOpen's kernels on 1 to 64 compute units. The error is "
         f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['max_error']:.0f} % at most.{ordered}"
         + (f" {refused} further runs it does not model." if refused else "")
