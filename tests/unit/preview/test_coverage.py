@@ -62,7 +62,7 @@ def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     return frame, sums["measured"].between(sums["low"], sums["high"])
 
 
-@pytest.mark.parametrize("table", ["layers", "layers_2", "layers_6", "layers_9", "layers_11"])
+@pytest.mark.parametrize("table", ["layers", "layers_2", "layers_6", "layers_9", "layers_12"])
 def test_intervals_hold_for_nine_of_ten_layers_of_a_draw_that_had_no_part_in_them(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,9 +186,9 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 826 launches on both GPUs, as clang compiles them for each."""
+    """Of 896 launches on both GPUs, as clang compiles them for each."""
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) >= 826
+    assert len(rows) >= 896
     apart: dict[str, list[float]] = {}
     for row in rows:
         found = fmean(step.profile.counts.instructions for step in steps_of(row))
@@ -242,7 +242,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 164
+    assert len(rows) == 176
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = traffic_of(row, step), -(-int(row["num_compute_units"]) // 4)
@@ -264,7 +264,7 @@ def test_products_load_the_lines_that_gem5_does() -> None:
     """The stand-in on gfx902, whose coalescer merges no loads of a line on its way."""
     errors = errors_of("sgemm", "tcp_load_events", "gfx902", lambda flow: flow.tcp_loads)
     assert len(errors) > 90
-    assert median(errors) < 0.005 and quantiles(errors, n=10)[-1] < 0.03
+    assert median(errors) < 0.001 and quantiles(errors, n=10)[-1] < 0.02
 
 
 @pytest.mark.parametrize(("gpu", "middle", "high"), [("gfx801", 0.07, 0.3), ("gfx902", 0.08, 0.55)])

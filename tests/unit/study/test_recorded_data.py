@@ -34,6 +34,7 @@ TABLES = (
     "layers_9",
     "layers_10",
     "layers_11",
+    "layers_12",
 )
 
 
@@ -93,6 +94,7 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
         ("layers_9", 48, 0.06, 0.24),
         ("layers_10", 48, 0.065, 0.21),
         ("layers_11", 48, 0.06, 0.25),
+        ("layers_12", 48, 0.06, 0.2),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

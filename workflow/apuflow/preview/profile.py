@@ -360,12 +360,13 @@ def parts_of(size: int, part: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=65536)
-def region_lines(rows: int, elements: int, pitch: int, together: int = 1) -> float:
+def region_lines(rows: int, elements: int, pitch: int, together: int = 1, regions: int = LINE) -> float:
     """Mean distinct lines of rows of ``elements`` of 4 bytes, ``pitch`` bytes apart.
 
-    The first begins anywhere that each of ``together`` rows can begin.
+    There are ``regions`` of them, each ``together`` rows after the one before, the first at a line's begin.
     """
-    begins = range(0, LINE, gcd(pitch * together, LINE))
+    apart = pitch * together
+    begins = [number * apart % LINE for number in range(min(regions, LINE // gcd(apart, LINE)))]
     total = 0
     for begin in begins:
         last = -1

@@ -64,7 +64,7 @@ def _reads(outer: int, k: int, along_k: bool, tiles: int, steps: int) -> tuple[f
     """
     across, down = (k, outer) if along_k else (outer, k)
     lines = sum(
-        many * wide * region_lines(rows, columns, 4 * across, ROWS)
+        many * wide * region_lines(rows, columns, 4 * across, ROWS, ceil(down / ROWS))
         for many, rows in parts_of(down, ROWS)
         for wide, columns in parts_of(across, TILE)
     )
