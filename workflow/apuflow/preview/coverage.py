@@ -165,9 +165,10 @@ def coverage(
         least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[which].T
         far |= ~((least <= column) & (column <= most))
 
-    pairs = list(zip(families, bounds, strict=True))
-    inside = {pair: _inside(*pair) for pair in dict.fromkeys(pairs)}
-    low, high = np.array([inside[pair] for pair in pairs], dtype=np.float64).reshape(-1, 2).T.copy()
+    kinds = {name: number for number, name in enumerate(dict.fromkeys(bounds))}
+    limits = [_inside(name, kind) for name in numbers for kind in kinds]
+    of_bound = np.array([kinds[bound] for bound in bounds], dtype=np.int64)
+    low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[which * len(kinds) + of_bound].T.copy()
     outside = _of_machines(machines)
     for k in np.flatnonzero(far | np.array([bool(away) for away in outside], dtype=np.bool_)).tolist():
         of_kernel = _of_kernel(families[k], {name: float(column[k]) for name, column in values.items()})
