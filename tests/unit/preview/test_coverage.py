@@ -42,9 +42,7 @@ def test_inside_the_range_nine_of_ten_measured_runs_lie_in_the_interval(root: Pa
 def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     """Launches of drawn layers; whether gem5's cycles lie in their intervals, and those of whole layers."""
     known = modelled(read_tables([table]))
-    frame = known.frame
-    frame["predicted"], frame["bound"] = known.predicted()
-    frame["passes"] = [sum(step.times for step in steps) for steps in known.steps]
+    frame = known.scored()
     profiles = [steps[-1].profile for steps in known.steps]
     counters = counter_columns(profiles, known.machines, times(profiles, known.machines))
     found = coverage.coverage(frame["kernel"].tolist(), frame["bound"].tolist(), known.machines, counters)

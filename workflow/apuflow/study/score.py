@@ -167,6 +167,16 @@ class Modelled:
         passes = np.bincount(row, weights=often, minlength=len(machines))
         return total / passes / period, [bound[k] for k in range(len(machines))]
 
+    def scored(self) -> pd.DataFrame:
+        """The rows with ``predicted`` and ``bound``, ``passes`` of the kernel, and the relative ``error``."""
+        out = self.frame.copy()
+        out["predicted"], out["bound"] = self.predicted()
+        out["passes"] = [sum(step.times for step in steps) for steps in self.steps]
+        out["error"] = out["predicted"] / pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float) - 1.0
+        if "primitive" not in out.columns:
+            out["primitive"] = out["kernel"]
+        return out
+
 
 def modelled(frame: pd.DataFrame) -> Modelled:
     """What every run launches, and on which machine; runs that the preview refuses are listed."""
@@ -198,14 +208,7 @@ def modelled(frame: pd.DataFrame) -> Modelled:
 def score(frame: pd.DataFrame) -> Scored:
     """Predict every run; runs that the preview refuses are listed, not scored."""
     known = modelled(frame)
-    out = known.frame.copy()
-    measured = pd.to_numeric(out["gpu_cycles"]).to_numpy(dtype=float)
-    out["predicted"], out["bound"] = known.predicted()
-    out["passes"] = [sum(step.times for step in steps) for steps in known.steps]
-    out["error"] = out["predicted"] / measured - 1.0
-    if "primitive" not in out.columns:
-        out["primitive"] = out["kernel"]
-    return Scored(out, known.refused)
+    return Scored(known.scored(), known.refused)
 
 
 def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
