@@ -78,10 +78,11 @@ class Measured:
     Attributes:
         kernels: by kernel (``family``): its runs, the range of each quantity, the 5th and 95th percentile of
         its errors.
+        bounds: by what bounds a launch (``Times.bound``): the 5th and 95th percentile of errors.
         machine: by field of ``GpuModel``: the smallest and the largest value.
-        memories: types of DRAM.
-        errors: 5th and 95th percentile of all errors.
-        largest: the smallest and the largest error.
+        memories: types of DRAM. releases: of gem5.
+        errors: 5th and 95th percentile of all errors; far: 1st and 99th.
+        layers: of layers drawn at random: their number, median and 90th percentile of their errors.
     """
 
     kernels: Mapping[str, Mapping[str, Any]]

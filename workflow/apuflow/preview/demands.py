@@ -88,14 +88,14 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
         flow.serial_walks * lat.walk / waves,
     )
     return Demands(
-        used,
-        resident * profile.group_waves,
-        groups * profile.group_waves,
-        start,
-        fetch,
-        delay,
-        waves,
-        stations,
+        used=used,
+        resident=resident * profile.group_waves,
+        per_unit=groups * profile.group_waves,
+        start=start,
+        fetch=fetch,
+        delay=delay,
+        wavefronts=waves,
+        stations=stations,
     )
 
 
@@ -274,13 +274,13 @@ def output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
     So they do where each compute unit has one workgroup that loads ahead of what it computes: then nothing is
     left that could go on meanwhile.
     """
-    demands = dict.fromkeys(STATIONS, 0.0)
+    taken = dict.fromkeys(STATIONS, 0.0)
     if profile.scheduled:
         line = machine.link_ns(DATA_BYTES)
-        demands["tcc_link"] = flow.tcc_writes * line / machine.tccs
-        demands["directory_link"] = flow.tcc_writes * line
+        taken["tcc_link"] = flow.tcc_writes * line / machine.tccs
+        taken["directory_link"] = flow.tcc_writes * line
         from_memory = flow.requested - flow.l3_hits
         stores = max(0.0, flow.dram_reads - from_memory)
         loads_ns = machine.dram.busy_ns(from_memory, max(0.0, flow.dram_writes - stores))
-        demands["dram"] = max(0.0, dram_ns(flow, machine) - loads_ns / machine.directories)
-    return list(demands.values())
+        taken["dram"] = max(0.0, dram_ns(flow, machine) - loads_ns / machine.directories)
+    return list(taken.values())

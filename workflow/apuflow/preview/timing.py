@@ -144,11 +144,9 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         return np.fromiter(values, dtype=bool, count=len(profiles))
 
     stations = np.array([one.stations for one in asked], dtype=np.float64).reshape(-1, len(STATIONS))
-    used, waves, per_unit = (
-        column(one.used for one in asked),
-        column(one.wavefronts for one in asked),
-        column(one.per_unit for one in asked),
-    )
+    used = column(one.used for one in asked)
+    waves = column(one.wavefronts for one in asked)
+    per_unit = column(one.per_unit for one in asked)
     simds = column(float(machine.simds) for machine in machines)
     # A wavefront stays on its own SIMD: the station is a quarter of the work, the rest is its latency.
     alternating = flags(profile.alternating for profile in profiles)
