@@ -317,7 +317,7 @@ def measured_error() -> str:
         f"{100 * errors['p90_error']:.1f} % at the 90th percentile of {errors['runs']} gem5 runs; of "
         f"{layers['points']} layers drawn at random {100 * layers['median']:.1f} and "
         f"{100 * layers['p90']:.1f} %.\n"
-        "These runs are of MIOpen's kernels on 1 to 64 compute units. The error is "
+        f"The {errors['runs']} runs are of MIOpen's kernels on 1 to 64 compute units. Their error is "
         f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['max_error']:.0f} % at most.{ordered}"
         + (f" {refused} further runs it does not model." if refused else "")
         + f"\nMedian/90th percentile of each primitive, in %: {primitives} (command: apuflow score)."
