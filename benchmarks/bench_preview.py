@@ -1,4 +1,4 @@
-"""The preview engine on 10,000 points: closed form, one process.
+"""The preview engine on 10,000 points, by as many processes as there are processors.
 
     .venv/bin/python benchmarks/bench_preview.py [--repeat N] [--runs RUNS.csv]
 
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure import load_release
+from apuflow.core import forked
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
@@ -98,7 +99,7 @@ def measure(title: str, many: int, repeat: int, table: Path) -> None:
     seconds = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
-        preview.run(found, defaults)
+        preview.run(found, defaults, forked.usable())
         seconds.append(time.perf_counter() - start)
     real = gem5_seconds(table)
     first, later = seconds[0], min(seconds[1:])

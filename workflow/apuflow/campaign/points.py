@@ -18,7 +18,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.workloads import load_workload
-from apuflow.core import paths
+from apuflow.core import collection, paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
@@ -26,6 +26,7 @@ from apuflow.engines import runs_on
 from apuflow.suites.spec import Refused
 
 
+@collection.paused()
 def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     """Every point of one workload of a sweep: per engine, in the order of the axes, the last one fastest.
 
@@ -62,6 +63,7 @@ def _refuse_empty(sweep: Sweep, every: Iterable[Member], root: Path) -> NoReturn
     )
 
 
+@collection.paused()
 def chosen_points(
     sweep: Sweep, workload: str, engine: EngineName, chosen: Iterable[Assignment], root: Path = Path()
 ) -> list[Point]:

@@ -6,6 +6,7 @@ A sweep over layer keys changes given text, so that comments and order stay as i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
@@ -52,23 +53,40 @@ def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path 
     Raises:
         ConfigError: a key or layer that is not there, or a value that DNNMark does not take.
     """
-    lines = text.split("\n")
-    for name, value in values.items():
-        parts = sections("\n".join(lines), file)
-        composed = any(
-            part.name == GENERAL and entry.value == "composed" for part in parts for entry in part.entries
-        )
-        layers = [part for part in parts if part.name != GENERAL]
-        key, targets = _targets(name, value, layers, composed, file)
-        for part in reversed(targets):
-            lines = _replace(lines, part, key, format_value(value))
-    result = "\n".join(lines)
+    try:
+        lines = _settable(text, tuple(values), file)
+    except ConfigError as error:
+        if error.key is not None and error.key in values:
+            error.value = values[error.key]
+        raise
+    written = {name: format_value(value) for name, value in values.items()}
+    result = "\n".join([f"{line}{written[name]}" if name else line for line, name in lines])
     parse(result, file)
     return result
 
 
+@lru_cache(maxsize=1024)
+def _settable(text: str, names: tuple[str, ...], file: str | Path | None) -> tuple[tuple[str, str], ...]:
+    """The lines of ``text`` with keys set: each with the name of the key whose value goes behind it, or "".
+
+    Raises:
+        ConfigError: a key or layer that is not there.
+    """
+    lines = [(line, "") for line in text.split("\n")]
+    for name in names:
+        parts = sections("\n".join(line for line, _ in lines), file)
+        composed = any(
+            part.name == GENERAL and entry.value == "composed" for part in parts for entry in part.entries
+        )
+        layers = [part for part in parts if part.name != GENERAL]
+        key, targets = _targets(name, layers, composed, file)
+        for part in reversed(targets):
+            lines = _replace(lines, part, key, name)
+    return tuple(lines)
+
+
 def _targets(
-    name: str, value: Scalar, layers: list[Section], composed: bool, file: str | Path | None
+    name: str, layers: list[Section], composed: bool, file: str | Path | None
 ) -> tuple[str, list[Section]]:
     """The key that ``name`` means, and the sections to set it in."""
     layer_name, _, key = name.rpartition(".")
@@ -80,7 +98,6 @@ def _targets(
             "no layer of this network has this key",
             file=file,
             key=name,
-            value=value,
             remedy=f"keys that can be set: {', '.join(allowed)}",
         )
     if layer_name:
@@ -91,7 +108,6 @@ def _targets(
                 "two layers of this name" if len(chosen) > 1 else "no layer of this name takes this key",
                 file=file,
                 key=name,
-                value=value,
                 remedy=f"layers: {names}",
             )
         return key, chosen
@@ -106,8 +122,8 @@ def _name(part: Section) -> str:
     return next((entry.value for entry in reversed(part.entries) if entry.key == "name"), "")
 
 
-def _replace(lines: list[str], part: Section, key: str, value: str) -> list[str]:
-    """Put ``key=value`` where the section last stated it, or behind the section's last line.
+def _replace(lines: list[tuple[str, str]], part: Section, key: str, name: str) -> list[tuple[str, str]]:
+    """Put ``key=`` and the value of ``name`` where the section last stated it, or behind its last line.
 
     A key of both axes (``stride``) also takes out ``stride_h`` and ``stride_w``, which it replaces. One of
     these goes behind a key of both axes, so that it has the last word.
@@ -122,5 +138,5 @@ def _replace(lines: list[str], part: Section, key: str, value: str) -> list[str]
         if number not in stale:
             result.append(line)
         if number == place:
-            result.append(f"{key}={value}")
+            result.append((f"{key}=", name))
     return result

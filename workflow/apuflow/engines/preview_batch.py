@@ -26,13 +26,16 @@ from apuflow.rocblas.call import changed, library_of
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
 
 
-def write_batch(points: Sequence[Point], counters: str | Path, record: str | Path) -> None:
+def write_batch(
+    points: Sequence[Point], counters: str | Path, record: str | Path, processes: int = 1
+) -> None:
     """Run the timing model and write its counters, then the record that vouches for them.
 
     Args:
         points: points of one workload whose engine is preview.
         counters: Parquet file, one row per point: point, status, axes, machine options, counters, bound.
         record: its ``run.json``.
+        processes: that may share the work.
 
     Raises:
         ConfigError: there is no point.
@@ -45,7 +48,7 @@ def write_batch(points: Sequence[Point], counters: str | Path, record: str | Pat
         )
     first, started = points[0], now()
     axes = axes_of(points)
-    batch = pd.DataFrame(batch_columns(points))
+    batch = pd.DataFrame(batch_columns(points, processes))
     with atomic_write(counters) as part:
         batch.to_parquet(part, index=False, write_page_checksum=True)
     BatchRecord(
@@ -72,14 +75,18 @@ def axes_of(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(axis for point in points for axis in point.axes))
 
 
-def batch_columns(points: Sequence[Point]) -> dict[str, Sequence[Any] | NDArray[Any]]:
+def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """The timing model's counters of points of one workload, with axes and machine options.
+
+    Args:
+        points: of one workload.
+        processes: that may share the work.
 
     Raises:
         NotModelled: the model refuses a layer or an option.
     """
     first, axes = points[0], axes_of(points)
-    found = preview.columns(points, option_rules.defaults(preview.RELEASE))
+    found = preview.columns(points, option_rules.defaults(preview.RELEASE), processes)
     reasons = found.pop("unmeasured")
     given: dict[str, Sequence[Any] | NDArray[Any]] = {
         "point": [point.id for point in points],

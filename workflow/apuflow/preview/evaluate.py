@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from apuflow.core import collection
+from apuflow.core import collection, forked
 from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -194,13 +194,19 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-def run(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
+FEWEST = 1000
+"""Points for which a process of its own is worth while: a tenth of a second."""
+
+
+def run(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None], processes: int = 1
+) -> pd.DataFrame:
     """``columns`` as a frame."""
-    return pd.DataFrame(columns(points, defaults))
+    return pd.DataFrame(columns(points, defaults, processes))
 
 
 def columns(
-    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None], processes: int = 1
 ) -> dict[str, list[str] | Array]:
     """Counters of each point: sums over its launches, the launches one after the other.
 
@@ -209,6 +215,7 @@ def columns(
             release_facts.
         defaults: options of the release that the model was made after (``preview.RELEASE``), for what a
             point's own release has no option for.
+        processes: that may share the work. Each keeps what it has modelled for itself.
 
     Returns:
         an element per point: point, counters, bound (of the launches that take the most time), launches, the
@@ -217,6 +224,23 @@ def columns(
     Raises:
         NotModelled: by name, what the model does not have.
     """
+    count = max(1, min(processes, len(points) // FEWEST))
+    size = max(1, -(-len(points) // count))
+    parts = [points[start : start + size] for start in range(0, len(points), size)] or [points]
+    found = forked.each(lambda part: _columns(part, defaults), parts)
+    return {name: _joined([part[name] for part in found]) for name in found[0]}
+
+
+def _joined(parts: Sequence[list[str] | Array]) -> list[str] | Array:
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    return np.concatenate(arrays) if arrays else [text for part in parts for text in part]
+
+
+def _columns(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
+) -> dict[str, list[str] | Array]:
     with collection.paused():
         batch = collect(points, defaults)
         modelled, bounds = _modelled(batch)

@@ -20,7 +20,7 @@ from apuflow.configure.loading import check_new_name, suite_names, sweep_of
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Document
-from apuflow.core import paths
+from apuflow.core import forked, paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
@@ -125,7 +125,7 @@ def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
         "evidence": f"preview {preview.VERSION}",
     }
     same = {name: [value] * len(chosen) for name, value in shared.items()}
-    return of_counters({**batch_columns(chosen), **same}, axes_of(chosen))
+    return of_counters({**batch_columns(chosen, forked.usable()), **same}, axes_of(chosen))
 
 
 def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
-from apuflow.core import paths
+from apuflow.core import forked, paths
 from apuflow.core.engines import is_batch
 from apuflow.core.files import wait_for_files
 from apuflow.core.scalar import Scalar
@@ -33,16 +31,17 @@ def write_previews(campaign: Campaign, sweep: str, workloads: Sequence[str], pro
     Raises:
         NotModelled: the model refuses a layer or an option.
     """
-    _shared(processes, partial(_preview, sweep), campaign, workloads)
+    each = max(1, processes // len(workloads))  # of the processes, those for the points of a workload
+    _shared(processes, partial(_preview, sweep, each), campaign, workloads)
 
 
-def _preview(sweep: str, campaign: Campaign, workloads: Sequence[str]) -> None:
+def _preview(sweep: str, processes: int, campaign: Campaign, workloads: Sequence[str]) -> None:
     from apuflow.engines.preview_batch import write_batch
 
     for workload in workloads:
         counters = campaign.root / paths.preview_counters(sweep, workload)
         record = campaign.root / paths.preview_record(sweep, workload)
-        write_batch(campaign.batch(sweep, workload), counters, record)
+        write_batch(campaign.batch(sweep, workload), counters, record, processes)
 
 
 def write_tables(
@@ -140,18 +139,13 @@ def _draw(
 def _shared(
     processes: int, act: Callable[[Campaign, Sequence[str]], None], campaign: Campaign, names: Sequence[str]
 ) -> None:
-    """Act on all names: processes that are forked, and so have all modules, take a part of them each."""
+    """Act on all names, of which each process takes a part, with a campaign of its own."""
     count = min(processes, len(names))
     if count < 2:
         act(campaign, names)
         return
     parts = [names[start::count] for start in range(count)]
-    with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as pool:
-        list(pool.map(partial(_act, act, campaign.root), parts))
-
-
-def _act(act: Callable[[Campaign, Sequence[str]], None], root: Path, names: Sequence[str]) -> None:
-    act(Campaign(root), names)
+    forked.each(lambda part: act(Campaign(campaign.root), part), parts)
 
 
 def write_report(

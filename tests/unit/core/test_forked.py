@@ -1,0 +1,90 @@
+"""Work that forked processes share. Each test runs in a Python of its own: pytest's may have threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+
+def said(script: str) -> list[str]:
+    """Lines that a Python script writes."""
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_each_part_has_a_process_and_the_results_are_in_order() -> None:
+    lines = said(
+        """
+        import os
+        from apuflow.core import forked
+        here = os.getpid()
+        factor = 10  # a process has what this one has
+        found = forked.each(lambda part: (factor * part, os.getpid(), forked.usable()), [3, 1, 2])
+        print([number for number, _, _ in found])
+        print(here in {process for _, process, _ in found}, {usable for _, _, usable in found})
+        print(forked.each(lambda part: os.getpid() == here, ["alone"]))
+        """
+    )
+    assert lines == ["[30, 10, 20]", "False {1}", "[True]"]
+
+
+def test_the_error_of_a_part_says_all_that_it_says_at_home() -> None:
+    lines = said(
+        """
+        from apuflow.core import forked
+        from apuflow.core.errors import NotModelled
+        def act(part):
+            if part == 2:
+                raise NotModelled("no such kernel", file="a.yaml", key="k", value=[1], remedy="leave out")
+            return part
+        try:
+            forked.each(act, [1, 2, 3])
+        except NotModelled as error:
+            print(error)
+        """
+    )
+    assert lines == [
+        "no such kernel",
+        "  file:  a.yaml",
+        "  key:   k",
+        "  value: [1]",
+        "  fix:   leave out",
+    ]
+
+
+def test_nothing_is_forked_beside_other_threads() -> None:
+    lines = said(
+        """
+        import os, threading
+        from apuflow.core import forked
+        print(forked.usable() == len(os.sched_getaffinity(0)))
+        done = threading.Event()
+        threading.Thread(target=done.wait).start()
+        print(forked.usable())
+        done.set()
+        """
+    )
+    assert lines == ["True", "1"]
+
+
+def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
+    lines = said(
+        """
+        import apuflow
+        from apuflow import preview
+        from apuflow.configure import option_rules
+        from apuflow.preview import evaluate
+        from apuflow.study import ask, face
+        asked = ask.described("softmax_fwd,pool_fwd", ["num-compute-units=1,2,3,4,5,6", "n=1,2,3,4,5,6"])
+        sweep = ask.question(asked, face._root(None))
+        points = apuflow.points(sweep)
+        evaluate.FEWEST = 10
+        parts = []
+        own = evaluate._columns
+        evaluate._columns = lambda part, defaults: parts.append(len(part)) or own(part, defaults)
+        alone, three = (preview.run(points, option_rules.defaults(preview.RELEASE), n) for n in (1, 3))
+        print(len(points), parts, alone.equals(three), list(alone.columns) == list(three.columns))
+        """
+    )
+    assert lines == ["72 [72] True True"]
