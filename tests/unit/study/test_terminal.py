@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apuflow.study.terminal import Entry, blocks, stacked
+from apuflow.study.terminal import Entry, blocks, interval, stacked
 
 
 def test_long_texts_have_lines_of_their_own() -> None:
@@ -55,3 +55,10 @@ def test_a_wide_table_goes_on_below_and_no_cell_is_cut() -> None:
         "    2       16  11,376,748",
         "",
     ]
+
+
+def test_an_interval_has_three_digits_with_thousands_apart() -> None:
+    row = {"gpu_cycles_low": 92_213.4, "gpu_cycles_high": 1_637_801.0, "flags": ""}
+    assert interval(row) == "92,200 to 1,640,000"
+    assert interval(row | {"gpu_cycles_low": 92.25, "flags": "unmeasured: n"}) == "92.2 to 1,640,000 (guess)"
+    assert interval(row | {"gpu_cycles_low": float("nan")}) == "-"

@@ -121,8 +121,12 @@ def number(value: object) -> str:
 
 
 def interval(row: Mapping[Any, Any]) -> str:
-    """The interval of a preview's cycles; ``guess`` where the row lies outside of what was measured."""
+    """The interval of a preview's cycles, three digits of each end.
+
+    ``guess`` where the row lies outside of what was measured.
+    """
     low, high = row["gpu_cycles_low"], row["gpu_cycles_high"]
     if low != low or high != high:
         return "-"
-    return f"{low:.3g} to {high:.3g}" + (" (guess)" if "unmeasured: " in str(row["flags"]) else "")
+    ends = " to ".join(number(float(f"{end:.3g}")) for end in (low, high))
+    return ends + (" (guess)" if "unmeasured: " in str(row["flags"]) else "")
