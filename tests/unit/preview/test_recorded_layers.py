@@ -186,9 +186,9 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 896 launches on both GPUs, as clang compiles them for each."""
+    """Of 1,032 launches on both GPUs, as clang compiles them for each."""
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) >= 896
+    assert len(rows) >= 1032
     apart: dict[str, list[float]] = {}
     for row in rows:
         found = fmean(step.profile.counts.instructions for step in steps_of(row))
@@ -242,7 +242,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 176
+    assert len(rows) == 200
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = traffic_of(row, step), -(-int(row["num_compute_units"]) // 4)
@@ -322,4 +322,4 @@ def test_batch_normalisation_walks_the_pages_that_gem5_does() -> None:
         for row, flow in last_steps("MIOpenBatchNorm")
         if "batchnorm_modespatial_c111_h16_n2" not in row["point"]  # gem5 computes it wrongly
     ]
-    assert len(apart) > 90 and max(apart) <= 1.0
+    assert len(apart) > 110 and max(apart) <= 1.0

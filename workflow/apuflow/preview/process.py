@@ -301,8 +301,10 @@ def _found(
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
     held = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
-    walked = buffer.walked and 2.0 * buffer.touched >= stream.pages
-    found = walked, buffer.near, buffer.used, buffer.cached, *held
+    walked = buffer.walked and 2.0 * buffer.touched > stream.pages
+    if buffer.walked and not walked:  # an earlier launch has touched few of the pages
+        stream = stream._replace(pages=stream.pages - buffer.touched)
+    found = walked, walked and buffer.near, buffer.used, buffer.cached, *held
     if (stream.walked, stream.near, stream.loaded, stream.cached, stream.in_l2, stream.in_l3) == found:
         return stream
     walked, near, used, cached, in_l2, in_l3 = found

@@ -117,7 +117,8 @@ def per_activation_forward(facts: Facts) -> Profile:
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
-    sharing = _sharing(facts)
+    # Of the wavefronts of a workgroup half wait for a page together.
+    sharing, group = _sharing(facts), facts.waves_per_group / 2
     window = max(64.0, 4.0 * min(64, hw)) * min(1.0, hw / 16)
     near = max(1.0, 16 / hw)
     streams = [
@@ -129,7 +130,7 @@ def per_activation_forward(facts: Facts) -> Profile:
             pages,
             "device",
             window * n,
-            1.0,
+            group,
             sharing,
             line_sharing=near,
         ),
@@ -143,7 +144,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         streams.append(
             Stream(
                 "load" if kind == "load" else "store", visits, visits * spans, vector, new,
-                "device", 64.0, 1.0, sharing, line_sharing=near, resident=kind == "load",
+                "device", 64.0, group, sharing, line_sharing=near, resident=kind == "load",
             )
         )  # fmt: skip
     if spilled:

@@ -14,6 +14,9 @@ from math import ceil
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
 
+IN_STEP = 0.65
+"""How far workgroups that share a page come to it together."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
@@ -27,7 +30,7 @@ class _Pass:
         code: bytes. code_of_pass: more for each pass over images, which is unrolled. apart, looped: a
             wavefront's more, and that of each trip but the last, where planes are no power of two.
         rolled: two elements of the second loop where the images are no multiple of ``scale``, so that the
-            compiler does not unroll it (9 and 29 images, gem5 v24).
+            compiler does not unroll it (9 and 29 images, gem5 v24). pair: of two images, without a loop.
     """
 
     head: str
@@ -47,6 +50,7 @@ class _Pass:
     apart: str = ""
     looped: str = ""
     rolled: str = ""
+    pair: str = ""
 
     @property
     def first_rounds(self) -> float:
@@ -79,6 +83,7 @@ _PASSES: dict[tuple[str, int], _Pass] = {
     ("MIOpenBatchNormFwdTrainSpatialNorm", 2): _Pass(
         "sm3 v4 s11 wt3 br2 ba1 en1", "sm3 v21 wt3 s3 ld4 lw2", "", "", "v4 sm1 lr2 s1 br1",
         "v42 wt6 ld4 s5 st4 br3", 0, 1, 1, False, 524.0, 1, 4, rolled="v23 wt4 ld2 s4 st2 br2",
+        pair="v9 wt2 ld2 s1 st2 br1",
     ),
     ("MIOpenBatchNormBwdSpatial", 0): _Pass(
         "sm4 s14 v29 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v7 s8 sm1 br1 wt2", "v11 ld2",
@@ -134,7 +139,7 @@ def spatial(facts: Facts) -> Profile:
     per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
     second = block(part.second, lanes) * (trips / part.scale)
     if part.rolled and n > 1 and n % part.scale:
-        second = block(part.rolled, lanes) * (trips / 2)
+        second = block(part.rolled if n > 2 else part.pair, lanes) * (trips / 2)
     per_group += block(part.first, lanes) * (trips / part.scale) + second
     if not power_of_two:
         per_group += block(part.apart) * waves + block(part.looped, lanes) * looped
@@ -170,6 +175,7 @@ def _profile(
     accesses = max(loads, elements / 64 * span_lines(256, 4 * hw))
     spread = 2.0 if part.unit > 1 else 1.0  # the second loop takes neighbours one after the other
     sharing = max(1.0, 4096 / (4 * hw))
+    group = float(min(waves, PAGE // 256))  # wavefronts next to each other have 256 bytes each
     streams = []
     for number in range(max(part.reads, part.again)):
         passes = (number < part.reads) + (number < part.again)
@@ -183,23 +189,23 @@ def _profile(
                 "group",
                 # Wavefronts next to each other share a line, passes all of a channel.
                 4.0 * elements / groups if passes > 1 else 0.0,
-                page_group=4.0,
+                page_group=group,
                 sharing=sharing,
-                lockstep=0.5,
+                lockstep=IN_STEP,
             )
         )
     if part.writes:
         streams.append(
             Stream(
-                "store", loads, accesses * spread, lines, pages, page_group=4.0, sharing=sharing,
-                lockstep=0.5, resident=False,
+                "store", loads, accesses * spread, lines, pages, page_group=group, sharing=sharing,
+                lockstep=IN_STEP, resident=False,
             )
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
     small = 2.0  # pages of scale and bias
     stores = round(block(part.once, 1.0).stores)
     if part.reads and not part.writes:  # each workgroup leaves its two sums at its begin of the output
-        small, begun = 0.0, min(float(groups), pages)
+        small, begun = 0.0, min(float(groups), pages / facts.define("MIO_BN_N"))  # in the first image
         left = Stream(
             "store", float(groups), float(groups), float(groups), begun, page_group=1.0,
             sharing=groups / begun, resident=False,

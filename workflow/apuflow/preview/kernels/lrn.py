@@ -101,6 +101,12 @@ def _lockstep(plane: int) -> float:
     return 1.0 if 4 * plane % PAGE == 0 else 2 / 3
 
 
+def _pages_across(plane: int) -> float:
+    """Pages that a channel of an image lies on: one more than it fills, unless none begins inside of it."""
+    size = 4 * plane
+    return max(1.0, size / PAGE) if size % PAGE == 0 or PAGE % size == 0 else size / PAGE + 1.0
+
+
 def lrn_forward(facts: Facts) -> Profile:
     """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
@@ -134,8 +140,7 @@ def lrn_forward(facts: Facts) -> Profile:
     span = lines * batch / waves
     loads = float(channels * waves)
     pages = pages_of(elements)
-    chunk = 256 * unit
-    sharing = max(1.0, min(lanes_total / 64, PAGE / chunk))
+    sharing = max(1.0, lanes_total / 64 / _pages_across(plane))
     load = Stream(
         "load",
         loads,
@@ -245,7 +250,7 @@ def across_backward(facts: Facts) -> Profile:
     visits = float(c * wavefronts)
     span = touched / of_image
     elements = batch * c * plane
-    sharing = max(1.0, min(groups / batch, PAGE / (4 * 64 * waves)))
+    sharing = max(1.0, groups / batch / _pages_across(plane))
     lines, pages = lines_of(elements), pages_of(elements)
     load = Stream(
         "load",

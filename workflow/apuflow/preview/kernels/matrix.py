@@ -45,6 +45,8 @@ which half of them have drifted apart, where the operand lies along k (75 produc
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
 
+WAITS = 1.9
+"""Waits of a step: for its two loads, one after the other, in part together."""
 WALKS = 1.85
 """Page walks that a workgroup waits for in a step with new pages, of which each of its wavefronts has one:
 some run beside each other (four in 1.7 to 4.3 us)."""
@@ -236,7 +238,7 @@ def sgemm(facts: Facts) -> Profile:
         counts=counts,
         streams=streams,
         code_bytes=1000.0,
-        rounds=2.0 * steps + added,
+        rounds=WAITS * steps + added,
         trailing=trailing * batch,
         walk_rounds=_walks(facts.integer("lda"), along_a, steps)
         + _walks(facts.integer("ldb"), along_b, steps),
