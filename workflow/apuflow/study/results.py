@@ -31,7 +31,7 @@ def write_previews(campaign: Campaign, sweep: str, workloads: Sequence[str], pro
     Raises:
         NotModelled: the model refuses a layer or an option.
     """
-    each = max(1, processes // len(workloads))  # of the processes, those for the points of a workload
+    each = max(1, processes // max(1, len(workloads)))  # of the processes, those for the points of a workload
     _shared(processes, partial(_preview, sweep, each), campaign, workloads)
 
 

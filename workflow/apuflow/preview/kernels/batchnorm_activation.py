@@ -136,17 +136,21 @@ def per_activation_forward(facts: Facts) -> Profile:
         ),
         _batch_stores(facts, n, n * visits, spans, elements),
     ]
-    arrays = [("load", vector_pages)] * 4  # scale, bias, running mean, running variance
-    arrays += [("store", 0.0)] * 2 + [
-        ("store", vector_pages)
-    ] * 2  # these two, whose pages it has, and two more
-    for kind, new in arrays:
-        streams.append(
-            Stream(
-                "load" if kind == "load" else "store", visits, visits * spans, vector, new,
-                "device", 64.0, group, sharing, line_sharing=near, resident=kind == "load",
-            )
-        )  # fmt: skip
+    array = Stream(
+        "load",
+        visits,
+        visits * spans,
+        vector,
+        vector_pages,
+        "device",
+        64.0,
+        group,
+        sharing,
+        line_sharing=near,
+    )
+    stored = array._replace(kind="store", resident=False)
+    streams += [array] * 4  # scale, bias, running mean, running variance
+    streams += [stored._replace(pages=0.0)] * 2 + [stored] * 2  # the last two of them, and two more
     if spilled:
         # A register of a wavefront lies in 256 consecutive bytes; lanes without work leave theirs alone.
         touched = sum(-(-lanes // 16) * many for lanes, many in shape.items()) * channels

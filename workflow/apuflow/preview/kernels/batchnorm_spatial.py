@@ -203,9 +203,8 @@ def _profile(
         )  # fmt: skip
     channels = facts.define("MIO_BN_C")
     small = 2.0  # pages of scale and bias
-    stores = round(block(part.once, 1.0).stores)
     if part.reads and not part.writes:  # each workgroup leaves its two sums at its begin of the output
-        small, begun = 0.0, min(float(groups), pages / facts.define("MIO_BN_N"))  # in the first image
+        small, begun = 0.0, min(float(groups), pages / facts.define("MIO_BN_N"))  # of the first image
         left = Stream(
             "store", float(groups), float(groups), float(groups), begun, page_group=1.0,
             sharing=groups / begun, resident=False,
@@ -217,6 +216,7 @@ def _profile(
             sharing=min(float(channels), PAGE / 4), resident=False,
             writers=float(LINE // 4),
         )  # fmt: skip
+        stores = round(block(part.once, 1.0).stores)
         if not part.reads and not part.again:  # two of them where the sums are; it loads what it writes
             small = 0.0
             streams += [written._replace(pages=0.0)] * 2
