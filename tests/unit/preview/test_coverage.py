@@ -36,7 +36,7 @@ def test_inside_the_range_nine_of_ten_measured_runs_lie_in_the_interval(root: Pa
     errors = scored[scored["kernel"] == "SoftmaxForward"]["error"]
     low, high = (row[f"gpu_cycles_{end}"] / row["gpu_cycles"] for end in ("low", "high"))
     inside = ((1.0 / (1.0 + errors)).between(low, high)).mean()
-    assert 0.9 <= inside <= 0.98
+    assert 0.9 <= inside <= 0.97
 
 
 def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:

@@ -101,12 +101,6 @@ def _lockstep(plane: int) -> float:
     return 1.0 if 4 * plane % PAGE == 0 else 2 / 3
 
 
-def _pages_across(plane: int) -> float:
-    """Pages that a channel of an image lies on: one more than it fills, unless none begins inside of it."""
-    size = 4 * plane
-    return max(1.0, size / PAGE) if size % PAGE == 0 or PAGE % size == 0 else size / PAGE + 1.0
-
-
 def lrn_forward(facts: Facts) -> Profile:
     """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
@@ -140,7 +134,9 @@ def lrn_forward(facts: Facts) -> Profile:
     span = lines * batch / waves
     loads = float(channels * waves)
     pages = pages_of(elements)
-    sharing = max(1.0, lanes_total / 64 / _pages_across(plane))
+    across = 4 * plane / PAGE  # pages of a channel; it lies on one more if one begins inside of it
+    inside = 4 * plane % PAGE != 0 and PAGE % (4 * plane) != 0
+    sharing = max(1.0, lanes_total / 64 / (across + 1.0 if inside else max(1.0, across)))
     load = Stream(
         "load",
         loads,
@@ -250,7 +246,7 @@ def across_backward(facts: Facts) -> Profile:
     visits = float(c * wavefronts)
     span = touched / of_image
     elements = batch * c * plane
-    sharing = max(1.0, groups / batch / _pages_across(plane))
+    sharing = max(1.0, min(groups / batch, PAGE / (4 * 64 * waves)))
     lines, pages = lines_of(elements), pages_of(elements)
     load = Stream(
         "load",

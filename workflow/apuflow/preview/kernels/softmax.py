@@ -26,9 +26,6 @@ from apuflow.preview.profile import (
 
 WAVES = 4
 GROUP = 256
-IMAGES = 0.5
-"""How far workgroups that share a page come to it together where there are several pixels: each touches pages
-of all channels, and finds some of them walked."""
 
 
 def _iterations(length: int, step: int, first: int, lanes: int = 64) -> tuple[int, float]:
@@ -286,7 +283,6 @@ def softmax(facts: Facts) -> Profile:
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
     channels = min(c, GROUP // batch, 64)  # of a wavefront's access
     touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0
-    in_step = IMAGES if spatial > 1 else 1.0
     streams = [
         Stream(
             "load",
@@ -299,7 +295,7 @@ def softmax(facts: Facts) -> Profile:
             page_group=3.0,
             sharing=sharing,
             # The walks of y and dy, loaded one after the other, overlap.
-            lockstep=in_step / inputs,
+            lockstep=1.0 / inputs,
             line_sharing=line_sharing,
             cyclic=forward and batch == 1,
             pages_touched=touched,
@@ -316,7 +312,6 @@ def softmax(facts: Facts) -> Profile:
             pages,
             page_group=3.0,
             sharing=sharing,
-            lockstep=in_step,
             pages_touched=touched,
             resident=False,
         )
