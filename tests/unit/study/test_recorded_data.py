@@ -37,6 +37,8 @@ TABLES = (
     "layers_12",
     "layers_13",
     "layers_14",
+    "layers_15",
+    "layers_16",
 )
 
 
