@@ -109,7 +109,7 @@ def test_rounds_end_with_an_interval_as_narrow_as_asked(project: Path) -> None:
     rounds = workflow.run()
     assert len(rounds) > 1
     members, total = written(project)
-    assert total["low"] <= WHOLE <= 1.007 * total["high"]  # 39 of 40 hold it whole (test_sampled_suites)
+    assert total["low"] <= WHOLE <= 1.007 * total["high"]  # all 40 hold it whole (test_sampled_suites)
     assert total["ended"] == "met" and (total["high"] - total["low"]) / 2 <= 0.05 * total["cycles"]
     # as the columns say, and by no formula of the sample: repeats times cycles; predicted cycles of what ran
     assert total["cycles"] == pytest.approx((members["repeats"] * members["cycles"]).sum())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.latencies import Latencies
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, block
+from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, Stream, block
 from apuflow.preview.queueing import STATIONS
 from apuflow.preview.traffic import Traffic, distribution, resident_groups
 from apuflow.preview.walks import lockstep_walks
@@ -26,7 +27,10 @@ left."""
 SEVERAL, TURNS_OF_TWO = 0.435, 0.7
 """Of the order of loads and stores, what is left where several TCCs ask several directories; and, on gfx902,
 where two of them ask each directory."""
-IN_ORDER = 0.104
+SPACED = 0.55
+"""Of what messages take of a link that is not the slowest of their way: there they come one by one, spaced by
+that one, and seldom wait."""
+IN_ORDER = 0.12
 """Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 
 
@@ -71,6 +75,9 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
         directory = max(directory, phases)
     else:
         dram = max(dram, phases)
+    tcc_link = tcc_link_ns(flow, machine)
+    slowest = max(tcc_link, directory, dram)
+    tcc_link, directory = (ns if ns == slowest else SPACED * ns for ns in (tcc_link, directory))
     delay = _waits(profile, machine, flow, lat, (used, resident)) + _walks(
         profile, flow, lat, used * resident, resident / groups
     )
@@ -82,7 +89,7 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
         (counts.vector_memory + again) / waves * period,
         _tokens(profile, flow, lat, again) / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
-        (flow.tcc_writes * line + flow.tcc_reads * control) / waves / machine.tccs,
+        tcc_link / waves,
         directory / waves,
         dram / waves,
         flow.serial_walks * lat.walk / waves,
@@ -129,13 +136,21 @@ def _load(
     from_tcc = min(1.0, flow.tcc_reads / deciding) if deciding > 0.0 else 0.0
     from_memory = min(1.0, flow.requested / deciding) if deciding > 0.0 else 0.0
     if profile.alternating:  # who starts together wants the same lines, and waits until the first has them
-        from_memory += min(1.0, used * resident / profile.workgroups) * (from_tcc - from_memory)
+        together = min(1.0, used * resident / profile.workgroups)
+        from_memory += together * max(0.0, from_tcc * _not_cached(profile) - from_memory)
     # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
     older = 1.0 + IN_ORDER * (resident * profile.group_waves - 1.0)
     waits_tcc, waits_memory = (1.0 - max(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
     load: float = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
     link = from_tcc * machine.link_ns(DATA_BYTES) + from_memory * machine.dram.burst_ns
     return load + max(0.0, lines_per_load - 1.0) * link
+
+
+def _not_cached(profile: Profile) -> float:
+    """Part of the lines to be loaded that the TCC does not have from earlier launches."""
+    loaded = [stream for stream in profile.streams if stream.kind == "load"]
+    lines = sum(stream.lines for stream in loaded)
+    return 1.0 - sum(stream.lines * stream.cached for stream in loaded) / lines if lines else 1.0
 
 
 def _walks(profile: Profile, flow: Traffic, lat: Latencies, running: float, batch: float) -> float:
@@ -149,18 +164,21 @@ def _walks(profile: Profile, flow: Traffic, lat: Latencies, running: float, batc
     late = flow.late * lat.second_tlb * batch
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     streams = profile.streams
-    all_pages = sum(stream.pages for stream in streams)
-    stored = any(stream.kind == "store" and stream.pages for stream in streams)
+    loaded, stored = ([s for s in streams if s.kind == kind and s.pages] for kind in ("load", "store"))
     # One wavefront alone asks for the pages of all that it loads at once.
     alone = profile.workgroups * profile.group_waves == 1 and profile.rounds <= 1.0
     rounds = min(1.0, profile.walk_rounds) if alone else profile.walk_rounds
-    walks = rounds + (1.0 if stored else 0.0)
-    cold_for = sum(
-        s.cold_pages * min(1.0, running / max(1.0, min(s.sharing, profile.workgroups))) for s in streams
-    )
-    walks *= cold_for / all_pages if all_pages else 1.0
+    walks = rounds * _walked_for(loaded, profile.workgroups, running)
+    walks += _walked_for(stored, profile.workgroups, running)
     own = sum(stream.cold_pages * stream.sharing for stream in streams) / profile.workgroups
     return late + min(walks, max(1.0, own), flow.cold_pages * batch) * lat.walk
+
+
+def _walked_for(streams: Sequence[Stream], workgroups: int, running: float) -> float:
+    """Part of their pages that workgroups which run wait for: nobody has walked them before."""
+    pages = sum(stream.pages for stream in streams)
+    cold = sum(s.cold_pages * min(1.0, running / max(1.0, min(s.sharing, workgroups))) for s in streams)
+    return cold / pages if pages else 0.0
 
 
 def _start(
@@ -170,8 +188,11 @@ def _start(
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
     fetch = 0.0 if profile.code_cached else lat.refetch if profile.code_kept else lat.fetch
     first_fetch -= lat.fetch - fetch
-    first_scalar = lat.arguments if profile.arguments_walked else lat.first_scalar
-    start = first_fetch + profile.scalar_rounds * first_scalar + profile.scalar_again * lat.scalar
+    if profile.arguments_walked:  # of their lines the CPU's caches have the first
+        scalars = lat.arguments + (profile.scalar_rounds - 1.0) * lat.scalar
+    else:
+        scalars = profile.scalar_rounds * lat.first_scalar
+    start = first_fetch + scalars + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
     if profile.scheduled:
@@ -210,6 +231,17 @@ def directory_ns(flow: Traffic, machine: GpuModel) -> float:
     return max(reads * line + writes * control, writes * line + reads * control)
 
 
+def tcc_link_ns(flow: Traffic, machine: GpuModel) -> float:
+    """Of a TCC's own link, which has what comes from TCPs and what comes from directories.
+
+    What goes out has links at its other ends alone (``SimpleNetwork::makeExtInLink`` has no throttle).
+    """
+    line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
+    from_tcps = flow.tcc_writes * line + flow.tcc_reads * control
+    from_directories = flow.requested * line + flow.tcc_writes * control
+    return (from_tcps + from_directories) / machine.tccs
+
+
 def in_turn_ns(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
     """ns of page walks that follow one another.
 
@@ -237,15 +269,22 @@ def load_and_store_phases(
     directories, each of these has several of those, whose requests wait for each other. Of five such layers
     drawn at random on gfx902, 0.44, 0.67 and 0.96 of the order is left with two, 0.55 and all with four.
 
+    Where loads follow stores, they mix; but none are under way while workgroups gather in LDS what they have
+    loaded, more than they store.
+
     Returns:
-        ns, 0 where loads follow stores; and ns by which page walks outlast what is loaded, and those of
+        ns, 0 where they are no phase; and ns by which page walks outlast what is loaded, and those of
         stores what is stored. A compute unit delivers loads in the order of their instructions
         (``GlobalMemPipeline``, ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are
         still walked.
     """
-    between = (profile.store_rounds or profile.joined_rounds) and not profile.stores_last
-    if not profile.counts.stores or between or profile.swaps:
+    if not profile.counts.stores or profile.swaps:
         return 0.0, 0.0
+    overlapped = max(directory_ns(flow, machine), dram_ns(flow, machine))
+    if (profile.store_rounds or profile.joined_rounds) and not profile.stores_last:
+        in_turns = profile.scheduled or profile.alternating
+        gathering = profile.counts.lds and profile.counts.loads >= profile.counts.stores and not in_turns
+        return overlapped if gathering else 0.0, 0.0
     message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
     from_memory = flow.requested - flow.l3_hits
     left = min(flow.tcc_writes, TBES * ways)
@@ -254,7 +293,6 @@ def load_and_store_phases(
     loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
     storing_ns = machine.dram.busy_ns(reads, writes, again=_again(flow))
     storing = max(flow.tcc_writes * message, storing_ns / ways)
-    overlapped = max(directory_ns(flow, machine), dram_ns(flow, machine))
     apart = max(overlapped, loading + storing)
     if min(machine.tccs, ways) > 1:
         order = SEVERAL * min(loading, storing) / max(loading, storing)

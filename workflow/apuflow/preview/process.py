@@ -50,6 +50,8 @@ class Buffer(NamedTuple):
         pages: of 4 KiB.
         walked, near: an earlier launch used it so lately that the TLBs, and the L1 TLBs, have its pages.
         touched: the most pages that one earlier launch touched of it, or of what it is a part of.
+        new: of the pages of a part that follows that of an earlier pass, those that this one did not have
+            (infinitely many where it follows none).
         used: an earlier launch loaded or wrote it, so that the L3 does not hold it any more.
         in_l2, in_l3: parts that the CPU's L2 and the L3 held at first; nothing where an earlier launch wrote
             it, or the CPU did not.
@@ -62,6 +64,7 @@ class Buffer(NamedTuple):
     walked: bool
     near: bool
     touched: float
+    new: float
     used: bool
     in_l2: float
     in_l3: float
@@ -73,14 +76,18 @@ _Memory: TypeAlias = tuple[str, int]
 
 
 class _Use(NamedTuple):
-    """A buffer of a launch; ``pages_apart``, ``lines_apart``: each pass of a loop has its own."""
+    """A buffer of a launch; ``step``: bytes by which the part of a loop's next pass begins further on."""
 
     memory: _Memory
     role: str
     argument: str
     pages: float
-    pages_apart: bool
-    lines_apart: bool
+    step: int
+
+    @property
+    def on_new_pages(self) -> float:
+        """Part of the passes that begin one page further on than ``step`` has in whole pages."""
+        return self.step % PAGE / PAGE
 
 
 class _Work(NamedTuple):
@@ -98,16 +105,22 @@ class _State:
     def __init__(self, kept: Kept, held: Mapping[str, tuple[float, float]]) -> None:
         self.kept = kept
         self.held = held
-        self.clock = self.code = self.bytes = 0.0
+        self.clock = self.code = 0.0
+        self.launches = 0
         self.buffers: dict[_Memory, float] = {}
         self.touched: dict[str, float] = {}
-        self.lines: dict[_Memory, float] = {}
+        self.lines: dict[_Memory, tuple[int, float]] = {}
         self.written: set[_Memory] = set()
-        self.kernels: dict[tuple[object, ...], tuple[float, float, float]] = {}
+        self.kernels: dict[tuple[object, ...], tuple[float, float, int]] = {}
 
     def since(self, used: float | None) -> float:
         """Pages touched since its use began; infinitely many where it was never used."""
         return float("inf") if used is None else self.clock - used
+
+    def in_tcc(self, launch: int) -> float:
+        """Part of what a launch used that the TCC still has: later ones may use the same lines again."""
+        between = sum(size for last, size in self.lines.values() if last >= launch)
+        return survives(self.kept.tcc_bytes, between)
 
 
 class Kept(NamedTuple):
@@ -166,8 +179,18 @@ def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False
         found += [Step(number, 1, _profile(work, state, None)) for number, _, work in members]
         again = members[0][1] - 1
         if again > 0:
-            found += [Step(number, again, _profile(work, state, before)) for number, _, work in members]
+            for number, _, work in members:
+                found += [
+                    Step(number, often, _profile(work, state, before, new_page))
+                    for often, new_page in _later_passes(work, again)
+                ]
     return found
+
+
+def _later_passes(work: _Work, again: int) -> list[tuple[int, bool]]:
+    """How many of them come to one page more than the others, and how many do not; the others last."""
+    more = round(again * max((use.on_new_pages for use in work.uses), default=0.0))
+    return [(often, new_page) for often, new_page in ((more, True), (again - more, False)) if often]
 
 
 def _loop(number: int, launch: Launch) -> tuple[object, ...]:
@@ -181,8 +204,7 @@ def _work(launch: Launch, vega: bool) -> _Work:
             arg.role,
             arg.name,
             _pages(arg),
-            abs(arg.step) >= PAGE,
-            abs(arg.step) >= LINE,
+            abs(arg.step),
         )
         for arg in _buffers(launch)
     )
@@ -192,49 +214,56 @@ def _work(launch: Launch, vega: bool) -> _Work:
     return _Work(profile(facts_of(launch, vega)), kernel, _is_product(launch), uses)
 
 
-def _profile(work: _Work, state: _State, before: dict[_Memory, float] | None) -> Profile:
+def _profile(
+    work: _Work, state: _State, before: dict[_Memory, float] | None, new_page: bool = False
+) -> Profile:
     """The launch's profile in this state, which it changes.
 
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
+        new_page: it is one of the passes whose parts of buffers begin one page further on than others do.
     """
-    ran, code, read = state.kernels.get(work.kernel, (None, 0.0, 0.0))
+    ran, code, fetched = state.kernels.get(work.kernel, (None, 0.0, 0))
     buffers = []
     for use in work.uses:
         # A later pass has a part of its own of what its address steps through.
-        used_before = state.buffers if before is None or not use.pages_apart else before
-        lines = state.buffers if before is None or not use.lines_apart else before
-        since = state.since(used_before.get(use.memory))
+        own = before if before is not None and use.step else state.buffers
+        new = use.step // PAGE + (new_page and use.on_new_pages > 0.0) if own is before else float("inf")
+        earlier = own if use.step >= LINE else state.buffers
+        since = state.since((own if new else state.buffers).get(use.memory))
         walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
-        used = use.memory in lines
+        used = use.memory in earlier
         held = (0.0, 0.0) if use.memory in state.written else state.held.get(use.memory[0], (0.0, 0.0))
         cached = 0.0
         if used and use.memory in state.lines:
-            cached = survives(state.kept.tcc_bytes, state.bytes - state.lines[use.memory])
-        found = walked, near, state.touched.get(use.memory[0], use.pages), used, *held, round(cached, 2)
+            last, size = state.lines[use.memory]
+            # Who reads from its begin what is larger than the TCC finds none of it.
+            cached = state.in_tcc(last) if size <= state.kept.tcc_bytes else 0.0
+        touched = state.touched.get(use.memory[0], use.pages)
+        found = walked, near, touched, float(new), used, *held, round(cached, 2)
         buffers.append(Buffer(use.role, use.argument, use.pages, *found))
-    begin, code_begin, bytes_begin = state.clock, state.code, state.bytes
-    result, touched = _found(
+    begin, code_begin = state.clock, state.code
+    result, touched_of = _found(
         work.alone,
         tuple(buffers),
         work.product,
         bool(state.kernels),
         state.since(ran) <= state.kept.tlb_pages,
         state.code - code < state.kept.code_bytes,
-        survives(state.kept.tcc_bytes, state.bytes - read) > 0.5,
+        state.in_tcc(fetched) > 0.5,
     )
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
-    state.bytes += LINE * sum(stream.lines for stream in work.alone.streams)
-    for use, pages in zip(work.uses, touched, strict=True):
+    for use, (pages, lines) in zip(work.uses, touched_of, strict=True):
         state.buffers[use.memory] = begin
         if pages:
             state.touched[use.memory[0]] = max(pages, state.touched.get(use.memory[0], 0.0))
         if use.role != "out" or use.memory in state.lines:
-            state.lines[use.memory] = bytes_begin
+            state.lines[use.memory] = state.launches, LINE * lines
         if "out" in use.role:
             state.written.add(use.memory)
     state.code += work.alone.code_bytes
-    state.kernels[work.kernel] = begin, code_begin, bytes_begin
+    state.kernels[work.kernel] = begin, code_begin, state.launches
+    state.launches += 1
     return result
 
 
@@ -271,8 +300,8 @@ def _found(
     code: bool,
     cached: bool,
     kept: bool,
-) -> tuple[Profile, tuple[float, ...]]:
-    """The launch with what it finds, and the pages that it touches of each buffer; 0: not known."""
+) -> tuple[Profile, tuple[tuple[float, float], ...]]:
+    """The launch with what it finds, and the pages and lines that it touches of each buffer; 0: not known."""
     if product:  # A, B, C, and C once more where it is read
         read = buffers[2]
         if any(stream.adders for stream in alone.streams):  # a swap takes the line from the TCC
@@ -284,9 +313,7 @@ def _found(
             own.append(_buffer(stream, buffers, own))
     pairs = list(zip(alone.streams, own, strict=False))
     streams = tuple([_stream(stream, buffer) for stream, buffer in pairs])
-    touched = tuple(
-        [max((stream.pages for stream, other in pairs if other is buffer), default=0.0) for buffer in buffers]
-    )
+    touched = tuple([_touched([stream for stream, other in pairs if other is buffer]) for buffer in buffers])
     if not arguments and streams == alone.streams:
         return alone, touched
     found = alone._replace(
@@ -299,11 +326,19 @@ def _found(
     return found, touched
 
 
+def _touched(streams: Sequence[Stream]) -> tuple[float, float]:
+    """Pages and lines of a buffer, of all that is done with it."""
+    pages, lines = ([getattr(stream, name) for stream in streams] for name in ("pages", "lines"))
+    return max(pages, default=0.0), max(lines, default=0.0)
+
+
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
     held = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
     walked = buffer.walked and 2.0 * buffer.touched > stream.pages
     if buffer.walked and not walked:  # an earlier launch has touched few of the pages
         stream = stream._replace(pages=stream.pages - buffer.touched)
+    if not walked and buffer.new < stream.pages:
+        stream = stream._replace(pages=buffer.new)
     found = walked, walked and buffer.near, buffer.used, buffer.cached, *held
     if (stream.walked, stream.near, stream.loaded, stream.cached, stream.in_l2, stream.in_l3) == found:
         return stream
@@ -323,6 +358,6 @@ def _buffer(stream: Stream, buffers: tuple[Buffer, ...], taken: Sequence[Buffer]
     way = "in" if stream.kind == "load" else "out"
     fitting = [buffer for buffer in buffers if way in buffer.role or not buffer.role] or list(buffers)
     if not fitting:
-        return Buffer("", "", 0.0, False, False, 0.0, False, 0.0, 0.0, 0.0)
+        return Buffer("", "", 0.0, False, False, 0.0, float("inf"), False, 0.0, 0.0, 0.0)
     pages = max(1.0, stream.pages)
     return min(fitting, key=lambda buffer: (abs(log(buffer.pages / pages)), taken.count(buffer)))

@@ -155,6 +155,8 @@ class Stream(NamedTuple):
         accesses: (wavefront instruction, 64-byte line) pairs, without those that the coalescer merges
             because the line is in flight.
         lines: distinct lines.
+        beside: of a load's accesses, those to a line that another wavefront of the workgroup loads at the
+            same time: the end of its lanes and the begin of the next ones'.
         pages: distinct 4 KiB pages.
         walked: earlier launches of the process have translated them. near: the L1 TLBs still have them.
         loaded: earlier launches of the process have used the lines, which the L3 gives away.
@@ -244,6 +246,7 @@ class Stream(NamedTuple):
     cached: float = 0.0
     at_once: float = 0.0
     queued: bool = False
+    beside: float = 0.0
 
     @property
     def operand(self) -> int:
@@ -277,6 +280,7 @@ class Profile(NamedTuple):
             them).
         swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
+        windows: wavefronts load windows of an image, whose pages they hold one after the other.
         stores_last: all of a workgroup's stores come after all of its loads, though it waits between them.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
@@ -306,6 +310,7 @@ class Profile(NamedTuple):
     store_rounds: float = 0.0
     swaps: float = 0.0
     joined_rounds: float = 0.0
+    windows: bool = False
     stores_last: bool = False
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0

@@ -11,6 +11,9 @@ IN_STEP = 0.92
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 1.0
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
+FOLLOW = 0.7
+"""Of the workgroups of later batches that read the line of the one before, those on another compute unit:
+where several end together, those that follow one another begin on one (softmax, gem5)."""
 SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
@@ -24,7 +27,7 @@ def reused_in_tcp(stream: Stream, machine: GpuModel, used: int, resident: int, b
     if tiles is not None:
         touched += SHARED_TILES * (tiles.step_bytes(resident, used) - touched)
     together = 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
-    reused = max(0.0, stream.accesses - copies) * together
+    reused = stream.beside + max(0.0, stream.accesses - stream.beside - copies) * together
     if tiles is not None:
         more = min(copies, stream.accesses) - stream.lines * tiles.units(stream.operand, used)
         turns = tiles.until_again(stream.operand, resident, used)
@@ -55,7 +58,8 @@ def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
         second = 1.0 + (resident - 1) * min(1.0, used / stream.following) if stream.following else 0.0
     if stream.every:
         return max(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
-    return max(1.0, shared * second / resident) if second else min(shared, float(used))
+    together = max(1.0, shared * second / resident) if second else min(shared, float(used))
+    return begin * together + (1.0 - begin) * min(together, 1.0 + FOLLOW * (shared - 1.0))
 
 
 def of_a_tile(stream: Stream) -> float:

@@ -34,11 +34,14 @@ BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
 OUTLAST = 0.43
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
-HIDDEN = 2.0
-"""Of the waits of a loop, in which loads come that are its bound, what these hide."""
+HIDDEN, GATHERED = 3.0, 0.65
+"""Of the waits of a loop, in which loads come that are its bound, what these hide; and of those of workgroups
+that gather in LDS what they load."""
 WALKED = 0.87
 """Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0
 in runs of average pooling backward on 8 to 60 units."""
+BESIDE = 3.7
+"""Page walks in turn and all else that windows take: together the root of the sum of their powers."""
 SMALL, FILLED = 4.0, 0.31
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -105,7 +108,8 @@ class _Network:
         asked: (launches, stations) ns that a wavefront takes of each; own: that a customer is held up there.
         resident, per_unit: wavefronts of the busiest compute unit, at a time and in all; batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
-        scheduled, alternating, local_memory, rounds, apart, met: of the profiles.
+        scheduled, alternating, local_memory, storing, rounds, apart, met: of the profiles; ``storing``: they
+            wait for their own stores.
     """
 
     start: Array
@@ -121,6 +125,7 @@ class _Network:
     scheduled: Flags
     alternating: Flags
     local_memory: Flags
+    storing: Flags
     rounds: Array
     apart: Array
     met: Array
@@ -190,6 +195,7 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         scheduled=scheduled,
         alternating=alternating,
         local_memory=flags(profile.counts.lds > 0.0 for profile in profiles),
+        storing=flags(profile.store_rounds > 0.0 for profile in profiles),
         rounds=column(profile.rounds for profile in profiles),
         apart=apart,
         met=met,
@@ -229,9 +235,11 @@ def _one_batch_in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[
     loops = np.where(net.alternating, net.rounds, 0.0)[rows]
     others = net.crowd[0] + net.apart * np.maximum(net.crowd[1] - net.crowd[0], 0.0)
     beside = others[rows] ** (loops / (loops + DRIFT))
-    hidden = np.where(net.alternating, net.rounds / (net.rounds + HIDDEN), 1.0) * net.delay
+    gathered = np.where(net.local_memory & ~net.storing, GATHERED, 1.0)
+    hidden = np.where(net.alternating, net.rounds / (net.rounds + HIDDEN), gathered) * net.delay
     shown = np.maximum((phases + OUTLAST * outlast - hidden)[rows], 0.0)
-    return rows, net.computed(rows) + shown / beside
+    computed = net.computed(rows)
+    return rows, np.maximum(computed, shown) + np.minimum(computed, shown) / beside
 
 
 def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, Array]:
@@ -244,6 +252,18 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
     rows = np.flatnonzero(alone & ~net.scheduled & ~net.alternating)
     walked = np.maximum(phases, WALKED * in_turn) / net.batches
     return rows, net.computed(rows) * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
+
+
+def _with_walks(net: _Network, profiles: Sequence[Profile], ns: Array, in_turn: Array) -> Array:
+    """ns of launches without their start, of which page walks in turn take ``in_turn``.
+
+    Windows of an image hold their pages one after the other while others compute. Both go on beside each
+    other but for what each waits for the other by chance.
+    """
+    others = np.maximum(ns - net.start, 0.0)
+    windows = np.array([profile.windows for profile in profiles], dtype=bool)
+    both = (others**BESIDE + in_turn**BESIDE) ** (1.0 / BESIDE)
+    return np.where(windows, both, np.maximum(others, in_turn))
 
 
 def _first_batch(net: _Network, profiles: Sequence[Profile], output: Array) -> tuple[Rows, Array]:
@@ -289,16 +309,17 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     in_turn = np.array([in_turn_ns(*one) for one in given])
     # The directory takes one store to a line after the other, each from its probe to its end in memory.
     line_turns = np.array([f.line_turns * lat.memory for f, lat in zip(flows, lats, strict=True)])
-    ns = np.maximum(ns, net.start + np.maximum(in_turn, line_turns))
     outputs = [output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
     stored = np.array(outputs, dtype=np.float64).reshape(net.asked.shape)
     adding = np.array([profile.swaps > 0.0 for profile in profiles], dtype=bool)
     for rows, longer in (
         _stored_at_the_end(net, stored, adding),
         _one_batch_in_phases(net, phases, outlast),
-        _walked_first(net, phases, in_turn),
     ):
         ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
+    ns = net.start + np.maximum(_with_walks(net, profiles, ns, in_turn), line_turns)
+    rows, longer = _walked_first(net, phases, in_turn)
+    ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
     rows, batch = _first_batch(net, profiles, stored)
     later = np.where(net.batches > 1.0, ns - net.start - residence, 0.0)[rows]
     ns[rows] = np.maximum(ns[rows], net.start[rows] + batch + later)

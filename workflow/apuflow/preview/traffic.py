@@ -121,6 +121,8 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
+SPREAD = 0.75
+"""Of the coalescer tokens that are held for a page's walk, where not all ask for it at once."""
 LOST = 0.51
 """Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
 it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
@@ -200,6 +202,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
     pages = serial = serial_stores = late = walk_tokens = l1_misses = waiting = 0.0
     attempts = queued = 1.0
     line_turns = 0.0
+    gathering = profile.counts.lds and not profile.alternating
     follow = followed(profile, machine, used)
     beside = pages_at_once(profile) / follow
     loaded_together: list[float] = []  # walks of buffers
@@ -245,7 +248,9 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         held = cold_pages * tokens / parallel_walks(apart)
         if used == 1:
             held *= held_alone(profile, stream, resident)
-        walk_tokens += held * (1.0 + lockstep * (sharers - 1.0))
+        # Those that gather in LDS what they load come to a page of several units one after the other.
+        spread = SPREAD if gathering and sharers > 2.0 else 1.0
+        walk_tokens += spread * held * (1.0 + lockstep * (sharers - 1.0))
         waited = 0.0
         if sharers >= 1.5 and in_step(stream, profile, machine, resident):
             waited = cold_pages * lockstep * sharers / used

@@ -253,7 +253,8 @@ def im2col(facts: Facts) -> Profile:
     counts = total.counts * channels
     image = channels * facts.integer("image_h") * facts.integer("image_w")
     written = total.store_lines * channels
-    pages = max(1.0, written * 64 / 4096)
+    elements = channels * facts.integer("kernel_h") * facts.integer("kernel_w")
+    elements *= facts.integer("column_h") * facts.integer("column_w")
     row = _tile_size(facts)[1] * facts.integer("column_w") * 4
     sharing = float(min(tiles, across * max(1, 4096 // row)))
     streams = (
@@ -272,8 +273,8 @@ def im2col(facts: Facts) -> Profile:
             "store",
             counts.stores,
             written,
-            written,
-            pages,
+            lines_of(elements),
+            pages_of(elements),
             page_group=4.0,
             sharing=sharing,
             resident=False,

@@ -26,6 +26,9 @@ from apuflow.preview.profile import (
 )
 
 WINDOW = 5
+IN_TURN = 0.5
+"""Of the walks of a gradient's other three buffers, what wavefronts of a workgroup make in turn: a second
+request for a page that is being walked holds back those for other pages."""
 
 
 def _saved(plane: int, channels: int, written: int, both: int, read: int) -> int:
@@ -254,6 +257,8 @@ def across_backward(facts: Facts) -> Profile:
         visits * span,
         lines,
         pages,
+        reuse="group" if groups == batch else "none",  # lines that wavefronts of a plane share
+        window_bytes=4.0 * 256.0 * waves,
         page_group=float(waves),
         sharing=sharing,
         lockstep=_lockstep(plane),
@@ -270,7 +275,7 @@ def across_backward(facts: Facts) -> Profile:
         rounds=float(2 * c),
         waves=wavefronts,
         joined_rounds=float(c - 1),
-        walk_rounds=max(1.0, min(float(c), c * plane / 1024)),
+        walk_rounds=max(1.0, min(float(c), c * plane / 1024)) * (1.0 + (3.0 * IN_TURN if waves > 1 else 0.0)),
         scalar_rounds=2.0,
         vgprs=32,
         sgprs=32,

@@ -114,6 +114,7 @@ def pooling_backward(facts: Facts) -> Profile:
         code_bytes=LINE * _code_lines(shape) if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
+        windows=kh * kw > 1,
         scalar_rounds=2.0 if maximum else 1.0,
         scalar_again=0.0 if maximum else 1.0,
         lds_bytes=wide * tall * (5 if maximum else 4),

@@ -241,7 +241,7 @@ def softmax(facts: Facts) -> Profile:
     batch, forward = facts.define("NUM_BATCH"), facts.kernel == "SoftmaxForward"
     groups = facts.workgroups
     inputs = 1 if forward else 2
-    total, line_sharing = lines_of(c * rows), 1.0
+    total, line_sharing, beside = lines_of(c * rows), 1.0, 0.0
     if batch == 1:
         trips = sum(_iterations(c, GROUP, 64 * w)[0] for w in range(WAVES))
         counts = (_vector_forward if forward else _vector_backward)(c, facts.vega) * rows
@@ -252,6 +252,7 @@ def softmax(facts: Facts) -> Profile:
             line_sharing = min(float(spatial), LINE / 4)
         else:
             row = whole * span_lines(256, 4 * c) + (span_lines(4 * rest, 4 * c) if rest else 0.0)
+            beside = passes * rows * max(0.0, row - span_lines(4 * c, 4 * c))
         reads = [(float(trips * passes * rows), row * passes * rows)] * inputs
         writes = (float(trips * rows), row * rows)
         rounds = passes * trips / WAVES
@@ -301,6 +302,7 @@ def softmax(facts: Facts) -> Profile:
             pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
             at_once=0.95 if spatial > 1 else 0.0,
+            beside=beside,
         )
         for instructions, accesses in reads
     ]
@@ -325,6 +327,7 @@ def softmax(facts: Facts) -> Profile:
         rounds=rounds,
         joined_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
         stores_last=batch > 1,
+        trailing=inputs * beside,
         lds_bytes=1024,
         vgprs=16,
         sgprs=36,
