@@ -39,6 +39,7 @@ TABLES = (
     "layers_14",
     "layers_15",
     "layers_16",
+    "layers_17",
 )
 
 
