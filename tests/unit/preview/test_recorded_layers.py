@@ -161,7 +161,7 @@ def test_each_store_to_a_line_reads_and_writes_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.08)]
+    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.085)]
 )
 def test_the_memory_controllers_queue_spares_the_bursts_that_it_spares_on_gem5(
     kernel: str, mean: float
@@ -186,16 +186,20 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 1,032 launches on both GPUs, as clang compiles them for each."""
+    """Of 1,474 launches on both GPUs, as clang compiles them for each.
+
+    The loops of two kernels over images are compiled as the number of these allows, 1 to 29 here.
+    """
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) >= 1032
+    assert len(rows) == 1474
     apart: dict[str, list[float]] = {}
     for row in rows:
         found = fmean(step.profile.counts.instructions for step in steps_of(row))
         apart.setdefault(row["kernel"], []).append(abs(found / float(row["instructions"]) - 1.0))
     for kernel, errors in apart.items():
         near = "Spatial" in kernel or kernel in ("mloPoolingMaxBwd", "MIOpenLRNAcrossChannelsBwd1")
-        assert max(errors) < (0.09 if near else 0.03), kernel
+        exact = kernel.endswith(("SpatialNorm", "SpatialMeanVariance"))
+        assert max(errors) < (1e-6 if exact else 0.09 if near else 0.03), kernel
         assert fmean(errors) < (0.08 if near else 0.01), kernel
 
 
@@ -242,7 +246,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 256
+    assert len(rows) == 276
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = traffic_of(row, step), -(-int(row["num_compute_units"]) // 4)
@@ -385,3 +389,26 @@ def test_the_link_of_one_tcc_is_what_four_directories_wait_for() -> None:
     found = times([step.profile], [box])
     assert found.bound == ["tcc_link"]
     assert found.ns[0] == pytest.approx(int(row["gpu_cycles"]) * box.gpu_ns, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("part", "table"),
+    [
+        ("v24.1_u3_tcp-size32kB_num-tccs2_tcc-size256kB_bw-scalor1_num-dirs2_c31_h27_n11", "layers_2"),
+        ("v24.0_u3_max-cu-tokens8_num-tccs2_tcc-size512kB_mem-typeDDR3_2133_8x8_num-dirs2_c15", "layers_11"),
+        ("v23.0_u5_c17_h55_n3_w55", "layers_8"),
+        ("v24.0_u5_c27_h27_n29_w27", "layers_10"),
+        ("v24.0_u3_c39_h13_n19_w13", "layers_16"),
+        ("v24.0_u5_c59_h19_n11_w19", "layers_16"),
+    ],
+)
+def test_walks_overlap_where_pages_come_to_other_units_each_time(part: str, table: str) -> None:
+    """Four workgroups to a page, three or five units: gem5 takes 0.6 to 0.75 times page walks by their time.
+
+    On four units it takes 1.06 times. Version 29 was up to 63 % off.
+    """
+    row = row_of(part, table)
+    (step,) = steps_of(row)
+    box = row_machine(row)
+    assert 0.6 < int(row["gpu_cycles"]) / int(row["page_walks"]) / box.page_walk_cycles < 0.75
+    assert times([step.profile], [box]).ns[0] / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.12)

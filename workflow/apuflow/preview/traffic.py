@@ -121,6 +121,9 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
+UNEVEN = 1.5
+"""Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
+those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
 SPREAD = 0.75
 """Of the coalescer tokens that are held for a page's walk, where not all ask for it at once."""
 LOST = 0.51
@@ -229,6 +232,8 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 pair = machine.flat and used == 2
                 ahead = TWO_UNITS[stream.sharing > 2.0] if pair else ahead**ALL_SHARE
             sets = used / sharers
+            if profile.rounds <= 1.0 and _uneven(stream, used):
+                sets = max(sets, UNEVEN / max(ahead, stream.asked_with))
             if 2.0 < sharers <= FEW_SHARERS and profile.rounds <= 2.0:
                 few = (
                     1.0
@@ -361,6 +366,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         code_reads=-(-used // machine.compute_units_per_sqc) * (code + SCALAR_LINES),
         code_misses=(0.0 if profile.code_kept else code) + SCALAR_LINES,
     )
+
+
+def _uneven(stream: Stream, used: int) -> bool:
+    """Whether the workgroups of a page, two to four, come to other compute units than those of the next."""
+    return 2.0 < stream.sharing <= 4.0 and bool(used % stream.sharing and stream.sharing % used)
 
 
 def _between(stream: Stream, resident: int, used: int) -> float:

@@ -29,8 +29,6 @@ class _Pass:
         reads, again: buffers read in the first and second loop. unit: elements that a load brings.
         code: bytes. code_of_pass: more for each pass over images, which is unrolled. apart, looped: a
             wavefront's more, and that of each trip but the last, where planes are no power of two.
-        rolled: two elements of the second loop where the images are no multiple of ``scale``, so that the
-            compiler does not unroll it (9 and 29 images, gem5 v24). pair: of two images, without a loop.
     """
 
     head: str
@@ -49,8 +47,6 @@ class _Pass:
     code_of_pass: float = 0.0
     apart: str = ""
     looped: str = ""
-    rolled: str = ""
-    pair: str = ""
 
     @property
     def first_rounds(self) -> float:
@@ -73,17 +69,15 @@ _PASSES: dict[tuple[str, int], _Pass] = {
         "v4 s4", "v16 ld1 s1 wt2 st1 br1", 1, 1, 1, True, 1280.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatialMeanVariance", 2): _Pass(
-        "sm4 v23 wt3 s14 ba1 br3 no7 en1", "s3 v11 st2", "sm1", "v27 ld4 s4 wt5 br2", "", "",
-        1, 0, 0, True, 592.0, 1, 4,
+        "sm4 v24 wt3 s12 ba1 br3 no7 en1", "s3 v11 st2", "", "", "", "", 1, 0, 0, True, 592.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatialFinalMeanVariance", 2): _Pass(
         "sm12 s36 wt7 v66 br7 ba2 no7 en1", "v44 ld4 st6 wt4 s1 br1", "", "", "", "",
         0, 0, 0, True, 1112.0,
     ),
     ("MIOpenBatchNormFwdTrainSpatialNorm", 2): _Pass(
-        "sm3 v4 s11 wt3 br2 ba1 en1", "sm3 v21 wt3 s3 ld4 lw2", "", "", "v4 sm1 lr2 s1 br1",
-        "v42 wt6 ld4 s5 st4 br3", 0, 1, 1, False, 524.0, 1, 4, rolled="v23 wt4 ld2 s4 st2 br2",
-        pair="v9 wt2 ld2 s1 st2 br1",
+        "sm3 v5 s11 wt3 br2 ba1 en1", "sm3 v20 wt3 s3 ld4 lw2", "", "", "", "",
+        0, 1, 1, False, 524.0,
     ),
     ("MIOpenBatchNormBwdSpatial", 0): _Pass(
         "sm4 s14 v29 wt6 ba3 br6 lr1 no7 en1", "s12 sm5 v8 wt3 lw1 st2", "v7 s8 sm1 br1 wt2", "v11 ld2",
@@ -137,20 +131,47 @@ def spatial(facts: Facts) -> Profile:
     busy, lanes = min(waves, trips), each / trips
     per_group = block(part.head) * waves + block(part.once, 1.0)
     per_group += (block(part.start, lanes) + block(part.middle, lanes)) * busy
-    second = block(part.second, lanes) * (trips / part.scale)
-    if part.rolled and n > 1 and n % part.scale:
-        second = block(part.rolled if n > 2 else part.pair, lanes) * (trips / 2)
-    per_group += block(part.first, lanes) * (trips / part.scale) + second
+    per_group += (block(part.first, lanes) + block(part.second, lanes)) * (trips / part.scale)
+    if facts.kernel in _OF_IMAGES:
+        per_group += _OF_IMAGES[facts.kernel](n, lanes) * (trips / n)
     if not power_of_two:
         per_group += block(part.apart) * waves + block(part.looped, lanes) * looped
     if part.reduces:
-        per_group += (block("lr2 v6 wt2 br1") * (waves / 2) + block("v2 lw1", 1.0)) * waves
+        step = "lr2 v6 s1 wt2 br1" if facts.vega and facts.kernel in _OF_IMAGES else "lr2 v6 wt2 br1"
+        per_group += (block(step) * (waves / 2) + block("v2 lw1", 1.0)) * waves
     # A workgroup of 16 wavefronts leaves 64 registers to each.
     room = 48.0 if waves > 4 else 200.0
     spilled = max(0.0, share * part.reads - room) if variant in (0, 3) else 0.0
     per_group += block("ld1 st1 wt1") * (spilled * waves)
     counts = per_group * groups
     return _profile(facts, part, counts, elements, share, spilled, trips)
+
+
+def _normalised(images: int, lanes: float) -> Counts:
+    """A wavefront's pixels: without a loop, two images a trip, or left in the middle of one."""
+    if images <= 2:
+        return block("sm1 v12 wt3 ld1 lr2 st1" if images == 1 else "sm1 v21 wt3 ld2 lr2 st2", lanes)
+    entry = block("v2 sm1 lr2 s1", lanes)
+    if images % 2 == 0:
+        return entry + block("v20 wt3 ld2 s2 st2 br1", lanes) * (images // 2)
+    first, second = block("v11 wt2 ld1 s3 st1 br2", lanes), block("v11 wt1 ld1 s2 st1 br1", lanes)
+    return entry + block("br1") + first * (images // 2 + 1) + second * (images // 2)
+
+
+def _summed(images: int, lanes: float) -> Counts:
+    """A wavefront's pixels: without a loop or two images a trip, an odd one before the loop."""
+    if images <= 3:
+        return block(("sm1 v8 wt2 ld1", "sm1 v14 wt3 ld2", "sm1 v21 wt3 ld3")[images - 1], lanes)
+    if images % 2 == 0:
+        return block("sm1 v4 s1", lanes) + block("v13 wt3 ld2 s2 br1", lanes) * (images // 2)
+    return block("sm1 v9 wt2 ld1 s1", lanes) + block("v14 wt2 ld2 s2 br1", lanes) * (images // 2)
+
+
+_OF_IMAGES = {
+    "MIOpenBatchNormFwdTrainSpatialMeanVariance": _summed,
+    "MIOpenBatchNormFwdTrainSpatialNorm": _normalised,
+}
+"""Kernels whose loop over images is compiled as their number allows: instructions of a wavefront."""
 
 
 def _segments(n: int, hw: int, size: int) -> tuple[int, int, int]:
