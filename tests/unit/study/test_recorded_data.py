@@ -101,7 +101,7 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
         ("layers_11", 48, 0.06, 0.25),
         ("layers_12", 48, 0.06, 0.2),
         ("layers_13", 48, 0.06, 0.21),
-        ("layers_14", 48, 0.06, 0.17),
+        ("layers_14", 48, 0.05, 0.15),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from math import log
 from typing import NamedTuple, TypeAlias
 
@@ -109,7 +109,7 @@ class _State:
         self.launches = 0
         self.buffers: dict[_Memory, float] = {}
         self.touched: dict[str, float] = {}
-        self.lines: dict[_Memory, tuple[int, float]] = {}
+        self.lines: dict[_Memory, tuple[int, float]] = {}  # launch and bytes, in the order of their last use
         self.written: set[_Memory] = set()
         self.kernels: dict[tuple[object, ...], tuple[float, float, int]] = {}
 
@@ -119,8 +119,8 @@ class _State:
 
     def in_tcc(self, launch: int) -> float:
         """Part of what a launch used that the TCC still has: later ones may use the same lines again."""
-        between = sum(size for last, size in self.lines.values() if last >= launch)
-        return survives(self.kept.tcc_bytes, between)
+        since = takewhile(lambda use: use[0] >= launch, reversed(self.lines.values()))
+        return survives(self.kept.tcc_bytes, sum(size for _, size in since))
 
 
 class Kept(NamedTuple):
@@ -258,6 +258,7 @@ def _profile(
         if pages:
             state.touched[use.memory[0]] = max(pages, state.touched.get(use.memory[0], 0.0))
         if use.role != "out" or use.memory in state.lines:
+            state.lines.pop(use.memory, None)
             state.lines[use.memory] = state.launches, LINE * lines
         if "out" in use.role:
             state.written.add(use.memory)
@@ -328,8 +329,8 @@ def _found(
 
 def _touched(streams: Sequence[Stream]) -> tuple[float, float]:
     """Pages and lines of a buffer, of all that is done with it."""
-    pages, lines = ([getattr(stream, name) for stream in streams] for name in ("pages", "lines"))
-    return max(pages, default=0.0), max(lines, default=0.0)
+    pages = max((stream.pages for stream in streams), default=0.0)
+    return pages, max((stream.lines for stream in streams), default=0.0)
 
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:

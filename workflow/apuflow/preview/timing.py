@@ -108,8 +108,8 @@ class _Network:
         asked: (launches, stations) ns that a wavefront takes of each; own: that a customer is held up there.
         resident, per_unit: wavefronts of the busiest compute unit, at a time and in all; batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
-        scheduled, alternating, local_memory, storing, rounds, apart, met: of the profiles; ``storing``: they
-            wait for their own stores.
+        scheduled, alternating, local_memory, storing, windows, rounds, apart, met: of the profiles;
+            ``storing``: they wait for their own stores.
     """
 
     start: Array
@@ -126,6 +126,7 @@ class _Network:
     alternating: Flags
     local_memory: Flags
     storing: Flags
+    windows: Flags
     rounds: Array
     apart: Array
     met: Array
@@ -196,6 +197,7 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         alternating=alternating,
         local_memory=flags(profile.counts.lds > 0.0 for profile in profiles),
         storing=flags(profile.store_rounds > 0.0 for profile in profiles),
+        windows=flags(profile.windows for profile in profiles),
         rounds=column(profile.rounds for profile in profiles),
         apart=apart,
         met=met,
@@ -254,16 +256,15 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
     return rows, net.computed(rows) * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
 
 
-def _with_walks(net: _Network, profiles: Sequence[Profile], ns: Array, in_turn: Array) -> Array:
+def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
     Windows of an image hold their pages one after the other while others compute. Both go on beside each
     other but for what each waits for the other by chance.
     """
     others = np.maximum(ns - net.start, 0.0)
-    windows = np.array([profile.windows for profile in profiles], dtype=bool)
     both = (others**BESIDE + in_turn**BESIDE) ** (1.0 / BESIDE)
-    return np.where(windows, both, np.maximum(others, in_turn))
+    return np.where(net.windows, both, np.maximum(others, in_turn))
 
 
 def _first_batch(net: _Network, profiles: Sequence[Profile], output: Array) -> tuple[Rows, Array]:
@@ -317,7 +318,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
         _one_batch_in_phases(net, phases, outlast),
     ):
         ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
-    ns = net.start + np.maximum(_with_walks(net, profiles, ns, in_turn), line_turns)
+    ns = net.start + np.maximum(_with_walks(net, ns, in_turn), line_turns)
     rows, longer = _walked_first(net, phases, in_turn)
     ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
     rows, batch = _first_batch(net, profiles, stored)
