@@ -138,9 +138,31 @@ def test_the_previews_error_is_the_one_that_its_document_states() -> None:
     assert f"{median} off in the median, {p90} at the 90th percentile of {runs} gem5 runs" in said
     assert f"{mean} in the mean" in said
     assert f"{ordered} are in its order" in said
-    errors = pd.concat([point_errors(score(read_tables([table])).frame) for table in drawn()]).abs()
-    middle, high = 100 * errors.median(), 100 * errors.quantile(0.9)
-    assert f"of {len(errors)} layers drawn at random {middle:.1f} and {high:.1f} %." in said
+    layers = pd.concat(map(layers_of, drawn()))
+    middle, high = 100 * layers["error"].median(), 100 * layers["error"].quantile(0.9)
+    assert f"of {len(layers)} layers drawn at random {middle:.1f} and {high:.1f} %." in said
+    of = {"primitive": layers.groupby("primitive"), "directories (`num-dirs`)": layers.groupby("num_dirs")}
+    for title, groups in of.items():
+        for name, group in groups:
+            assert row_of(name, group) in document.split(f"| {title} | layers |")[1].split("\n\n")[0]
+    for table, group in layers.groupby("table"):
+        draw = table.removeprefix("layers_") if "_" in table else "1"
+        now = " | ".join(row_of(draw, group).split(" | ")[2:5])
+        assert re.search(rf"\n\| {draw} \| v?[\w.]+ \| {len(group)} \| .* \| {now} \|\n", document)
+
+
+def layers_of(table: Path) -> pd.DataFrame:
+    """Of a table of drawn layers: each one's error without its sign, its primitive and directories."""
+    frame = score(read_tables([table])).frame
+    facts = frame.groupby("point")[["primitive", "num_dirs"]].first()
+    return facts.assign(error=point_errors(frame).abs(), table=table.stem)
+
+
+def row_of(name: object, layers: pd.DataFrame) -> str:
+    """A row of the document's tables: name, number, median, mean, 90th percentile, maximum."""
+    error = 100 * layers["error"]
+    found = f"{error.median():.1f} % | {error.mean():.1f} % | {error.quantile(0.9):.1f} % | {error.max():.0f} %"
+    return f"| {name} | {len(layers)} | {found} |"
 
 
 def test_a_third_is_held_out_and_the_kernels_of_a_point_stay_together() -> None:
