@@ -88,6 +88,9 @@ CASES: Mapping[str, str] = {
     "soft_relu": layer("Activation", (2, 4, 12, 16), activation_mode="soft_relu"),
     "bypass": layer("Bypass", (10, 50, 1, 1)),
     "pool_max": layer("Pooling", (2, 4, 13, 13), pool_mode="max", kernel_size=3, pad=0, stride=2),
+    "pool_to_the_end_of_a_page": layer(
+        "Pooling", (3, 17, 13, 13), pool_mode="max", kernel_size=5, pad=2, stride=1
+    ),
     "pool_avg": layer("Pooling", (2, 4, 13, 13), pool_mode="avg", kernel_size=3, pad=1, stride=2),
     "lrn_cross": layer("LRN", (2, 8, 8, 8), lrn_mode="cross_channel_dim1", **LRN),
     "lrn_within": layer("LRN", (2, 4, 12, 12), lrn_mode="within_channel", **LRN),

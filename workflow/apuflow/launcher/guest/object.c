@@ -1,7 +1,7 @@
 #include "object.h"
 
 enum {
-    ELF_AMDGPU = 224, SEGMENT_LOAD = 1, SECTION_DYNSYM = 11,
+    ELF_AMDGPU = 224, SEGMENT_LOAD = 1, SEGMENT_DYNAMIC = 2, SECTION_DYNSYM = 11,
     HEADER_BYTES = 64, SEGMENT_BYTES = 56, SECTION_BYTES = 64, SYMBOL_BYTES = 24, DESCRIPTOR_BYTES = 64,
 };
 
@@ -70,6 +70,14 @@ void load_object(struct object *object, uint8_t *memory)
         if (field(object, header, 4) == SEGMENT_LOAD)
             memcpy(memory + field(object, header + 16, 8), object->file.data + field(object, header + 8, 8),
                    field(object, header + 32, 8));
+    }
+    /* It follows the code, and no kernel reads it. Of code that ends with its page, gem5 decodes the line behind
+     * s_endpgm as well, and panics over what has no meaning: zeros are v_cndmask_b32. */
+    for (uint64_t i = 0; i < field(object, 56, 2); i++) {
+        uint64_t header = segment(object, i), span = object->image_bytes;
+        uint64_t address = field(object, header + 16, 8), bytes = field(object, header + 40, 8);
+        if (field(object, header, 4) == SEGMENT_DYNAMIC && address <= span && bytes <= span - address)
+            memset(memory + address, 0, bytes);
     }
 }
 
