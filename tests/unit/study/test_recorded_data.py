@@ -9,6 +9,7 @@ import re
 import tomllib
 
 import pandas as pd
+import pytest
 import yaml
 from places import ROOT
 
@@ -23,6 +24,7 @@ TABLES = (
     "campaign",
     "products",
     "networks",
+    "networks_2",
     "layers",
     "layers_2",
     "layers_3",
@@ -40,6 +42,8 @@ TABLES = (
     "layers_15",
     "layers_16",
     "layers_17",
+    "layers_18",
+    "layers_19",
 )
 
 
@@ -66,6 +70,20 @@ def test_products_are_scored_and_near_gem5() -> None:
     assert unseen.median() < 0.08 and unseen.quantile(0.9) < 0.20
 
 
+def test_a_network_of_large_layers_adds_up_on_gfx902() -> None:
+    """SqueezeNet forward on 16 units: nobody had tuned for it. Version 30 took it for 27 % longer than gem5.
+
+    All of that were convolutions whose units do not ask for the same lines at once, up to 2.5 times too slow.
+    """
+    found = score(read_tables([PLACE / "networks_2.csv"])).frame
+    assert found["point"].nunique() == 36
+    cycles = pd.to_numeric(found["gpu_cycles"])
+    assert found["predicted"].sum() / cycles.sum() == pytest.approx(1.0, abs=0.05)
+    products = found[(found["kernel"] == "sgemm") & (cycles > 250_000)]
+    assert len(products) == 8
+    assert (products["predicted"] / cycles[products.index] - 1.0).abs().max() < 0.35
+
+
 def test_a_network_adds_up_as_on_gem5() -> None:
     """AlexNet's passes at 64x64 images; the forward pass is what the preview has too fast."""
     found = score(read_tables([PLACE / "networks.csv"]))
@@ -89,19 +107,24 @@ def test_layers_drawn_at_random_are_scored_with_their_release() -> None:
 def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() -> None:
     """Points that nobody had looked at, as docs/preview.md states them."""
     for name, points, median, most in (
-        ("layers_2", 64, 0.06, 0.22),
-        ("layers_3", 40, 0.08, 0.22),
-        ("layers_4", 47, 0.06, 0.21),
-        ("layers_5", 48, 0.06, 0.18),
-        ("layers_6", 47, 0.055, 0.18),
-        ("layers_7", 48, 0.05, 0.22),
-        ("layers_8", 48, 0.08, 0.23),
-        ("layers_9", 48, 0.06, 0.24),
-        ("layers_10", 48, 0.065, 0.21),
-        ("layers_11", 48, 0.06, 0.25),
-        ("layers_12", 48, 0.06, 0.2),
-        ("layers_13", 48, 0.06, 0.21),
-        ("layers_14", 48, 0.05, 0.15),
+        ("layers_2", 64, 0.055, 0.21),
+        ("layers_3", 40, 0.05, 0.14),
+        ("layers_4", 47, 0.045, 0.15),
+        ("layers_5", 48, 0.045, 0.15),
+        ("layers_6", 47, 0.055, 0.13),
+        ("layers_7", 48, 0.035, 0.16),
+        ("layers_8", 48, 0.065, 0.15),
+        ("layers_9", 48, 0.06, 0.23),
+        ("layers_10", 48, 0.035, 0.14),
+        ("layers_11", 48, 0.055, 0.16),
+        ("layers_12", 48, 0.06, 0.15),
+        ("layers_13", 48, 0.055, 0.15),
+        ("layers_14", 48, 0.055, 0.15),
+        ("layers_15", 102, 0.055, 0.15),
+        ("layers_16", 102, 0.07, 0.21),
+        ("layers_17", 72, 0.07, 0.23),
+        ("layers_18", 72, 0.06, 0.21),
+        ("layers_19", 72, 0.06, 0.2),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

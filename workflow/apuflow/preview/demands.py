@@ -40,7 +40,8 @@ class Demands(NamedTuple):
     Attributes:
         used: compute units with work.
         resident: wavefronts that a compute unit has at a time; per_unit: of the busiest one, in all.
-        start: until the first wavefront begins; fetch: of it, for code.
+        start: until the first wavefront begins; fetch: of it, for code; behind: of that, for code behind the
+            first loads.
         delay: latencies that a wavefront waits for.
         wavefronts: of the launch.
         stations: that a wavefront takes of each, in their order.
@@ -51,6 +52,7 @@ class Demands(NamedTuple):
     per_unit: float
     start: float
     fetch: float
+    behind: float
     delay: float
     wavefronts: float
     stations: tuple[float, ...]
@@ -81,7 +83,7 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
     delay = _waits(profile, machine, flow, lat, (used, resident)) + _walks(
         profile, flow, lat, used * resident, resident / groups
     )
-    start, fetch = _start(profile, machine, lat, used, delay)
+    start, fetch, behind = _start(profile, machine, lat, used, delay)
     stations = (
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,
@@ -100,6 +102,7 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
         per_unit=groups * profile.group_waves,
         start=start,
         fetch=fetch,
+        behind=behind,
         delay=delay,
         wavefronts=waves,
         stations=stations,
@@ -183,8 +186,8 @@ def _walked_for(streams: Sequence[Stream], workgroups: int, running: float) -> f
 
 def _start(
     profile: Profile, machine: GpuModel, lat: Latencies, used: float, delay: float
-) -> tuple[float, float]:
-    """ns until the first wavefront computes; and of it, for code."""
+) -> tuple[float, float, float]:
+    """ns until the first wavefront computes; of it, for code; of that, for code behind its first loads."""
     first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
     fetch = 0.0 if profile.code_cached else lat.refetch if profile.code_kept else lat.fetch
     first_fetch -= lat.fetch - fetch
@@ -201,7 +204,7 @@ def _start(
         start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
     start += 0.0 if profile.code_walked else profile.code_pages * lat.walk
     start += cold * fetch + lockstep_walks(profile, machine, used) * lat.walk
-    return start, first_fetch + cold * fetch
+    return start, first_fetch + cold * fetch, cold * fetch if profile.loads_first else 0.0
 
 
 def _tokens(profile: Profile, flow: Traffic, lat: Latencies, again: float) -> float:

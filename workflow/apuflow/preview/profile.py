@@ -164,6 +164,8 @@ class Stream(NamedTuple):
         at_once: of the reads of lines that other compute units have read, those that come before the
             line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
             its misses on gfx902; there are none on v23.0.
+        drifting: how much fewer these are where a unit has several workgroups, which come out of step.
+        steps: of a loop, in which lines of a product are read.
         queued: where a compute unit has many workgroups, these queue at its link, where the line comes before
             most ask for it.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
@@ -245,6 +247,8 @@ class Stream(NamedTuple):
     loaded: bool = False
     cached: float = 0.0
     at_once: float = 0.0
+    drifting: float = 0.0
+    steps: float = 0.0
     queued: bool = False
     beside: float = 0.0
 
@@ -282,6 +286,8 @@ class Profile(NamedTuple):
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         windows: wavefronts load windows of an image, whose pages they hold one after the other.
         stores_last: all of a workgroup's stores come after all of its loads, though it waits between them.
+        loads_first: most of its code stands behind the first loads, and is fetched while it waits for these;
+            not on gfx8 where FLAT loads hold up the scalar loads and LDS accesses behind them.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
@@ -312,6 +318,7 @@ class Profile(NamedTuple):
     joined_rounds: float = 0.0
     windows: bool = False
     stores_last: bool = False
+    loads_first: bool = False
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0
     lds_bytes: int = 0

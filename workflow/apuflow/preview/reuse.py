@@ -14,6 +14,12 @@ ALONE = 1.0
 FOLLOW = 0.7
 """Of the workgroups of later batches that read the line of the one before, those on another compute unit:
 where several end together, those that follow one another begin on one (softmax, gem5)."""
+SEVERAL_TCCS, LONGER = 4, 2.0
+"""TCCs of one directory from which on lines wait there, and are on their way for so many times as long."""
+MANY_STEPS, MANY = 22.0, 8
+"""Steps along k after which workgroups of units that have so many of them are half out of step: of products
+of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
+steps or with three workgroups on each, 0.17 after 18 and 0.07 after 27 and 36 with nine and ten."""
 SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
@@ -36,11 +42,21 @@ def reused_in_tcp(stream: Stream, machine: GpuModel, used: int, resident: int, b
 
 
 def asked_at_once(stream: Stream, machine: GpuModel, used: int, resident: int, workgroups: int) -> float:
-    """Reads of a missing line of a product by other units in the same step, before it has come."""
+    """Reads of a line of a product by other units in the same step, before it has come for the first time.
+
+    One workgroup on each unit stays in step with the others. Several drift apart, and queue at their unit's
+    link, but not where four TCCs and more ask one directory: lines wait there meanwhile.
+    """
     assert stream.tiles is not None
     others = min(stream.tiles.units(stream.operand, used), stream.line_sharing) - 1.0
     begin = min(1.0, used * resident / (stream.every or workgroups))
     asked = stream.at_once * max(0.0, others) * begin
+    if resident == 1:
+        return asked
+    all_run = used * resident >= workgroups
+    if all_run and stream.queued and machine.directories == 1 and machine.tccs >= SEVERAL_TCCS:
+        return LONGER * asked / (1.0 + stream.drifting / LONGER**2)
+    asked /= 1.0 + stream.drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
     return asked / (1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5) if stream.queued else asked
 
 

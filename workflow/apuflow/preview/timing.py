@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,20 @@ BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
 OUTLAST = 0.43
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
+LAST = 1.05
+"""Time of a unit's last workgroups, which begin one by one, over that of as many which begin together."""
+MEANWHILE = 0.4
+"""Of the fetch of code that stands behind the first loads, or of all that a wavefront computes and waits for
+if that is less, what goes on beside it."""
 HIDDEN, GATHERED = 3.0, 0.65
 """Of the waits of a loop, in which loads come that are its bound, what these hide; and of those of workgroups
 that gather in LDS what they load."""
 WALKED = 0.87
 """Of page walks in turn, what wavefronts that load more than once wait for before they compute: 0.65 to 1.0
 in runs of average pooling backward on 8 to 60 units."""
-BESIDE = 3.7
-"""Page walks in turn and all else that windows take: together the root of the sum of their powers."""
+BESIDE, IN_BATCHES, IN_STEPS = 3.7, 2.8, 3.0
+"""Page walks in turn and all else that windows take: together the root of the sum of their powers. That of
+windows where workgroups of several units follow one another, and of products that load in many steps."""
 SMALL, FILLED = 4.0, 0.31
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -106,7 +112,8 @@ class _Network:
     Attributes:
         start, delay: ns, as in ``Demands``; waves: wavefronts.
         asked: (launches, stations) ns that a wavefront takes of each; own: that a customer is held up there.
-        resident, per_unit: wavefronts of the busiest compute unit, at a time and in all; batches: of them.
+        used: compute units with work; resident, per_unit: wavefronts of the busiest, at a time and in all;
+            batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
         scheduled, alternating, local_memory, storing, windows, rounds, apart, met: of the profiles;
             ``storing``: they wait for their own stores.
@@ -118,6 +125,7 @@ class _Network:
     asked: Array
     own: Array
     wide: Array
+    used: Array
     resident: Array
     per_unit: Array
     batches: Array
@@ -189,6 +197,7 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         asked=stations,
         own=pipelined(stations, wide, behind, alternating, scheduled, vector * simds),
         wide=wide,
+        used=used,
         resident=resident,
         per_unit=per_unit,
         batches=batches,
@@ -204,6 +213,17 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
     )
 
 
+def _fetched_meanwhile(net: _Network, behind: Array) -> _Network:
+    """The network, where launches of one batch fetch code that stands ``behind`` their first loads.
+
+    The first wavefront of a unit waits for its next line while it waits for its loads, and others compute.
+    """
+    rows = np.flatnonzero((behind > 0.0) & (net.batches <= 1.0))
+    start = net.start.copy()
+    start[rows] -= MEANWHILE * np.minimum(behind[rows], net.computed(rows))
+    return replace(net, start=start)
+
+
 def _last_batch(net: _Network) -> Array:
     """ns of workgroups that are no whole batch: they have the machine for themselves, and their latencies."""
     rest = np.zeros_like(net.batches)
@@ -212,7 +232,7 @@ def _last_batch(net: _Network) -> Array:
     local, overall, waits = (column[left] for column in net.crowd)
     fewer = (np.maximum(local * few, 1.0), np.maximum(overall * few, 1.0), waits)
     rest[left], _, _ = solve((net.asked * net.wide[:, None])[left], net.own[left], net.delay[left], *fewer)
-    return rest
+    return LAST * rest
 
 
 def _stored_at_the_end(net: _Network, output: Array, adding: Flags) -> tuple[Rows, Array]:
@@ -259,12 +279,14 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
 def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
-    Windows of an image hold their pages one after the other while others compute. Both go on beside each
-    other but for what each waits for the other by chance.
+    Windows of an image hold their pages one after the other while others compute, and so do workgroups that
+    load in many steps. Both go on beside each other but for what each waits for the other by chance.
     """
     others = np.maximum(ns - net.start, 0.0)
-    both = (others**BESIDE + in_turn**BESIDE) ** (1.0 / BESIDE)
-    return np.where(net.windows, both, np.maximum(others, in_turn))
+    followed = (net.batches > 1.0) & (net.used > 2.0)
+    power = np.where(net.windows, np.where(followed, IN_BATCHES, BESIDE), IN_STEPS)
+    both = (others**power + in_turn**power) ** (1.0 / power)
+    return np.where(net.windows | (net.alternating & (net.rounds > 2.0)), both, np.maximum(others, in_turn))
 
 
 def _first_batch(net: _Network, profiles: Sequence[Profile], output: Array) -> tuple[Rows, Array]:
@@ -305,6 +327,7 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     phases, outlast = np.array([load_and_store_phases(*one) for one in given]).reshape(-1, 2).T
     asked = [demands(*one, phase) for one, phase in zip(given, phases.tolist(), strict=True)]
     net = _network(profiles, machines, asked)
+    net = _fetched_meanwhile(net, np.array([one.behind for one in asked]))
     residence, utilisation, spent = solve(net.asked * net.wide[:, None], net.own, net.delay, *net.crowd)
     ns = net.start + residence * np.floor(net.batches) + np.minimum(_last_batch(net), residence)
     in_turn = np.array([in_turn_ns(*one) for one in given])

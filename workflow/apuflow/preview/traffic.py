@@ -29,6 +29,7 @@ from apuflow.preview.walks import (
     followed,
     held_alone,
     in_step,
+    looked_up,
     pages_at_once,
     parallel_walks,
     shared_walks,
@@ -273,6 +274,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
                 in_flight *= stream.pages_touched
                 # Where less than two share a page on average, some pages are not shared.
                 waited = cold_pages * met / in_flight * min(1.0, sharers - 1.0)
+                waited *= looked_up(profile, machine, sharers)
             late += cold_pages * lockstep * (sharers - 1.0)
         serial += waited
         serial_stores += waited if stream.kind == "store" else 0.0
@@ -330,7 +332,7 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         hits += again
         if not machine.flat and stream.tiles is not None:
             asked = asked_at_once(stream, machine, used, resident, profile.workgroups)
-            passed_on += min(again, (reach - again) * asked)
+            passed_on += min(again, min(reach - again, stream.lines) * asked)
         l3_hits += 0.0 if stream.loaded else min(stream.lines, reach - again) * stream.in_l3
         in_l2 += (reach - again) * stream.in_l2
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.

@@ -14,6 +14,8 @@ PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 FEW_SHARERS = 8.0
 """Compute units up to which those that share a page wait for its walk together."""
+TURN = 9.0
+"""GPU cycles by which each unit of a convoy, but for the first few, delays the next walk."""
 CONVOY, FOUR = 0.195, 4.0
 """Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
 share each of them."""
@@ -98,6 +100,18 @@ def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: flo
     if machine.flat and once and sharers <= machine.compute_units_per_sqc:
         walks += max(0.0, min(PROBES, pages) - walks) * starting**2
     return walks
+
+
+def looked_up(profile: Profile, machine: GpuModel, sharers: float) -> float:
+    """Time from one walk of a convoy to the next, in walks.
+
+    Units look into the L2 TLB one after the other when a page that they share has been walked, and then ask
+    for the next one: batch normalisation of planes of 25 to 49 elements takes 1.2 to 2.2 walks a page where
+    24 to 41 units share it (gem5 v24.0.0.1).
+    """
+    if profile.walk_rounds <= 1.0:
+        return 1.0
+    return 1.0 + TURN * max(0.0, sharers - FEW_SHARERS) / machine.page_walk_cycles
 
 
 def few_sharers(

@@ -18,6 +18,8 @@ from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.study.score import drawn, point_errors, read_tables, recorded, score
 from apuflow.study.score_runs import row_machine
 
+NETWORKS: Final = ("networks", "networks_2")
+"""Tables of operations of networks."""
 BEFORE_THE_RELEASE: Final = frozenset({"v24.1"})
 """Releases whose recorded runs are of a commit before them (c91af552 of develop)."""
 
@@ -34,7 +36,8 @@ def spanned(without: str = "") -> dict[str, Any]:
     """
     layers = _runs([file for file in drawn() if file.stem != without])
     products = _runs([project.recorded_runs() / "products.csv"])
-    runs = pd.concat([_runs(recorded()), _runs([project.recorded_runs() / "networks.csv"]), layers])
+    networks = _runs([project.recorded_runs() / f"{name}.csv" for name in NETWORKS])
+    runs = pd.concat([_runs(recorded()), networks, layers])
     kernels = pd.concat([runs, products[products["kernel"].str.startswith(ROCBLAS)]])
     machines = [
         row_machine({str(key): value for key, value in row.items()}) for row in runs.to_dict("records")

@@ -161,6 +161,7 @@ def lrn_forward(facts: Facts) -> Profile:
         code_bytes=code,
         rounds=float(channels if unrolled else channels - 2),
         joined_rounds=float(channels - 3),
+        loads_first=facts.vega,
         walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / PAGE)),
         vgprs=64,
         sgprs=40,
@@ -263,7 +264,7 @@ def across_backward(facts: Facts) -> Profile:
         sharing=sharing,
         lockstep=_lockstep(plane),
         step_pages=4.0 * ahead,
-        at_once=0.8,
+        at_once=0.55,
     )
     store = load._replace(kind="store", step_pages=0.0, resident=False, repeated="later")
     return Profile(

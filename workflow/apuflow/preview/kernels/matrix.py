@@ -40,7 +40,8 @@ _ELEMENT = {False: ("v10 s2 br1 v3 st1", " v5 ld1 wt1 br1"), True: ("v3 s8 br1 v
 
 AT_ONCE, OUT_OF_REACH = 0.4, 15.0
 """Of the units that read the same line in a step, those that ask for it before it has come; and steps after
-which half of them have drifted apart, where the operand lies along k (75 products on gfx902)."""
+which half of them have drifted apart, where the operand lies along k and a unit has several workgroups. Those
+with one each stay together: 0.35 to 0.6 ask at once after 4 to 100 steps (132 products on gfx902)."""
 
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
@@ -138,9 +139,9 @@ def _matrices(elements: int, batch: int, apart: int) -> _Matrices:
     return _Matrices(lines, batch * pages_of(elements), 1.0)
 
 
-def _at_once(along_k: bool, steps: int) -> float:
-    """``Stream.at_once``: operands that do not lie along k need new pages, which bring workgroups in step."""
-    return AT_ONCE / (1.0 + (steps / OUT_OF_REACH) ** 2) if along_k else AT_ONCE
+def _drifting(along_k: bool, steps: int) -> float:
+    """``Stream.drifting``: operands that do not lie along k need new pages, which bring units in step."""
+    return (steps / OUT_OF_REACH) ** 2 if along_k else 0.0
 
 
 def _rows_pages(outer: int, rows: int, k: int, along_k: bool) -> float:
@@ -216,13 +217,14 @@ def sgemm(facts: Facts) -> Profile:
             line_sharing=tiles_n / (1.0 - edge_a),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
-            at_once=_at_once(along_a, steps), queued=along_a,
+            at_once=AT_ONCE, drifting=_drifting(along_a, steps), steps=float(steps), queued=along_a,
         ),
         Stream(
             "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b, 4.0,
             _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5, paced=True,
             line_sharing=tiles_m / (1.0 - edge_b), tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
-            pages_touched=_rows_pages(n, 4, k, along_b), at_once=_at_once(along_b, steps), queued=along_b,
+            pages_touched=_rows_pages(n, 4, k, along_b), at_once=AT_ONCE,
+            drifting=_drifting(along_b, steps), steps=float(steps), queued=along_b,
         ),
         Stream(
             "store", stores, written, c.lines, c.pages, page_group=page_group,

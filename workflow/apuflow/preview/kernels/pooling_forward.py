@@ -215,6 +215,7 @@ def pooling_forward(facts: Facts) -> Profile:
         code_bytes=160.0 + 126.0 * kw * height + tall * (52.0 + 3.0 * kh * kw),
         rounds=1.0,
         windows=kh * kw > 1,
+        loads_first=facts.vega,
         scalar_again=1.0,
         walk_rounds=max(1.0, min(float(height), height * w * 4 / 4096)),
         vgprs=48,

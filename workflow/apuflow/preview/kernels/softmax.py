@@ -301,7 +301,7 @@ def softmax(facts: Facts) -> Profile:
             cyclic=forward and batch == 1,
             pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
-            at_once=0.95 if spatial > 1 else 0.0,
+            at_once=(0.6 if forward else 0.95) if spatial > 1 else 0.0,
             beside=beside,
         )
         for instructions, accesses in reads
@@ -327,6 +327,7 @@ def softmax(facts: Facts) -> Profile:
         rounds=rounds,
         joined_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
         stores_last=batch > 1,
+        loads_first=forward,
         trailing=inputs * beside,
         lds_bytes=1024,
         vgprs=16,
