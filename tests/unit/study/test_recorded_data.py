@@ -71,9 +71,9 @@ def test_products_are_scored_and_near_gem5() -> None:
 
 
 def test_a_network_of_large_layers_adds_up_on_gfx902() -> None:
-    """SqueezeNet forward on 16 units: nobody had tuned for it. Version 30 took it for 27 % longer than gem5.
+    """SqueezeNet forward on 16 units: version 30, which had not seen it, took it for 27 % longer than gem5.
 
-    All of that were convolutions whose units do not ask for the same lines at once, up to 2.5 times too slow.
+    Convolutions were up to 2.5 times too slow: their units do not ask for the same lines at once.
     """
     found = score(read_tables([PLACE / "networks_2.csv"])).frame
     assert found["point"].nunique() == 36
