@@ -74,7 +74,11 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
 
 
 def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
-    """Fully connected 100 x 512 to 1,024 by the stand-in: gem5 v24.1 (develop c91af552), gfx902."""
+    """Fully connected 100 x 512 to 1,024 by the stand-in: gem5 v24.1 (develop c91af552), gfx902.
+
+    The rows are those that the document shows.
+    """
+    document = (ROOT / "docs/preview.md").read_text()
     layer = {"n": 100, "c": 512, "h": 1, "w": 1, "num_output": 1024}
     for slots, cycles, misses in (
         (10, [1_258_165, 682_472], [140_806, 62_743]),
@@ -84,6 +88,9 @@ def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() 
         found = apuflow.evaluate("fc_fwd", options, layer, machine="apu-gfx902", release="v24.1", root=ROOT)
         assert found["gpu_cycles"].tolist() == pytest.approx(cycles, rel=0.2)
         assert found["tcc_read_misses"].tolist() == pytest.approx(misses, rel=0.35)
+        shown = zip(cycles, found["gpu_cycles"], misses, found["tcc_read_misses"], strict=True)
+        for real, ours, missed, read in shown:
+            assert f" | {real:,} | {ours:,.0f} | {missed:,} | {read:,.0f} |" in document
 
 
 @pytest.mark.parametrize(
