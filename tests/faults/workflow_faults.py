@@ -54,6 +54,8 @@ class Workflow:
                         "event queue" in file.read_text() for file in simerr.glob(f"u{units}-*/**/simerr")
                     ):
                         return pid
+            if self.process.poll() is not None:
+                raise AssertionError(f"the workflow ended before gem5 ran:\n{self.end()[1]}")
             time.sleep(0.05)
         raise AssertionError("gem5 did not start")
 
