@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from types import ModuleType
+import runpy
 
 import pytest
 from places import ROOT
@@ -13,24 +12,15 @@ PATHS = re.compile(r'<path d="([^"]*)" clip-path')
 """Curves and points inside the axes; names of elements, and texts, depend on matplotlib's version."""
 
 
-@pytest.fixture(scope="module")
-def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw", ROOT / "data/draw.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def curves(svg: str) -> list[list[float]]:
     return [[float(number) for number in re.findall(r"-?[\d.]+", path)] for path in PATHS.findall(svg)]
 
 
-def test_figures_are_of_this_preview(drawing: ModuleType) -> None:
-    frame = drawing.runs()
-    drawn = {ROOT / f"data/gem5_runs/figures/{name}.svg": svg for name, svg in drawing.by_primitive(frame)}
-    drawn[ROOT / "docs/pictures/scaling.svg"] = drawing.picture(frame, 8.6, 4.6, 4)
+def test_figures_are_of_this_preview() -> None:
+    drawing = runpy.run_path(str(ROOT / "data/draw.py"))
+    frame = drawing["runs"]()
+    drawn = {ROOT / f"data/gem5_runs/figures/{name}.svg": svg for name, svg in drawing["by_primitive"](frame)}
+    drawn[ROOT / "docs/pictures/scaling.svg"] = drawing["picture"](frame, 8.6, 4.6, 4)
     for file, svg in drawn.items():
         there, now = curves(file.read_text(encoding="utf-8")), curves(svg.decode())
         assert len(now) > 3

@@ -164,10 +164,8 @@ class Stream(NamedTuple):
         at_once: of the reads of lines that other compute units have read, those that come before the
             line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
             its misses on gfx902; there are none on v23.0.
-        drifting: how much fewer these are where a unit has several workgroups, which come out of step.
-        steps: of a loop, in which lines of a product are read.
-        queued: where a compute unit has many workgroups, these queue at its link, where the line comes before
-            most ask for it.
+        steps: of a loop, in which lines of a product are read; along_k: an operand of it that lies along k.
+            Its lines need no new pages, which would bring compute units in step again.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         page_group: wavefronts of one workgroup that wait for the walk of a new page.
@@ -247,9 +245,8 @@ class Stream(NamedTuple):
     loaded: bool = False
     cached: float = 0.0
     at_once: float = 0.0
-    drifting: float = 0.0
     steps: float = 0.0
-    queued: bool = False
+    along_k: bool = False
     beside: float = 0.0
 
     @property

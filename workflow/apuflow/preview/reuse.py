@@ -16,6 +16,9 @@ FOLLOW = 0.7
 where several end together, those that follow one another begin on one (softmax, gem5)."""
 SEVERAL_TCCS, LONGER = 4, 2.0
 """TCCs of one directory from which on lines wait there, and are on their way for so many times as long."""
+OUT_OF_REACH = 15.0
+"""Steps along k after which half of the workgroups that read an operand along it have drifted apart, where a
+compute unit has several."""
 MANY_STEPS, MANY = 22.0, 8
 """Steps along k after which workgroups of units that have so many of them are half out of step: of products
 of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
@@ -54,10 +57,11 @@ def asked_at_once(stream: Stream, machine: GpuModel, used: int, resident: int, w
     if resident == 1:
         return asked
     all_run = used * resident >= workgroups
-    if all_run and stream.queued and machine.directories == 1 and machine.tccs >= SEVERAL_TCCS:
-        return LONGER * asked / (1.0 + stream.drifting / LONGER**2)
-    asked /= 1.0 + stream.drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
-    return asked / (1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5) if stream.queued else asked
+    drifting = (stream.steps / OUT_OF_REACH) ** 2 if stream.along_k else 0.0
+    if all_run and stream.along_k and machine.directories == 1 and machine.tccs >= SEVERAL_TCCS:
+        return LONGER * asked / (1.0 + drifting / LONGER**2)
+    asked /= 1.0 + drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
+    return asked / (1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5) if stream.along_k else asked
 
 
 def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:

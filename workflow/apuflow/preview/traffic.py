@@ -330,10 +330,11 @@ def traffic(profile: Profile, machine: GpuModel) -> Traffic:
         reads += reach
         again += min(stream.lines, reach - again) * stream.cached
         hits += again
+        first_missed = min(stream.lines, reach - again)
         if not machine.flat and stream.tiles is not None:
             asked = asked_at_once(stream, machine, used, resident, profile.workgroups)
-            passed_on += min(again, min(reach - again, stream.lines) * asked)
-        l3_hits += 0.0 if stream.loaded else min(stream.lines, reach - again) * stream.in_l3
+            passed_on += min(again, first_missed * asked)
+        l3_hits += 0.0 if stream.loaded else first_missed * stream.in_l3
         in_l2 += (reach - again) * stream.in_l2
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
     serial += sum(loaded_together) if resident == 1 else max(loaded_together, default=0.0)

@@ -18,8 +18,6 @@ from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.study.score import drawn, point_errors, read_tables, recorded, score
 from apuflow.study.score_runs import row_machine
 
-NETWORKS: Final = ("networks", "networks_2")
-"""Tables of operations of networks."""
 BEFORE_THE_RELEASE: Final = frozenset({"v24.1"})
 """Releases whose recorded runs are of a commit before them (c91af552 of develop)."""
 
@@ -36,7 +34,7 @@ def spanned(without: str = "") -> dict[str, Any]:
     """
     layers = _runs([file for file in drawn() if file.stem != without])
     products = _runs([project.recorded_runs() / "products.csv"])
-    networks = _runs([project.recorded_runs() / f"{name}.csv" for name in NETWORKS])
+    networks = _runs(sorted(project.recorded_runs().glob("networks*.csv")))
     runs = pd.concat([_runs(recorded()), networks, layers])
     kernels = pd.concat([runs, products[products["kernel"].str.startswith(ROCBLAS)]])
     machines = [

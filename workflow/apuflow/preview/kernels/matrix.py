@@ -38,10 +38,9 @@ step on gfx9 waits 13 times whatever they are."""
 _ELEMENT = {False: ("v10 s2 br1 v3 st1", " v5 ld1 wt1 br1"), True: ("v3 s8 br1 v4 st1", " v6 ld1 wt1 br1")}
 """On gfx9 or not: an element of C, and what is more where C is read."""
 
-AT_ONCE, OUT_OF_REACH = 0.4, 15.0
-"""Of the units that read the same line in a step, those that ask for it before it has come; and steps after
-which half of them have drifted apart, where the operand lies along k and a unit has several workgroups. Those
-with one each stay together: 0.35 to 0.6 ask at once after 4 to 100 steps (132 products on gfx902)."""
+AT_ONCE = 0.4
+"""Of the units that read the same line in a step, those that ask for it before it has come. Units with one
+workgroup each stay together: 0.35 to 0.6 ask at once after 4 to 100 steps (132 products on gfx902)."""
 
 OUT_OF_STEP = 15.0
 """Steps after which workgroups that began together, and read lines of their own, are half out of step."""
@@ -139,11 +138,6 @@ def _matrices(elements: int, batch: int, apart: int) -> _Matrices:
     return _Matrices(lines, batch * pages_of(elements), 1.0)
 
 
-def _drifting(along_k: bool, steps: int) -> float:
-    """``Stream.drifting``: operands that do not lie along k need new pages, which bring units in step."""
-    return (steps / OUT_OF_REACH) ** 2 if along_k else 0.0
-
-
 def _rows_pages(outer: int, rows: int, k: int, along_k: bool) -> float:
     """Pages of ``rows`` of a matrix with ``outer`` of them that lie along k; else each is seen once."""
     return max(1.0, min(outer, rows) * min(1.0, 4 * k / PAGE)) if along_k else 1.0
@@ -217,14 +211,14 @@ def sgemm(facts: Facts) -> Profile:
             line_sharing=tiles_n / (1.0 - edge_a),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
-            at_once=AT_ONCE, drifting=_drifting(along_a, steps), steps=float(steps), queued=along_a,
+            at_once=AT_ONCE, steps=float(steps), along_k=along_a,
         ),
         Stream(
             "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b, 4.0,
             _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5, paced=True,
             line_sharing=tiles_m / (1.0 - edge_b), tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
             pages_touched=_rows_pages(n, 4, k, along_b), at_once=AT_ONCE,
-            drifting=_drifting(along_b, steps), steps=float(steps), queued=along_b,
+            steps=float(steps), along_k=along_b,
         ),
         Stream(
             "store", stores, written, c.lines, c.pages, page_group=page_group,
