@@ -42,7 +42,7 @@ def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     known = modelled(read_tables([table]))
     frame = known.scored()
     profiles = [steps[-1].profile for steps in known.steps]
-    counters = counter_columns(profiles, known.machines, times(profiles, known.machines))
+    counters = counter_columns(times(profiles, known.machines))
     found = coverage.coverage(frame["kernel"].tolist(), frame["bound"].tolist(), known.machines, counters)
     frame["outside"] = [bool(away) for away in found.outside]
     cycles = pd.to_numeric(frame["gpu_cycles"])

@@ -7,10 +7,10 @@ import re
 from math import prod
 
 import pytest
+from one_launch import traffic_of
 from places import ROOT
 
 from apuflow.preview.inputs import Copy, kept_of_copies, parts_held
-from apuflow.preview.traffic import traffic
 from apuflow.study.score_runs import row_launch, row_machine, row_steps
 
 RUNS = ROOT / "data/gem5_runs"
@@ -60,7 +60,7 @@ def test_gem5_reads_as_much_memory_where_inputs_that_nobody_loads_fill_the_cache
             continue
         box = row_machine(row)
         (step,) = row_steps(row, box)
-        flow = traffic(step.profile, box)
+        flow = traffic_of(step.profile, box)
         read = 64 * (flow.dram_reads + flow.queued_reads)
         assert read == pytest.approx(float(row["dram_bytes_read"]), rel=0.1), row["id"]
         compared += 1

@@ -151,7 +151,7 @@ def test_page_walks_of_layers_are_those_of_gem5() -> None:
     later = rows[single].reset_index(drop=True)
     known = modelled(later)
     profiles = [step[-1].profile for step in known.steps]
-    found = counter_columns(profiles, known.machines, times(profiles, known.machines))["page_walks"]
+    found = counter_columns(times(profiles, known.machines))["page_walks"]
     apart = pd.to_numeric(known.frame["page_walks"]).to_numpy(float) - found
     assert len(apart) > 60
     assert apart.min() >= -24 and np.percentile(apart, 95) <= 6 and np.median(np.abs(apart)) <= 3

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from statistics import fmean, median, quantiles
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from one_launch import traffic_of
 from places import ROOT
 
 from apuflow.preview.process import Step
 from apuflow.preview.timing import times
-from apuflow.preview.traffic import Traffic, traffic
 from apuflow.study.score_runs import row_machine, row_steps
 
 RUNS = ROOT / "data/gem5_runs"
@@ -35,8 +36,9 @@ def steps_of(row: dict[str, Any]) -> list[Step]:
     return row_steps(row, row_machine(row))
 
 
-def traffic_of(row: dict[str, Any], step: Step) -> Traffic:
-    return traffic(step.profile, row_machine(row))
+def flow_of(row: dict[str, Any], step: Step) -> SimpleNamespace:
+    """Traffic of a launch of a row."""
+    return traffic_of(step.profile, row_machine(row))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_copies_load_and_store_in_turn(part: str, table: str, directory: bool) -
     """
     row = row_of(part, table)
     (step,) = steps_of(row)
-    box, flow = row_machine(row), traffic_of(row, step)
+    box, flow = row_machine(row), flow_of(row, step)
     ns = times([step.profile], [box]).ns[0]
     assert ns / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.06)
     apart = 5.0 * (flow.tcc_reads - flow.tcc_hits + flow.tcc_writes)
@@ -101,7 +103,7 @@ def test_softmax_over_images_loads_and_reads_the_lines_that_gem5_does(part: str,
     """Pixels next to each other share lines: of a wavefront, of a workgroup, of workgroups that follow."""
     row = row_of(part)
     (step,) = steps_of(row)
-    found = traffic_of(row, step)
+    found = flow_of(row, step)
     assert found.tcp_loads == pytest.approx(int(row["tcp_load_events"]), rel=0.05)
     assert found.tcc_reads == pytest.approx(int(row["tcc_reads"]), rel=reads)
 
@@ -115,7 +117,7 @@ def test_the_tcc_keeps_lines_from_kernel_to_kernel_and_changes_those_that_are_st
     row = row_of("num-dirs4_c45_h5_n7_num_output3_w5-7cb262be.4")
     assert row["kernel"] == "Col2Im2d" and row["tcc_read_misses"] == "7"
     for step in steps_of(row):
-        found = traffic_of(row, step)
+        found = flow_of(row, step)
         assert found.tcc_reads - found.tcc_hits < 100
 
 
@@ -137,13 +139,13 @@ def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_i
     assert len(several) >= 9
     for row, step in several:
         if int(row["num_compute_units"]) > 1:
-            assert traffic_of(row, step).tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.07)
+            assert flow_of(row, step).tcp_loads == pytest.approx(float(row["tcp_load_events"]), rel=0.07)
 
 
-def last_steps(kernel: str, release: str = "") -> list[tuple[dict[str, Any], Traffic]]:
+def last_steps(kernel: str, release: str = "") -> list[tuple[dict[str, Any], SimpleNamespace]]:
     """Rows of a kernel in all draws, and the traffic of its last step."""
     rows = [row for row in rows_of("kernel", kernel, "layers*") if row["id"].startswith(release)]
-    return [(row, traffic_of(row, steps_of(row)[-1])) for row in rows]
+    return [(row, flow_of(row, steps_of(row)[-1])) for row in rows]
 
 
 def test_each_store_to_a_line_reads_and_writes_memory() -> None:
@@ -234,11 +236,11 @@ def test_reads_of_lines_on_their_way_reach_memory_on_gfx902_alone() -> None:
     (old,) = rows_of("id", "c25_h17_n12_w17", "layers_9")
     assert new["gfx_version"] == "gfx902" and old["gfx_version"] == "gfx801"
     (step,) = steps_of(new)
-    assert traffic_of(new, step).dram_reads == pytest.approx(int(new["dram_bytes_read"]) / 64, rel=0.2)
+    assert flow_of(new, step).dram_reads == pytest.approx(int(new["dram_bytes_read"]) / 64, rel=0.2)
     backward = errors_of("ChannelsBwd1", "dram_bytes_read", "gfx902", lambda flow: 64 * flow.dram_reads)
     assert fmean(map(abs, backward)) < 0.07  # 0.08 where four of five ask before it comes
     (step,) = steps_of(old)
-    assert traffic_of(old, step).passed_on == 0.0
+    assert flow_of(old, step).passed_on == 0.0
 
 
 def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
@@ -251,18 +253,18 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     assert len(rows) == 316
     for row in rows:
         (step,) = steps_of(row)
-        flow, caches = traffic_of(row, step), -(-int(row["num_compute_units"]) // 4)
+        flow, caches = flow_of(row, step), -(-int(row["num_compute_units"]) // 4)
         assert abs(flow.tcc_reads + flow.code_reads - float(row["tcc_reads"])) <= 3 * caches
         assert abs(flow.tcc_misses + flow.code_misses - float(row["tcc_read_misses"])) <= 3
 
 
-def errors_of(kernel: str, column: str, gpu: str, count: Callable[[Traffic], float]) -> list[float]:
+def errors_of(kernel: str, column: str, gpu: str, count: Callable[[SimpleNamespace], float]) -> list[float]:
     """Of a count, relative; those of the first launch of at least 200."""
     found = []
     for row in rows_of("kernel", kernel, "layers*"):
         step, measured = steps_of(row)[-1], float(row[column] or 0.0)
         if row["gfx_version"] in (gpu, "") and measured >= 200.0:
-            found.append(abs(count(traffic_of(row, step)) / measured - 1.0))
+            found.append(abs(count(flow_of(row, step)) / measured - 1.0))
     return found
 
 
@@ -295,7 +297,7 @@ def test_pooling_backward_keeps_its_sums_in_scratch_memory_where_the_compiler_do
     row = row_of("_c10_h40-86975a5f", "layers_3")
     (step,) = steps_of(row)
     assert step.profile.counts.vector_memory == int(row["vector_memory_insts"]) == 2200
-    flow = traffic_of(row, step)
+    flow = flow_of(row, step)
     assert flow.dram_reads * 64 == pytest.approx(int(row["dram_bytes_read"]), rel=0.05)
     assert flow.dram_writes * 64 == pytest.approx(int(row["dram_bytes_written"]), rel=0.15)
 
@@ -331,12 +333,10 @@ def test_batch_normalisation_walks_the_pages_that_gem5_does() -> None:
     assert len(apart) > 110 and max(apart) <= 1.0
 
 
-def all_passes(row: dict[str, Any], count: Callable[[Traffic], float]) -> float:
+def all_passes(row: dict[str, Any], count: Callable[[SimpleNamespace], float]) -> float:
     """A count of a launch, in the mean of the passes of its loop, which a row is too."""
     steps = steps_of(row)
-    return sum(step.times * count(traffic_of(row, step)) for step in steps) / sum(
-        step.times for step in steps
-    )
+    return sum(step.times * count(flow_of(row, step)) for step in steps) / sum(step.times for step in steps)
 
 
 def test_columns_walk_the_pages_that_gem5_does() -> None:

@@ -7,14 +7,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from one_launch import traffic_of
 from places import ROOT
 from recorded_runs import predicted, runs
 
 import apuflow
 from apuflow.core.errors import NotModelled
+from apuflow.preview.columns import Launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.traffic import resident_groups, traffic
 from apuflow.study.score import held_out, read_tables, recorded, report, score
 from apuflow.study.score_runs import row_launch, row_machine, row_steps
 
@@ -70,7 +71,7 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
         ("bn100_fwd-100x64x1x1-u4", 115840),
     ):
         (row,) = runs(start)
-        assert traffic(profile(facts_of(row_launch(row))), row_machine(row)).tcc_writes == writes
+        assert traffic_of(profile(facts_of(row_launch(row))), row_machine(row)).tcc_writes == writes
 
 
 def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
@@ -227,7 +228,7 @@ def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5(
                 part.lines for part in step.profile.streams if part.kind == "load" and part.in_l2 + part.in_l3
             ]
             if sum(loaded) * 64 > 1 << 20:
-                flow = traffic(step.profile, machine)
+                flow = traffic_of(step.profile, machine)
                 written = (flow.dram_writes + flow.queued_writes) * 64
                 ratios.append(written / float(row["dram_bytes_written"]))
     assert len(ratios) == 44
@@ -256,7 +257,7 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
     groups = {
-        slots: resident_groups(profile(facts_of(row_launch(row))), row_machine(row))
+        slots: int(Launches([profile(facts_of(row_launch(row)))], [row_machine(row)]).fitting[0])
         for slots, row in rows.items()
     }
     assert groups == {1: 1, 2: 2, 4: 4, 10: 4}

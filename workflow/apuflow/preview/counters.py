@@ -2,141 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
-
 import numpy as np
 
 from analysis.counters.table import NAMES
-from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import Profile
 from apuflow.preview.timing import Times
 
 TICKS_PER_NS = 1000.0
-_COUNTS = (
-    "valu",
-    "salu",
-    "smem",
-    "loads",
-    "stores",
-    "lds_reads",
-    "lds_writes",
-    "idle",
-    "lanes",
-    "scalar_issues",
-    "instructions",
-)
-_MACHINE = ("gpu_ns", "ruby_ns", "compute_units", "tccs", "issue_period", "slots", "simds", "directories")
-_TRAFFIC = (
-    "tcp_loads", "tcp_hits", "tcp_stores", "tcc_reads", "tcc_hits", "tcc_misses", "tcc_writes", "l3_hits",
-    "passed_on", "requested", "dram_reads", "dram_writes", "queued_reads", "queued_writes",
-    "cold_pages", "l1_tlb_misses", "code_reads", "code_misses",
-)  # fmt: skip
 
 
-def _columns(objects: Sequence[object], names: Sequence[str]) -> dict[str, np.ndarray]:
-    values = np.array(list(map(attrgetter(*names), objects)), dtype=np.float64).reshape(-1, len(names))
-    return dict(zip(names, np.ascontiguousarray(values.T), strict=True))
-
-
-def counter_columns(
-    profiles: Sequence[Profile], machines: Sequence[GpuModel], result: Times
-) -> dict[str, np.ndarray]:
-    """The counters of launches, as gem5 would count them.
-
-    Args:
-        profiles: what each launch does.
-        machines: the GPU that each runs on.
-        result: how long each takes.
+def counter_columns(result: Times) -> dict[str, np.ndarray]:
+    """The counters of launches, as gem5 would count them, from how long each takes.
 
     Returns:
         an element per launch: all counters of ``analysis.counters.table``, NaN where the model has none.
     """
-    n = _columns([p.counts for p in profiles], _COUNTS)
-    m = _columns(machines, _MACHINE)
-    t = _columns(result.traffic, _TRAFFIC)
-    groups = np.array([float(p.workgroups) for p in profiles])
-    waves = np.array([float(p.wavefronts) for p in profiles])
-    peak = np.array([machine.dram.peak_bytes_per_ns * 1e9 for machine in machines])
+    profiles, n, m = result.launches.profiles, result.launches.counts, result.launches.machines
+    t, walks = result.traffic, result.traffic.walks
+    groups, waves = profiles.workgroups.astype(np.float64), profiles.wavefronts.astype(np.float64)
+    peak = m.dram.peak_bytes_per_ns * 1e9
     used = result.used
-    cycles = np.rint(result.ns / m["gpu_ns"])
+    cycles = np.rint(result.ns / m.gpu_ns)
     busiest = np.ceil(groups / np.maximum(used, 1.0))
     awake = result.start_ns + (result.ns - result.start_ns) * groups / np.maximum(used * busiest, 1.0)
-    cu_cycles = np.rint(awake / m["gpu_ns"] * used)
-    slot_cycles = cu_cycles * m["slots"]
+    cu_cycles = np.rint(awake / m.gpu_ns * used)
+    slot_cycles = cu_cycles * m.slots
     resident = np.minimum(
-        waves * result.residence_ns / m["gpu_ns"] + used * result.start_ns / m["gpu_ns"], slot_cycles
+        waves * result.residence_ns / m.gpu_ns + used * result.start_ns / m.gpu_ns, slot_cycles
     )
     ready, waiting = result.ready_share * resident, (1.0 - result.ready_share) * resident
-    fetch = np.minimum(waiting, used * result.fetch_ns / m["gpu_ns"])
-    lds = n["lds_reads"] + n["lds_writes"]
-    vector_memory = n["loads"] + n["stores"]
-    issued = n["instructions"]
-    conflicts = np.array([p.lds_conflicts for p in profiles]) * lds
+    fetch = np.minimum(waiting, used * result.fetch_ns / m.gpu_ns)
+    lds = n.lds_reads + n.lds_writes
+    vector_memory = n.loads + n.stores
+    issued = n.instructions
+    conflicts = profiles.lds_conflicts * lds
     values: dict[str, np.ndarray] = {
         "gpu_active_ticks": result.ns * TICKS_PER_NS,
-        "gpu_clock_ticks": m["gpu_ns"] * TICKS_PER_NS,
+        "gpu_clock_ticks": m.gpu_ns * TICKS_PER_NS,
         "gpu_cycles": cycles,
         "sim_ticks": result.ns * TICKS_PER_NS,
         "sim_freq": np.full(len(waves), 1e12),
-        "ruby_clock_ticks": m["ruby_ns"] * TICKS_PER_NS,
+        "ruby_clock_ticks": m.ruby_ns * TICKS_PER_NS,
         "kernels_launched": np.ones(len(waves)),
         "workgroups": groups,
         "wavefronts": waves,
-        "compute_units": m["compute_units"],
-        "tcc_banks": m["tccs"],
+        "compute_units": m.compute_units,
+        "tcc_banks": m.tccs,
         "workgroups_max": busiest,
-        "cu_cycles_max": np.maximum(cycles, np.ceil(cu_cycles / m["compute_units"])),
+        "cu_cycles_max": np.maximum(cycles, np.ceil(cu_cycles / m.compute_units)),
         "cu_cycles": cu_cycles,
         "slot_cycles": slot_cycles,
         "instructions": issued,
-        "valu_insts": n["valu"],
-        "salu_insts": n["salu"],
-        "smem_insts": n["smem"],
+        "valu_insts": n.valu,
+        "salu_insts": n.salu,
+        "smem_insts": n.smem,
         "vmem_insts": np.zeros(len(waves)),
         "flat_insts": vector_memory,
         "lds_insts": lds,
-        "other_insts": n["scalar_issues"] - n["salu"] + n["idle"],
+        "other_insts": n.scalar_issues - n.salu + n.idle,
         "vector_memory_insts": vector_memory,
-        "global_reads": n["loads"],
-        "global_writes": n["stores"],
-        "group_reads": n["lds_reads"],
-        "group_writes": n["lds_writes"],
-        "valu_thread_cycles": n["lanes"],
-        "flops": np.array([p.flops for p in profiles]),
+        "global_reads": n.loads,
+        "global_writes": n.stores,
+        "group_reads": n.lds_reads,
+        "group_writes": n.lds_writes,
+        "valu_thread_cycles": n.lanes,
+        "flops": profiles.flops,
         "stall_wfstop": slot_cycles - resident,
         "stall_ibempty": fetch,
         "stall_waitcnt": waiting - fetch,
         "stall_barrier": np.zeros(len(waves)),
         "stall_ready": ready,
-        "valu_issue_cycles": n["valu"],
-        "salu_issue_cycles": n["scalar_issues"],
+        "valu_issue_cycles": n.valu,
+        "salu_issue_cycles": n.scalar_issues,
         "vmem_issue_cycles": vector_memory,
-        "tcp_load_events": t["tcp_loads"],
-        "tcp_store_events": t["tcp_stores"],
+        "tcp_load_events": t.tcp_loads,
+        "tcp_store_events": t.tcp_stores,
         "tcp_bypass_events": np.zeros(len(waves)),
         "tcp_atomic_events": np.zeros(len(waves)),
-        "tcp_load_hits": t["tcp_hits"],
-        "tcp_load_misses": t["tcp_loads"] - t["tcp_hits"],
-        "tcc_demand_hits": t["tcc_hits"] - t["passed_on"] + t["code_reads"] - t["code_misses"],
-        "tcc_demand_misses": t["requested"] + t["tcc_writes"] + t["code_misses"],
-        "tcc_reads": t["tcc_reads"] + t["code_reads"],
-        "tcc_read_misses": t["tcc_misses"] + t["code_misses"],
-        "tcc_reads_in_flight": t["passed_on"],
-        "tcc_writes": t["tcc_writes"],
+        "tcp_load_hits": t.tcp_hits,
+        "tcp_load_misses": t.tcp_loads - t.tcp_hits,
+        "tcc_demand_hits": t.tcc_hits - t.passed_on + t.code_reads - t.code_misses,
+        "tcc_demand_misses": t.requested + t.tcc_writes + t.code_misses,
+        "tcc_reads": t.tcc_reads + t.code_reads,
+        "tcc_read_misses": t.tcc_misses + t.code_misses,
+        "tcc_reads_in_flight": t.passed_on,
+        "tcc_writes": t.tcc_writes,
         "tcc_atomics": np.zeros(len(waves)),
-        "l3_hits": t["l3_hits"],
-        "l1_tlb_misses": t["l1_tlb_misses"],
-        "page_walks": t["cold_pages"],
-        "token_cycles": result.token_ns / m["gpu_ns"],
-        "walk_cycles": result.walk_ns / m["gpu_ns"],
-        "dram_busy_cycles": result.dram_ns / m["gpu_ns"],
-        "dram_bytes_read": (t["dram_reads"] + t["queued_reads"] + t["code_misses"]) * 64,
-        "dram_bytes_written": (t["dram_writes"] + t["queued_writes"]) * 64,
-        "dram_bus_bytes_read": (t["dram_reads"] + t["code_misses"]) * 64,
-        "dram_bus_bytes_written": t["dram_writes"] * 64,
-        "dram_bursts": t["dram_reads"] + t["dram_writes"] + t["code_misses"],
-        "dram_peak_bandwidth": peak * m["directories"],
+        "l3_hits": t.l3_hits,
+        "l1_tlb_misses": walks.l1_tlb_misses,
+        "page_walks": walks.cold_pages,
+        "token_cycles": result.token_ns / m.gpu_ns,
+        "walk_cycles": result.walk_ns / m.gpu_ns,
+        "dram_busy_cycles": result.dram_ns / m.gpu_ns,
+        "dram_bytes_read": (t.dram_reads + t.queued_reads + t.code_misses) * 64,
+        "dram_bytes_written": (t.dram_writes + t.queued_writes) * 64,
+        "dram_bus_bytes_read": (t.dram_reads + t.code_misses) * 64,
+        "dram_bus_bytes_written": t.dram_writes * 64,
+        "dram_bursts": t.dram_reads + t.dram_writes + t.code_misses,
+        "dram_peak_bandwidth": peak * m.directories,
         "lds_accesses": lds,
         "lds_bank_conflicts": conflicts,
     }

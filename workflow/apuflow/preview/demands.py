@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
+from apuflow.preview.columns import Accesses, Array, Gpus, Launches
 from apuflow.preview.latencies import Latencies
-from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, Profile, Stream, block
+from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, block
 from apuflow.preview.queueing import STATIONS
-from apuflow.preview.traffic import Traffic, distribution, resident_groups
+from apuflow.preview.traffic import Traffic
 from apuflow.preview.walks import lockstep_walks
 
 TBES = 256.0
@@ -35,7 +36,7 @@ IN_ORDER = 0.12
 
 
 class Demands(NamedTuple):
-    """Of one launch; times in ns.
+    """Of each launch; times in ns.
 
     Attributes:
         used: compute units with work.
@@ -44,57 +45,54 @@ class Demands(NamedTuple):
             first loads.
         delay: latencies that a wavefront waits for.
         wavefronts: of the launch.
-        stations: that a wavefront takes of each, in their order.
+        stations: (launches, stations): that a wavefront takes of each, in their order.
     """
 
-    used: float
-    resident: float
-    per_unit: float
-    start: float
-    fetch: float
-    behind: float
-    delay: float
-    wavefronts: float
-    stations: tuple[float, ...]
+    used: Array
+    resident: Array
+    per_unit: Array
+    start: Array
+    fetch: Array
+    behind: Array
+    delay: Array
+    wavefronts: Array
+    stations: Array
 
 
-def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, phases: float) -> Demands:
-    """What a launch asks of each station (``phases``: of ``load_and_store_phases``).
+@np.errstate(divide="ignore", invalid="ignore")
+def demands(launches: Launches, flow: Traffic, lat: Latencies, phases: Array) -> Demands:
+    """What launches ask of each station (``phases``: of ``load_and_store_phases``).
 
     With a partial last workgroup, the work is that of somewhat smaller wavefronts in all places; one alone
     has no other wavefronts.
     """
-    waves = float(profile.workgroups * profile.group_waves)
-    counts = profile.counts
-    used, groups = (float(number) for number in distribution(profile, machine))
-    resident = min(float(resident_groups(profile, machine)), groups)
+    profile, counts, machine = launches.profiles, launches.counts, launches.machines
+    waves = profile.workgroups * profile.group_waves
+    used, groups, resident = launches.used, launches.busiest, launches.resident
     period = machine.issue_period * machine.gpu_ns
     line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
     again = (flow.tries - 1.0) * counts.stores
     directory = directory_ns(flow, machine)
     dram = dram_ns(flow, machine, profile.joined_rounds > MIXED)
-    if directory > dram:
-        directory = max(directory, phases)
-    else:
-        dram = max(dram, phases)
+    busier = directory > dram
+    directory = np.where(busier, np.maximum(directory, phases), directory)
+    dram = np.where(busier, dram, np.maximum(dram, phases))
     tcc_link = tcc_link_ns(flow, machine)
-    slowest = max(tcc_link, directory, dram)
-    tcc_link, directory = (ns if ns == slowest else SPACED * ns for ns in (tcc_link, directory))
-    delay = _waits(profile, machine, flow, lat, (used, resident)) + _walks(
-        profile, flow, lat, used * resident, resident / groups
-    )
-    start, fetch, behind = _start(profile, machine, lat, used, delay)
+    slowest = np.maximum(np.maximum(tcc_link, directory), dram)
+    tcc_link, directory = (np.where(ns == slowest, ns, SPACED * ns) for ns in (tcc_link, directory))
+    delay = _waits(launches, flow, lat) + _walks(launches, flow, lat)
+    start, fetch, behind = _start(launches, lat, delay)
     stations = (
         (counts.scalar_issues + again * AGAIN.scalar_issues) / waves * period,
         (counts.valu + again * AGAIN.valu) / waves * period / machine.simds,
         counts.lds / waves * machine.lds_cycles(profile.lds_conflicts) * machine.gpu_ns,
         (counts.vector_memory + again) / waves * period,
-        _tokens(profile, flow, lat, again) / waves / machine.tokens,
+        _tokens(launches, flow, lat, again) / waves / machine.tokens,
         (flow.tcc_reads * line + flow.tcp_stores * control) / waves,
         tcc_link / waves,
         directory / waves,
         dram / waves,
-        flow.serial_walks * lat.walk / waves,
+        flow.walks.serial_walks * lat.walk / waves,
     )
     return Demands(
         used=used,
@@ -105,136 +103,137 @@ def demands(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, 
         behind=behind,
         delay=delay,
         wavefronts=waves,
-        stations=stations,
+        stations=np.stack(stations, axis=1),
     )
 
 
-def _waits(
-    profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, groups: tuple[float, float]
-) -> float:
-    """ns that a wavefront waits for loads, stores and additions; ``groups``: units, workgroups on each."""
-    counts, waves = profile.counts, float(profile.workgroups * profile.group_waves)
-    load = _load(profile, machine, flow, lat, groups)
-    joined, for_stores = profile.joined_rounds, profile.store_rounds
-    if not machine.flat:  # what waits for LDS or scalar loads no longer waits for stores, but loads still do
-        joined, for_stores = max(joined, min(for_stores, profile.rounds)), 0.0
-    waits = profile.rounds * load + joined * max(0.0, lat.store - load)
-    waits += counts.instructions / waves * lat.step
+def _waits(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
+    """ns that a wavefront waits for loads, stores and additions."""
+    profile, counts, flat = launches.profiles, launches.counts, launches.machines.flat
+    waves = profile.workgroups * profile.group_waves
+    load = _load(launches, flow, lat)
+    # Not on gfx9: what waits for LDS or scalar loads no longer waits for stores, but loads still do.
+    both = np.maximum(profile.joined_rounds, np.minimum(profile.store_rounds, profile.rounds))
+    joined = np.where(flat, profile.joined_rounds, both)
+    for_stores = np.where(flat, profile.store_rounds, 0.0)
+    waits = profile.rounds * load + joined * np.maximum(0.0, lat.store - load)
+    waits = waits + counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
-    last = 0.0 if profile.swaps else 1.0
-    waits += lat.store * (for_stores + last) if counts.stores else 0.0
+    last = np.where(profile.swaps > 0.0, 0.0, 1.0)
+    waits = waits + np.where(counts.stores > 0.0, lat.store * (for_stores + last), 0.0)
     # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
-    waits += profile.swaps * lat.memory
-    tried = (flow.tries - 1.0) * max(1.0, counts.stores / waves)  # of the wavefronts that have any
+    waits = waits + profile.swaps * lat.memory
+    tried = (flow.tries - 1.0) * np.maximum(1.0, counts.stores / waves)  # of the wavefronts that have any
     return waits + tried * (lat.memory + (flow.in_line - 1.0) * (lat.memory - lat.tcc))
 
 
-def _load(
-    profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies, groups: tuple[float, float]
-) -> float:
+def _load(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     """ns from a load to its last line, which come one after the other; from memory they queue at the DRAM."""
-    counts, (used, resident) = profile.counts, groups
-    lines_per_load = flow.tcp_loads / counts.loads if counts.loads else 0.0
+    profile, counts, machine = launches.profiles, launches.counts, launches.machines
+    lines_per_load = np.where(counts.loads > 0.0, flow.tcp_loads / counts.loads, 0.0)
     deciding = flow.tcp_loads - profile.trailing
-    from_tcc = min(1.0, flow.tcc_reads / deciding) if deciding > 0.0 else 0.0
-    from_memory = min(1.0, flow.requested / deciding) if deciding > 0.0 else 0.0
-    if profile.alternating:  # who starts together wants the same lines, and waits until the first has them
-        together = min(1.0, used * resident / profile.workgroups)
-        from_memory += together * max(0.0, from_tcc * _not_cached(profile) - from_memory)
+    from_tcc, from_memory = (
+        np.where(deciding > 0.0, np.minimum(1.0, lines / deciding), 0.0)
+        for lines in (flow.tcc_reads, flow.requested)
+    )
+    # Who alternates and starts together wants the same lines, and waits until the first has them.
+    together = np.minimum(1.0, launches.used * launches.resident / profile.workgroups)
+    wanted = np.maximum(0.0, from_tcc * _not_cached(launches) - from_memory)
+    from_memory = from_memory + np.where(profile.alternating, together * wanted, 0.0)
     # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
-    older = 1.0 + IN_ORDER * (resident * profile.group_waves - 1.0)
-    waits_tcc, waits_memory = (1.0 - max(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
-    load: float = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
+    older = 1.0 + IN_ORDER * (launches.resident * profile.group_waves - 1.0)
+    waits_tcc, waits_memory = (1.0 - np.maximum(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
+    load = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
     link = from_tcc * machine.link_ns(DATA_BYTES) + from_memory * machine.dram.burst_ns
-    return load + max(0.0, lines_per_load - 1.0) * link
+    return load + np.maximum(0.0, lines_per_load - 1.0) * link
 
 
-def _not_cached(profile: Profile) -> float:
+def _not_cached(launches: Launches) -> Array:
     """Part of the lines to be loaded that the TCC does not have from earlier launches."""
-    loaded = [stream for stream in profile.streams if stream.kind == "load"]
-    lines = sum(stream.lines for stream in loaded)
-    return 1.0 - sum(stream.lines * stream.cached for stream in loaded) / lines if lines else 1.0
+    loaded = launches.accesses[launches.accesses.streams.kind == "load"]
+    lines = loaded.sum(loaded.streams.lines)
+    kept = loaded.sum(loaded.streams.lines * loaded.streams.cached)
+    return 1.0 - np.where(lines > 0.0, kept / lines, 0.0)
 
 
-def _walks(profile: Profile, flow: Traffic, lat: Latencies, running: float, batch: float) -> float:
-    """ns that a wavefront waits for page walks.
-
-    Args:
-        running: workgroups that run at a time.
-        batch: of the workgroups of a compute unit, those that it has at a time.
-    """
+def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
+    """ns that a wavefront waits for page walks."""
+    profile, accesses = launches.profiles, launches.accesses
+    # Of the workgroups of a compute unit, those that it has at a time.
+    batch = launches.resident / launches.busiest
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
-    late = flow.late * lat.second_tlb * batch
+    late = flow.walks.late * lat.second_tlb * batch
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
-    streams = profile.streams
-    loaded, stored = ([s for s in streams if s.kind == kind and s.pages] for kind in ("load", "store"))
+    storing = accesses.streams.kind == "store"
     # One wavefront alone asks for the pages of all that it loads at once.
-    alone = profile.workgroups * profile.group_waves == 1 and profile.rounds <= 1.0
-    rounds = min(1.0, profile.walk_rounds) if alone else profile.walk_rounds
-    walks = rounds * _walked_for(loaded, profile.workgroups, running)
-    walks += _walked_for(stored, profile.workgroups, running)
-    own = sum(stream.cold_pages * stream.sharing for stream in streams) / profile.workgroups
-    return late + min(walks, max(1.0, own), flow.cold_pages * batch) * lat.walk
+    alone = (profile.workgroups * profile.group_waves == 1) & (profile.rounds <= 1.0)
+    rounds = np.where(alone, np.minimum(1.0, profile.walk_rounds), profile.walk_rounds)
+    walks = rounds * _walked_for(accesses[~storing]) + _walked_for(accesses[storing])
+    own = accesses.sum(accesses.streams.cold_pages * accesses.streams.sharing) / profile.workgroups
+    walks = np.minimum(np.minimum(walks, np.maximum(1.0, own)), flow.walks.cold_pages * batch)
+    return late + walks * lat.walk
 
 
-def _walked_for(streams: Sequence[Stream], workgroups: int, running: float) -> float:
+def _walked_for(accesses: Accesses) -> Array:
     """Part of their pages that workgroups which run wait for: nobody has walked them before."""
-    pages = sum(stream.pages for stream in streams)
-    cold = sum(s.cold_pages * min(1.0, running / max(1.0, min(s.sharing, workgroups))) for s in streams)
-    return cold / pages if pages else 0.0
+    stream, workgroups = accesses.streams, accesses.profiles.workgroups
+    pages = accesses.sum(stream.pages)
+    sharing = np.maximum(1.0, np.minimum(stream.sharing, workgroups))
+    cold = accesses.sum(stream.cold_pages * np.minimum(1.0, accesses.running / sharing))
+    return np.where(pages > 0.0, cold / pages, 0.0)
 
 
-def _start(
-    profile: Profile, machine: GpuModel, lat: Latencies, used: float, delay: float
-) -> tuple[float, float, float]:
+def _start(launches: Launches, lat: Latencies, delay: Array) -> tuple[Array, Array, Array]:
     """ns until the first wavefront computes; of it, for code; of that, for code behind its first loads."""
-    first_fetch = lat.first_fetch - (lat.walk if profile.code_walked else 0.0)
-    fetch = 0.0 if profile.code_cached else lat.refetch if profile.code_kept else lat.fetch
-    first_fetch -= lat.fetch - fetch
-    if profile.arguments_walked:  # of their lines the CPU's caches have the first
-        scalars = lat.arguments + (profile.scalar_rounds - 1.0) * lat.scalar
-    else:
-        scalars = profile.scalar_rounds * lat.first_scalar
+    profile, machine = launches.profiles, launches.machines
+    first_fetch = lat.first_fetch - np.where(profile.code_walked, lat.walk, 0.0)
+    fetch = np.where(profile.code_cached, 0.0, np.where(profile.code_kept, lat.refetch, lat.fetch))
+    first_fetch = first_fetch - (lat.fetch - fetch)
+    # Of arguments whose page is walked the CPU's caches have the first lines.
+    walked = lat.arguments + (profile.scalar_rounds - 1.0) * lat.scalar
+    scalars = np.where(profile.arguments_walked, walked, profile.scalar_rounds * lat.first_scalar)
     start = first_fetch + scalars + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
-    cold = max(0.0, -(-profile.code_bytes // LINE) - (1.0 if profile.early_branch else 2.0))
-    if profile.scheduled:
-        # Long straight code runs meanwhile: the first pass is not taken again.
-        period = machine.issue_period * machine.gpu_ns
-        start -= min(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
-    start += 0.0 if profile.code_walked else profile.code_pages * lat.walk
-    start += cold * fetch + lockstep_walks(profile, machine, used) * lat.walk
-    return start, first_fetch + cold * fetch, cold * fetch if profile.loads_first else 0.0
+    held = np.where(profile.early_branch, 1.0, 2.0)
+    cold = np.maximum(0.0, -(-profile.code_bytes // LINE) - held)
+    # Long straight code runs meanwhile: the first pass is not taken again.
+    period = machine.issue_period * machine.gpu_ns
+    straight = np.minimum(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
+    start = start - np.where(profile.scheduled, straight, 0.0)
+    start = start + np.where(profile.code_walked, 0.0, profile.code_pages * lat.walk)
+    start = start + (cold * fetch + lockstep_walks(launches) * lat.walk)
+    return start, first_fetch + cold * fetch, np.where(profile.loads_first, cold * fetch, 0.0)
 
 
-def _tokens(profile: Profile, flow: Traffic, lat: Latencies, again: float) -> float:
+def _tokens(launches: Launches, flow: Traffic, lat: Latencies, again: Array) -> Array:
     """ns that all instructions hold coalescer tokens, ``again`` of them once more."""
-    warm = max(0.0, flow.waiting - flow.cold_pages)
-    held = (profile.counts.vector_memory + again) * lat.token
-    return held + HELD * flow.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
+    walks = flow.walks
+    warm = np.maximum(0.0, walks.waiting - walks.cold_pages)
+    held = (launches.counts.vector_memory + again) * lat.token
+    return held + HELD * walks.walk_tokens * lat.walk + warm * lat.second_tlb * 2.0
 
 
-def dram_ns(flow: Traffic, machine: GpuModel, mixed: bool = False) -> float:
-    """DRAM time that the launch waits for: what stores leave in the directory's TBEs drains after its end."""
+def dram_ns(flow: Traffic, machine: Gpus, mixed: Array | bool = False) -> Array:
+    """DRAM time that a launch waits for: what stores leave in the directory's TBEs drains after its end."""
     ways = machine.directories
-    left = min(flow.tcc_writes, TBES * ways)
-    reads, writes = max(0.0, flow.dram_reads - left), max(0.0, flow.dram_writes - left)
-    return machine.dram.busy_ns(reads, writes, mixed, _again(flow)) / ways
+    left = np.minimum(flow.tcc_writes, TBES * ways)
+    reads, writes = np.maximum(0.0, flow.dram_reads - left), np.maximum(0.0, flow.dram_writes - left)
+    return machine.busy_ns(reads, writes, mixed, _again(flow)) / ways
 
 
-def _again(flow: Traffic) -> float:
+def _again(flow: Traffic) -> Array:
     """Part of the writes that the memory controller's queue takes without a burst."""
-    return flow.queued_writes / max(1.0, flow.queued_writes + flow.dram_writes)
+    return flow.queued_writes / np.maximum(1.0, flow.queued_writes + flow.dram_writes)
 
 
-def directory_ns(flow: Traffic, machine: GpuModel) -> float:
+def directory_ns(flow: Traffic, machine: Gpus) -> Array:
     """Of the link between TCC and directory, in the direction that takes longer."""
     line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
     reads, writes = flow.requested, flow.tcc_writes
-    return max(reads * line + writes * control, writes * line + reads * control)
+    return np.maximum(reads * line + writes * control, writes * line + reads * control)
 
 
-def tcc_link_ns(flow: Traffic, machine: GpuModel) -> float:
+def tcc_link_ns(flow: Traffic, machine: Gpus) -> Array:
     """Of a TCC's own link, which has what comes from TCPs and what comes from directories.
 
     What goes out has links at its other ends alone (``SimpleNetwork::makeExtInLink`` has no throttle).
@@ -245,20 +244,20 @@ def tcc_link_ns(flow: Traffic, machine: GpuModel) -> float:
     return (from_tcps + from_directories) / machine.tccs
 
 
-def in_turn_ns(profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies) -> float:
+def in_turn_ns(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     """ns of page walks that follow one another.
 
     Where one workgroup has all tokens of its compute unit, the next asks for its page when these come back: a
     page then takes 1,027 ns on one unit, of which 976 are the walk; with twice the tokens 980.
     """
-    once = profile.rounds <= 1.0 and machine.tokens < 2 * profile.group_waves
-    waits = once and all(stream.sharing < 1.5 for stream in profile.streams)
-    return flow.in_turn * (lat.walk + (lat.token if waits else 0.0))
+    profile, accesses = launches.profiles, launches.accesses
+    once = (profile.rounds <= 1.0) & (launches.machines.tokens < 2 * profile.group_waves)
+    waits = once & (accesses.most(accesses.streams.sharing) < 1.5)
+    return flow.walks.in_turn * (lat.walk + np.where(waits, lat.token, 0.0))
 
 
-def load_and_store_phases(
-    profile: Profile, machine: GpuModel, flow: Traffic, lat: Latencies
-) -> tuple[float, float]:
+@np.errstate(divide="ignore", invalid="ignore")
+def load_and_store_phases(launches: Launches, flow: Traffic, lat: Latencies) -> tuple[Array, Array]:
     """ns of the link to the directory and of the DRAM where workgroups load together, then store together.
 
     Requests wait in order: a load behind the stores that came before it, on the way to the directory, while
@@ -281,47 +280,56 @@ def load_and_store_phases(
         (``GlobalMemPipeline``, ``gmOrderedRespBuffer``): what has come waits for older loads, whose pages are
         still walked.
     """
-    if not profile.counts.stores or profile.swaps:
-        return 0.0, 0.0
-    overlapped = max(directory_ns(flow, machine), dram_ns(flow, machine))
-    if (profile.store_rounds or profile.joined_rounds) and not profile.stores_last:
-        in_turns = profile.scheduled or profile.alternating
-        gathering = profile.counts.lds and profile.counts.loads >= profile.counts.stores and not in_turns
-        return overlapped if gathering else 0.0, 0.0
+    profile, counts, machine, walks = launches.profiles, launches.counts, launches.machines, flow.walks
+    overlapped = np.maximum(directory_ns(flow, machine), dram_ns(flow, machine))
     message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
     from_memory = flow.requested - flow.l3_hits
-    left = min(flow.tcc_writes, TBES * ways)
-    reads = max(0.0, flow.dram_reads - from_memory - left)
-    writes = max(0.0, flow.dram_writes - flow.written_back - left)
-    loading = max(flow.requested * message, machine.dram.busy_ns(from_memory, flow.written_back) / ways)
-    storing_ns = machine.dram.busy_ns(reads, writes, again=_again(flow))
-    storing = max(flow.tcc_writes * message, storing_ns / ways)
-    apart = max(overlapped, loading + storing)
-    if min(machine.tccs, ways) > 1:
-        order = SEVERAL * min(loading, storing) / max(loading, storing)
-        if machine.tccs > ways and not machine.flat:
-            order = TURNS_OF_TWO if machine.tccs == 2 * ways else 1.0
-        apart = overlapped + order * (apart - overlapped)
-    paced = flow.in_turn * lat.walk / apart if apart else 0.0
-    stores = flow.serial_store_walks
-    outlast = max(0.0, (flow.serial_walks - stores) * lat.walk - loading)
-    outlast += max(0.0, stores * lat.walk - storing)
-    return overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4), outlast
+    left = np.minimum(flow.tcc_writes, TBES * ways)
+    reads = np.maximum(0.0, flow.dram_reads - from_memory - left)
+    writes = np.maximum(0.0, flow.dram_writes - flow.written_back - left)
+    loading_ns = machine.busy_ns(from_memory, flow.written_back)
+    loading = np.maximum(flow.requested * message, loading_ns / ways)
+    storing_ns = machine.busy_ns(reads, writes, again=_again(flow))
+    storing = np.maximum(flow.tcc_writes * message, storing_ns / ways)
+    apart = np.maximum(overlapped, loading + storing)
+    order = SEVERAL * np.minimum(loading, storing) / np.maximum(loading, storing)
+    of_two = np.where(machine.tccs == 2 * ways, TURNS_OF_TWO, 1.0)
+    order = np.where((machine.tccs > ways) & ~machine.flat, of_two, order)
+    several = np.minimum(machine.tccs, ways) > 1
+    apart = np.where(several, overlapped + order * (apart - overlapped), apart)
+    paced = np.where(apart > 0.0, walks.in_turn * lat.walk / apart, 0.0)
+    stores = walks.serial_store_walks
+    outlast = np.maximum(0.0, (walks.serial_walks - stores) * lat.walk - loading)
+    outlast = outlast + np.maximum(0.0, stores * lat.walk - storing)
+    phases = overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
+    mixing = ((profile.store_rounds > 0.0) | (profile.joined_rounds > 0.0)) & ~profile.stores_last
+    in_turns = profile.scheduled | profile.alternating
+    gathering = (counts.lds > 0.0) & (counts.loads >= counts.stores) & ~in_turns
+    phases = np.where(mixing, np.where(gathering, overlapped, 0.0), phases)
+    none = (counts.stores == 0.0) | (profile.swaps > 0.0)
+    return np.where(none, 0.0, phases), np.where(none | mixing, 0.0, outlast)
 
 
-def output(profile: Profile, machine: GpuModel, flow: Traffic) -> list[float]:
+def output(launches: Launches, flow: Traffic) -> Array:
     """ns that stores take of each station, of all wavefronts, where they come at the end of a launch.
 
     So they do where each compute unit has one workgroup that loads ahead of what it computes: then nothing is
     left that could go on meanwhile.
+
+    Returns:
+        (launches, stations).
     """
-    taken = dict.fromkeys(STATIONS, 0.0)
-    if profile.scheduled:
-        line = machine.link_ns(DATA_BYTES)
-        taken["tcc_link"] = flow.tcc_writes * line / machine.tccs
-        taken["directory_link"] = flow.tcc_writes * line
-        from_memory = flow.requested - flow.l3_hits
-        stores = max(0.0, flow.dram_reads - from_memory)
-        loads_ns = machine.dram.busy_ns(from_memory, max(0.0, flow.dram_writes - stores))
-        taken["dram"] = max(0.0, dram_ns(flow, machine) - loads_ns / machine.directories)
-    return list(taken.values())
+    machine, scheduled = launches.machines, launches.profiles.scheduled
+    line = machine.link_ns(DATA_BYTES)
+    from_memory = flow.requested - flow.l3_hits
+    stores = np.maximum(0.0, flow.dram_reads - from_memory)
+    loads_ns = machine.busy_ns(from_memory, np.maximum(0.0, flow.dram_writes - stores))
+    taken = {
+        "tcc_link": flow.tcc_writes * line / machine.tccs,
+        "directory_link": flow.tcc_writes * line,
+        "dram": np.maximum(0.0, dram_ns(flow, machine) - loads_ns / machine.directories),
+    }
+    found = np.zeros((len(launches), len(STATIONS)))
+    for name, ns in taken.items():
+        found[:, STATIONS.index(name)] = np.where(scheduled, ns, 0.0)
+    return found

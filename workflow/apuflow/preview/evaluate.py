@@ -180,7 +180,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
 def _modelled(batch: Batch) -> tuple[dict[str, Array], list[str]]:
     """Counters and bound of each pair."""
     found = times(batch.profiles, batch.machines)
-    return counter_columns(batch.profiles, batch.machines, found), found.bound
+    return counter_columns(found), found.bound
 
 
 RATES = (

@@ -6,10 +6,9 @@ sets (``core.preview_constants``).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
-from apuflow.preview.machine import GpuModel
+from apuflow.preview.columns import Array, Gpus
 
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
@@ -32,26 +31,25 @@ class Latencies(NamedTuple):
         arguments: of a scalar load of kernel arguments whose page a TLB has.
     """
 
-    tcp: float
-    tcc: float
-    memory: float
-    store: float
-    token: float
-    walk: float
-    second_tlb: float
-    step: float
-    fetch: float
-    refetch: float
-    first_fetch: float
-    first_scalar: float
-    scalar: float
-    arguments: float
+    tcp: Array
+    tcc: Array
+    memory: Array
+    store: Array
+    token: Array
+    walk: Array
+    second_tlb: Array
+    step: Array
+    fetch: Array
+    refetch: Array
+    first_fetch: Array
+    first_scalar: Array
+    scalar: Array
+    arguments: Array
 
 
-@lru_cache(maxsize=65536)
-def latencies(machine: GpuModel) -> Latencies:
-    """Latencies of a machine."""
-    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.calibration.constants
+def latencies(machine: Gpus) -> Latencies:
+    """Latencies of each machine."""
+    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.steps
     beyond = (steps.tcc_steps + machine.tcc_latency) * g
     directory = machine.to_directory * g + steps.directory_ruby * r
     dram = machine.dram.closed_access_ns + DRAM_STEPS

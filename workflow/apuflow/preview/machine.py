@@ -165,14 +165,6 @@ class GpuModel(NamedTuple):
         """GPU cycles of a translation that no TLB has."""
         return self.l1_tlb_cycles + self.l2_tlb_cycles + self.l3_tlb_cycles + self.walk_cycles + 3
 
-    def link_ns(self, size: float) -> float:
-        """ns that a message of ``size`` bytes takes of a link."""
-        return size / self.link_bytes * self.ruby_ns
-
-    def lds_cycles(self, conflicts: float) -> float:
-        """GPU cycles of an LDS access of which ``conflicts`` follow the first one, in its banks."""
-        return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
-
 
 NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "flat", "calibration"))
 """Fields of the machine that are numbers."""
@@ -301,20 +293,6 @@ class Dram(NamedTuple):
     def closed_access_ns(self) -> float:
         """A read of an idle bank: activate, column access, transfer."""
         return self.rcd_ns + self.cl_ns + self.burst_ns
-
-    def busy_ns(self, reads: float, writes: float, mixed: bool = False, again: float = 0.0) -> float:
-        """Bus time of a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
-
-        The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes. Where loads and
-        stores are ``mixed`` all the time, there is always a read whose row opens meanwhile: the runs of gem5
-        that keep the DRAM busiest take 6 to 13 ns for both turns. Where the queue takes the part
-        ``again`` of all stores without a burst, what is left goes to scattered rows: one is opened each time.
-        """
-        refresh = 1.0 + self.refresh_ns / self.refresh_interval_ns
-        turnaround = self.read_to_write_ns + self.write_to_read_ns
-        turnaround += 0.0 if mixed else self.cl_ns + self.burst_ns
-        turnaround += again * self.rcd_ns
-        return (reads + writes) * self.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
 
 
 _TYPES = {

@@ -13,8 +13,6 @@ from math import gcd
 from operator import add
 from typing import Literal, NamedTuple
 
-from apuflow.preview.tiles import Tiles
-
 LINE = 64
 PAGE = 4096
 LDS_LANES = 32
@@ -146,6 +144,27 @@ class Adders(NamedTuple):
     turns: float
 
 
+class Tiles(NamedTuple):
+    """What workgroups of a tiled matrix product read of both operands in a step.
+
+    Workgroups are dispatched down a column, in which tiles of the first operand differ, then along the second
+    operand, and go round robin over the compute units: those of a unit are ``used`` after one another.
+
+    Attributes:
+        column: tiles of the first operand.
+        first_bytes, second_bytes: of an operand that a workgroup reads in a step.
+        first_edge, second_edge: of the lines of a tile, those that neighbours have as well.
+        steps: of a workgroup.
+    """
+
+    column: int
+    first_bytes: float
+    second_bytes: float
+    first_edge: float
+    second_edge: float
+    steps: int
+
+
 class Stream(NamedTuple):
     """The accesses of a launch to one buffer.
 
@@ -248,6 +267,11 @@ class Stream(NamedTuple):
     steps: float = 0.0
     along_k: bool = False
     beside: float = 0.0
+
+    @property
+    def tiled(self) -> bool:
+        """Whether workgroups in step share lines of tiles."""
+        return self.tiles is not None
 
     @property
     def operand(self) -> int:

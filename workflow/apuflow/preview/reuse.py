@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from math import gcd
+from typing import TypeVar
 
-from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import LINE, Stream
+import numpy as np
+
+from apuflow.preview.columns import Accesses, Array, Table
+from apuflow.preview.profile import LINE
+from apuflow.preview.tiles import apart, step_bytes, touched, units, until_again
+
+Number = TypeVar("Number", float, Array)
 
 IN_STEP = 0.92
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
@@ -27,68 +32,66 @@ SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
 
-def reused_in_tcp(stream: Stream, machine: GpuModel, used: int, resident: int, busiest: int) -> float:
+def reused_in_tcp(loads: Accesses) -> Array:
     """Accesses of a load that find their line in the TCP, brought by workgroups beside or before them."""
-    copies = stream.lines * copies_of(stream, used, resident, busiest)
-    within = kept_from_begin if stream.in_turn else survives
-    touched = resident * (stream.group_bytes or stream.window_bytes)
-    tiles = stream.tiles
-    if tiles is not None:
-        touched += SHARED_TILES * (tiles.step_bytes(resident, used) - touched)
-    together = 0.0 if stream.reuse == "none" else within(machine.tcp_bytes, touched)
-    reused = stream.beside + max(0.0, stream.accesses - stream.beside - copies) * together
-    if tiles is not None:
-        more = min(copies, stream.accesses) - stream.lines * tiles.units(stream.operand, used)
-        turns = tiles.until_again(stream.operand, resident, used)
-        reused += max(0.0, more) * survives(machine.tcp_bytes, turns)
-    return reused
+    stream, tiles, used, resident = loads.streams, loads.tiles, loads.used, loads.resident
+    capacity = loads.machines.tcp_bytes
+    copies = stream.lines * copies_of(stream, tiles, used, resident, loads.busiest)
+    own = resident * np.where(stream.group_bytes > 0.0, stream.group_bytes, stream.window_bytes)
+    in_step = own + SHARED_TILES * (step_bytes(tiles, resident, used) - own)
+    between = np.where(stream.tiled, in_step, own)
+    together = np.where(stream.in_turn, kept_from_begin(capacity, between), survives(capacity, between))
+    together = np.where(stream.reuse == "none", 0.0, together)
+    reused = stream.beside + np.maximum(0.0, stream.accesses - stream.beside - copies) * together
+    more = np.minimum(copies, stream.accesses) - stream.lines * units(tiles, stream.operand, used)
+    turns = until_again(tiles, stream.operand, resident, used)
+    later = np.maximum(0.0, more) * survives(capacity, turns)
+    return reused + np.where(stream.tiled, later, 0.0)
 
 
-def asked_at_once(stream: Stream, machine: GpuModel, used: int, resident: int, workgroups: int) -> float:
+def asked_at_once(loads: Accesses) -> Array:
     """Reads of a line of a product by other units in the same step, before it has come for the first time.
 
     One workgroup on each unit stays in step with the others. Several drift apart, and queue at their unit's
     link, but not where four TCCs and more ask one directory: lines wait there meanwhile.
     """
-    assert stream.tiles is not None
-    others = min(stream.tiles.units(stream.operand, used), stream.line_sharing) - 1.0
-    begin = min(1.0, used * resident / (stream.every or workgroups))
-    asked = stream.at_once * max(0.0, others) * begin
-    if resident == 1:
-        return asked
-    all_run = used * resident >= workgroups
-    drifting = (stream.steps / OUT_OF_REACH) ** 2 if stream.along_k else 0.0
-    if all_run and stream.along_k and machine.directories == 1 and machine.tccs >= SEVERAL_TCCS:
-        return LONGER * asked / (1.0 + drifting / LONGER**2)
-    asked /= 1.0 + drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
-    return asked / (1.0 + ((resident - 1) / (2 * machine.tccs)) ** 1.5) if stream.along_k else asked
+    stream, machines, resident, running = loads.streams, loads.machines, loads.resident, loads.running
+    others = np.minimum(units(loads.tiles, stream.operand, loads.used), stream.line_sharing) - 1.0
+    begin = np.minimum(1.0, running / np.where(stream.every > 0, stream.every, loads.profiles.workgroups))
+    asked = stream.at_once * np.maximum(0.0, others) * begin
+    drifting = np.where(stream.along_k, (stream.steps / OUT_OF_REACH) ** 2, 0.0)
+    all_run = running >= loads.profiles.workgroups
+    waiting = all_run & stream.along_k & (machines.directories == 1) & (machines.tccs >= SEVERAL_TCCS)
+    apart = 1.0 + drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
+    queued = np.where(stream.along_k, 1.0 + ((resident - 1) / (2 * machines.tccs)) ** 1.5, 1.0)
+    several = np.where(waiting, LONGER * asked / (1.0 + drifting / LONGER**2), asked / apart / queued)
+    return np.where(resident == 1, asked, several)
 
 
-def copies_of(stream: Stream, used: int, resident: int, busiest: int) -> float:
+def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest: Array) -> Array:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
     Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
     those that read the same lines are far apart in it, only the first of each unit begin together, and share.
     """
-    shared, begin = max(1.0, stream.line_sharing), resident / busiest
-    if stream.tiles is not None:
-        first, second = stream.tiles.apart(resident, used)
-    else:
-        first = float(min(resident, stream.every // gcd(stream.every, used))) if stream.every else 0.0
-        second = 1.0 + (resident - 1) * min(1.0, used / stream.following) if stream.following else 0.0
-    if stream.every:
-        return max(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
-    together = max(1.0, shared * second / resident) if second else min(shared, float(used))
-    return begin * together + (1.0 - begin) * min(together, 1.0 + FOLLOW * (shared - 1.0))
+    shared, begin = np.maximum(1.0, stream.line_sharing), resident / busiest
+    first, second = apart(tiles, resident, used)
+    spaced = np.minimum(resident, stream.every // np.gcd(stream.every, used))
+    first = np.where(stream.tiled, first, spaced)
+    following = 1.0 + (resident - 1) * np.minimum(1.0, used / np.maximum(stream.following, 1))
+    second = np.where(stream.tiled, second, np.where(stream.following > 0, following, 0.0))
+    far = np.maximum(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
+    near = np.where(second > 0.0, np.maximum(1.0, shared * second / resident), np.minimum(shared, used))
+    near = begin * near + (1.0 - begin) * np.minimum(near, 1.0 + FOLLOW * (shared - 1.0))
+    return np.where(stream.every > 0, far, near)
 
 
-def of_a_tile(stream: Stream) -> float:
+def of_a_tile(stream: Table, tiles: Table) -> Array:
     """Workgroups that read a line of the first operand as one of their tile; others read its edges."""
-    edge = stream.tiles.first_edge if stream.tiles else 0.0
-    return max(1.0, stream.line_sharing * (1.0 - edge))
+    return np.maximum(1.0, stream.line_sharing * (1.0 - tiles.first_edge))
 
 
-def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, groups: int) -> float:
+def found_in_tcc(loads: Accesses) -> Array:
     """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
     A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in
@@ -96,20 +99,22 @@ def found_in_tcc(stream: Stream, machine: GpuModel, used: int, running: int, gro
     on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
     misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
-    kept = kept_from_begin if stream.cyclic and stream.reuse == "group" else survives
-    between = min(running, stream.next_to) if stream.next_to else running
-    drifted = kept(machine.tcc_bytes, between * max(stream.window_bytes, 64.0))
-    if stream.tiles is None:
-        return drifted
-    together = IN_STEP * survives(machine.tcc_bytes, stream.tiles.touched(min(running, groups)))
-    beside = max(drifted, together)
-    if stream.every:
-        same_tile = (of_a_tile(stream) - 1.0) / max(1e-9, stream.line_sharing - 1.0)
-        beside *= 1.0 - min(1.0, same_tile) * gcd(stream.every, used) / used
-    return max(beside, survives(machine.tcc_bytes, stream.lines * LINE))
+    stream, tiles, used, running = loads.streams, loads.tiles, loads.used, loads.running
+    capacity = loads.machines.tcc_bytes
+    between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
+    between = between * np.maximum(stream.window_bytes, 64.0)
+    cyclic = stream.cyclic & (stream.reuse == "group")
+    drifted = np.where(cyclic, kept_from_begin(capacity, between), survives(capacity, between))
+    together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
+    beside = np.maximum(drifted, together)
+    same_tile = (of_a_tile(stream, tiles) - 1.0) / np.maximum(1e-9, stream.line_sharing - 1.0)
+    alone = np.minimum(1.0, same_tile) * np.gcd(stream.every, used) / used
+    beside = beside * np.where(stream.every > 0, 1.0 - alone, 1.0)
+    product = np.maximum(beside, survives(capacity, stream.lines * LINE))
+    return np.where(stream.tiled, product, drifted)
 
 
-def survives(capacity: float, need: float) -> float:
+def survives(capacity: Number, need: Number) -> Number:
     """Part of the reuse that survives in a cache with tree-PLRU replacement.
 
     Three quarters when the ``need`` bytes that come between just fill it, a quarter at twice that, as gem5's
@@ -118,7 +123,7 @@ def survives(capacity: float, need: float) -> float:
     return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
 
 
-def kept_from_begin(capacity: float, need: float) -> float:
+def kept_from_begin(capacity: Number, need: Number) -> Number:
     """Part of a buffer that is still in the cache when it is read once more from its begin.
 
     ``need`` bytes come between. The oldest lines go first, so that little is found once they do not fit: of

@@ -1,70 +1,59 @@
-"""Which lines the workgroups of a tiled matrix product share, on a compute unit and over all."""
+"""Which lines the workgroups of a tiled matrix product share, on a compute unit and over all.
+
+``tiles`` has a row for each stream (``profile.Tiles``), and so have all other arguments and results.
+"""
 
 from __future__ import annotations
 
-from math import ceil, gcd
-from typing import NamedTuple
+import numpy as np
+
+from apuflow.preview.columns import Array, Table
 
 
-class Tiles(NamedTuple):
-    """What workgroups read of both operands of a product in a step.
+def touched(tiles: Table, running: Array) -> Array:
+    """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
+    first = tiles.first_bytes * np.minimum(tiles.column, running)
+    return first + tiles.second_bytes * np.ceil(running / tiles.column)
 
-    Workgroups are dispatched down a column, in which tiles of the first operand differ, then along the second
-    operand, and go round robin over the compute units: those of a unit are ``used`` after one another.
 
-    Attributes:
-        column: tiles of the first operand.
-        first_bytes, second_bytes: of an operand that a workgroup reads in a step.
-        first_edge, second_edge: of the lines of a tile, those that neighbours have as well.
-        steps: of a workgroup.
-    """
+def different(tiles: Table, resident: Array, used: Array) -> tuple[Array, Array]:
+    """Tiles of either operand that ``resident`` workgroups of a unit have."""
+    first = np.minimum(resident, _turn(tiles, used))
+    return first, 1.0 + (resident - 1) * np.minimum(1.0, used / tiles.column)
 
-    column: int
-    first_bytes: float
-    second_bytes: float
-    first_edge: float
-    second_edge: float
-    steps: int
 
-    def touched(self, running: float) -> float:
-        """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
-        return self.first_bytes * min(float(self.column), running) + self.second_bytes * ceil(
-            running / self.column
-        )
+def apart(tiles: Table, resident: Array, used: Array) -> tuple[Array, Array]:
+    """As many tiles have the lines that they read in a step: neighbours share some."""
+    first, second = different(tiles, resident, used)
+    beside = (first - 1.0) / np.maximum(1.0, tiles.column - 1.0)
+    following = np.minimum(1.0, tiles.column / used) * (second - 1.0) / second
+    return first * (1.0 - tiles.first_edge * beside), second * (1.0 - tiles.second_edge * following)
 
-    def different(self, resident: int, used: int) -> tuple[float, float]:
-        """Tiles of either operand that ``resident`` workgroups of a unit have."""
-        first = min(resident, self._turn(used))
-        return float(first), 1.0 + (resident - 1) * min(1.0, used / self.column)
 
-    def apart(self, resident: int, used: int) -> tuple[float, float]:
-        """As many tiles have the lines that they read in a step: neighbours share some."""
-        first, second = self.different(resident, used)
-        beside = (first - 1.0) / max(1.0, self.column - 1.0)
-        following = min(1.0, self.column / used) * (second - 1.0) / second
-        return first * (1.0 - self.first_edge * beside), second * (1.0 - self.second_edge * following)
+def step_bytes(tiles: Table, resident: Array, used: Array) -> Array:
+    """Bytes that ``resident`` workgroups of a unit read in a step."""
+    first, second = apart(tiles, resident, used)
+    return tiles.first_bytes * first + tiles.second_bytes * second
 
-    def step_bytes(self, resident: int, used: int) -> float:
-        """Bytes that ``resident`` workgroups of a unit read in a step."""
-        first, second = self.apart(resident, used)
-        return self.first_bytes * first + self.second_bytes * second
 
-    def until_again(self, operand: int, resident: int, used: int) -> float:
-        """Bytes that a unit's workgroups read until others of them come back to a tile of an operand."""
-        turn = self._turn(used)
-        return self.steps * self.step_bytes(min(turn, resident) if operand else turn, used)
+def until_again(tiles: Table, operand: Array, resident: Array, used: Array) -> Array:
+    """Bytes that a unit's workgroups read until others of them come back to a tile of an operand."""
+    turn = _turn(tiles, used)
+    between = np.where(operand, np.minimum(turn, resident), turn)
+    return tiles.steps * step_bytes(tiles, between, used)
 
-    def units(self, operand: int, used: int) -> float:
-        """Compute units that read the same line of an operand."""
-        if operand:
-            edge, following = self.second_edge, min(1.0, self.column / used)
-            own = min(used, self.column) * (1.0 - edge * following)
-        else:
-            edge, turn = self.first_edge, self._turn(used)
-            beside = (turn - 1.0) / max(1.0, self.column - 1.0)
-            own = used * turn / self.column * (1.0 - edge * beside)
-        return min(own / (1.0 - edge), float(used))
 
-    def _turn(self, used: int) -> int:
-        """Workgroups of a unit after which it has the first tile of the first operand again."""
-        return self.column // gcd(self.column, used)
+def units(tiles: Table, operand: Array, used: Array) -> Array:
+    """Compute units that read the same line of an operand."""
+    turn = _turn(tiles, used)
+    beside = (turn - 1.0) / np.maximum(1.0, tiles.column - 1.0)
+    first = used * turn / tiles.column * (1.0 - tiles.first_edge * beside)
+    following = np.minimum(1.0, tiles.column / used)
+    second = np.minimum(used, tiles.column) * (1.0 - tiles.second_edge * following)
+    edge = np.where(operand, tiles.second_edge, tiles.first_edge)
+    return np.minimum(np.where(operand, second, first) / (1.0 - edge), used)
+
+
+def _turn(tiles: Table, used: Array) -> Array:
+    """Workgroups of a unit after which it has the first tile of the first operand again."""
+    return tiles.column // np.gcd(tiles.column, used)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.columns import Launches, Table
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
@@ -59,19 +60,20 @@ several, what they wait for in common brings them back in step."""
 
 @dataclass(frozen=True)
 class Times:
-    """Results per launch, arrays of equal length.
+    """Results per launch, arrays of equal length, and the launches themselves.
 
     ``token_ns``: that the tokens of all compute units are in use, over the tokens of one. ``walk_ns``: of
     page walks that follow one another. ``dram_ns``: that the DRAM is busy before the launch ends.
     """
 
+    launches: Launches
     ns: Array
     start_ns: Array
     fetch_ns: Array
     residence_ns: Array
     ready_share: Array
     bound: list[str]
-    traffic: list[Traffic]
+    traffic: Traffic
     resident: Array
     used: Array
     token_ns: Array
@@ -150,37 +152,28 @@ class _Network:
         return self.solved(rows, np.where(SYNCHRONOUS, self.asked, 0.0))
 
 
-def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: list[Demands]) -> _Network:
-    def column(values: Iterable[float]) -> Array:
-        return np.fromiter(values, dtype=np.float64, count=len(profiles))
-
-    def flags(values: Iterable[bool]) -> Flags:
-        return np.fromiter(values, dtype=bool, count=len(profiles))
-
-    stations = np.array([one.stations for one in asked], dtype=np.float64).reshape(-1, len(STATIONS))
-    used = column(one.used for one in asked)
-    waves = column(one.wavefronts for one in asked)
-    per_unit = column(one.per_unit for one in asked)
-    simds = column(float(machine.simds) for machine in machines)
+def _network(launches: Launches, asked: Demands) -> _Network:
+    profiles, machines = launches.profiles, launches.machines
+    stations, waves, used, per_unit = asked.stations, asked.wavefronts, asked.used, asked.per_unit
     # A wavefront stays on its own SIMD: the station is a quarter of the work, the rest is its latency.
-    alternating = flags(profile.alternating for profile in profiles)
+    alternating, simds = profiles.alternating, machines.simds
     vector = stations[:, STATIONS.index("valu")]
-    delay = column(one.delay for one in asked) + np.where(alternating, 0.0, vector * (simds - 1.0))
+    delay = asked.delay + np.where(alternating, 0.0, vector * (simds - 1.0))
     # The busiest compute unit has its wavefronts in batches of at most what it can hold.
-    resident = np.minimum(column(one.resident for one in asked), per_unit)
+    resident = np.minimum(asked.resident, per_unit)
     batches = per_unit / resident
     # Wavefronts that start together wait for the same pages and tokens and so stay together: those of a
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
-    per_group = column(float(profile.group_waves) for profile in profiles)
-    wide = np.maximum(per_group, resident / column(float(machine.tokens) for machine in machines))
-    scheduled = flags(profile.scheduled for profile in profiles)
+    per_group = profiles.group_waves
+    wide = np.maximum(per_group, resident / machines.tokens)
+    scheduled = profiles.scheduled
     # Other compute units disturb workgroups that have no loads ahead.
     turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
     # What they wait for in common keeps them in step; those that read lines of their own come to take turns.
-    apart = column(profile.apart for profile in profiles)
-    turns *= 1.0 - apart
+    apart = profiles.apart
+    turns = turns * (1.0 - apart)
     # Barriers bring wavefronts back in step, as far as they come as often as what is waited for.
-    met = column(profile.barriers_per_wait for profile in profiles)
+    met = profiles.barriers_per_wait
     behind = BEHIND + (1.0 - BEHIND) * np.where(scheduled, 1.0, met)
     # The wavefronts of a large workgroup are at several stations at a time, and fill each other's gaps.
     gaps = np.minimum(1.0, (SMALL / per_group) ** FILLED)
@@ -191,7 +184,7 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         np.where(SYNCHRONOUS, waits[:, None], 1.0),
     )
     return _Network(
-        start=column(one.start for one in asked),
+        start=asked.start,
         delay=delay,
         waves=waves,
         asked=stations,
@@ -204,10 +197,10 @@ def _network(profiles: Sequence[Profile], machines: Sequence[GpuModel], asked: l
         crowd=crowd,
         scheduled=scheduled,
         alternating=alternating,
-        local_memory=flags(profile.counts.lds > 0.0 for profile in profiles),
-        storing=flags(profile.store_rounds > 0.0 for profile in profiles),
-        windows=flags(profile.windows for profile in profiles),
-        rounds=column(profile.rounds for profile in profiles),
+        local_memory=launches.counts.lds > 0.0,
+        storing=profiles.store_rounds > 0.0,
+        windows=profiles.windows,
+        rounds=profiles.rounds,
         apart=apart,
         met=met,
     )
@@ -289,19 +282,18 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     return np.where(net.windows | (net.alternating & (net.rounds > 2.0)), both, np.maximum(others, in_turn))
 
 
-def _first_batch(net: _Network, profiles: Sequence[Profile], output: Array) -> tuple[Rows, Array]:
+def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups start and load together, and the ns of their first batch."""
-    steps = np.array([profile.bursts_waited + profile.bursts_ahead for profile in profiles])
-    rows = np.flatnonzero((steps > 0.0) & net.scheduled)
+    rows = np.flatnonzero((profiles.bursts_waited + profiles.bursts_ahead > 0.0) & net.scheduled)
     computed = net.computed(rows)
     loads = net.asked * np.where(LOCAL, net.per_unit[:, None], net.waves[:, None]) - output
     burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(net.batches, 1.0)
-    ns = computed + _bursts([profiles[int(k)] for k in rows], burst[rows], computed)
+    ns = computed + _bursts(profiles[rows], burst[rows], computed)
     stored = np.where(net.per_unit <= net.wide, output.max(axis=1, initial=0.0), 0.0)
     return rows, ns + stored[rows]
 
 
-def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array:
+def _bursts(profiles: Table, burst: Array, computed: Array) -> Array:
     """ns that workgroups which start together wait for their loads, which come in bursts.
 
     Instructions come through the same links and from the same DRAM: code that is not yet fetched waits behind
@@ -312,8 +304,7 @@ def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array
         burst: ns that the loads of one batch of workgroups take.
         computed: ns of a workgroup without them.
     """
-    waited = np.array([profile.bursts_waited for profile in profiles])
-    ahead = np.array([profile.bursts_ahead for profile in profiles])
+    waited, ahead = profiles.bursts_waited, profiles.bursts_ahead
     shown: Array = waited * burst + ahead * np.maximum(0.0, burst - AHEAD * computed)
     share: Array = shown / (waited + ahead)
     return share
@@ -321,21 +312,18 @@ def _bursts(profiles: Sequence[Profile], burst: Array, computed: Array) -> Array
 
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
-    flows = [traffic(p, m) for p, m in zip(profiles, machines, strict=True)]
-    lats = [latencies(m) for m in machines]
-    given = list(zip(profiles, machines, flows, lats, strict=True))
-    phases, outlast = np.array([load_and_store_phases(*one) for one in given]).reshape(-1, 2).T
-    asked = [demands(*one, phase) for one, phase in zip(given, phases.tolist(), strict=True)]
-    net = _network(profiles, machines, asked)
-    net = _fetched_meanwhile(net, np.array([one.behind for one in asked]))
+    launches = Launches(profiles, machines)
+    flow, lat = traffic(launches), latencies(launches.machines)
+    phases, outlast = load_and_store_phases(launches, flow, lat)
+    asked = demands(launches, flow, lat, phases)
+    net = _fetched_meanwhile(_network(launches, asked), asked.behind)
     residence, utilisation, spent = solve(net.asked * net.wide[:, None], net.own, net.delay, *net.crowd)
     ns = net.start + residence * np.floor(net.batches) + np.minimum(_last_batch(net), residence)
-    in_turn = np.array([in_turn_ns(*one) for one in given])
+    in_turn = in_turn_ns(launches, flow, lat)
     # The directory takes one store to a line after the other, each from its probe to its end in memory.
-    line_turns = np.array([f.line_turns * lat.memory for f, lat in zip(flows, lats, strict=True)])
-    outputs = [output(p, m, f) for p, m, f in zip(profiles, machines, flows, strict=True)]
-    stored = np.array(outputs, dtype=np.float64).reshape(net.asked.shape)
-    adding = np.array([profile.swaps > 0.0 for profile in profiles], dtype=bool)
+    line_turns = flow.line_turns * lat.memory
+    stored = output(launches, flow)
+    adding = launches.profiles.swaps > 0.0
     for rows, longer in (
         _stored_at_the_end(net, stored, adding),
         _one_batch_in_phases(net, phases, outlast),
@@ -344,21 +332,22 @@ def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     ns = net.start + np.maximum(_with_walks(net, ns, in_turn), line_turns)
     rows, longer = _walked_first(net, phases, in_turn)
     ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
-    rows, batch = _first_batch(net, profiles, stored)
+    rows, batch = _first_batch(net, launches.profiles, stored)
     later = np.where(net.batches > 1.0, ns - net.start - residence, 0.0)[rows]
     ns[rows] = np.maximum(ns[rows], net.start[rows] + batch + later)
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     token, walk, dram = (net.asked[:, STATIONS.index(name)] * net.waves for name in ("tokens", "tlb", "dram"))
     return Times(
+        launches=launches,
         ns=ns,
         start_ns=net.start,
-        fetch_ns=np.array([one.fetch for one in asked]),
+        fetch_ns=asked.fetch,
         residence_ns=residence,
         ready_share=ready,
         bound=_bounds(ns, utilisation, in_turn, line_turns),
-        traffic=flows,
-        resident=np.array([one.resident for one in asked]),
-        used=np.array([one.used for one in asked]),
+        traffic=flow,
+        resident=asked.resident,
+        used=asked.used,
         token_ns=token,
         walk_ns=walk,
         dram_ns=dram,

@@ -5,10 +5,12 @@ Source: gem5 v23.0.1.0 ``TLBCoalescer::processProbeTLBEvent``.
 
 from __future__ import annotations
 
-from math import log2
+from typing import NamedTuple
 
-from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import Profile, Stream
+import numpy as np
+
+from apuflow.preview.columns import Accesses, Array, Launches
+from apuflow.preview.tiles import different
 
 PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
@@ -28,62 +30,255 @@ LATER = 0.75
 IN_FLIGHT = 0.55
 """Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
 185 x 833, 57 x 7 x 1265), 2.2 for fourteen (446 x 1 x 1870), gem5."""
+ALL_SHARE = 0.5
+"""Power of the pages that a workgroup asks for at once, where all compute units share each of them: they are
+walked 0.9 to 1.4 at a time (copies on four units), be it one load or two; no rule is known."""
+TWO_UNITS = (1.11, 0.97)
+"""Pages that two compute units walk at a time, where two workgroups share each, and where four do. gem5 has
+two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
+in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
+gfx902 (develop) take 1.04 and 1.1."""
+UNEVEN = 1.5
+"""Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
+those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
+SPREAD = 0.75
+"""Of the coalescer tokens that are held for a page's walk, where not all ask for it at once."""
+LOST = 0.51
+"""Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
+it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
 
 
-def in_step(stream: Stream, profile: Profile, machine: GpuModel, resident: int) -> bool:
+class Walks(NamedTuple):
+    """Of each launch.
+
+    Attributes:
+        cold_pages: page walks. serial_walks: those that others wait for, in walk times.
+        serial_store_walks: of ``serial_walks``, those of stores.
+        late: mean number of compute units that wait for the same walk and then look into the L2 TLB, one
+            after the other (``TLBCoalescer::processProbeTLBEvent``).
+        walk_tokens: coalescer tokens held during walks, in walks.
+        l1_tlb_misses: of coalesced lookups.
+        waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
+        in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
+    """
+
+    cold_pages: Array
+    serial_walks: Array
+    serial_store_walks: Array
+    late: Array
+    walk_tokens: Array
+    l1_tlb_misses: Array
+    waiting: Array
+    in_turn: Array
+
+
+class _Sharing:
+    """What says how compute units share the pages of each stream.
+
+    Attributes:
+        sharers: compute units that share a page. waves: wavefronts of a unit that wait for it, as far as it
+            has tokens (``window``) for them. touching: wavefronts of all that touch it.
+        follow: part of the walks that have not ended when the next workgroup comes.
+        first_run: part of the workgroups that run first. together: how far they are in step.
+        loads_walked: the launch walks pages of what it loads.
+        once: a wavefront waits for loads once, at most. single: workgroups have one wavefront.
+    """
+
+    def __init__(self, accesses: Accesses) -> None:
+        launches, stream, profile = accesses.launches, accesses.streams, accesses.profiles
+        used, resident = accesses.used, accesses.resident
+        self.window = np.minimum(accesses.machines.tokens, resident * profile.group_waves)
+        self.sharers = np.maximum(1.0, np.minimum(stream.sharing, used))
+        self.touching = stream.page_group * stream.sharing
+        self.waves = np.maximum(1.0, np.minimum(self.window, self.touching / self.sharers))
+        self.once = profile.rounds <= 1.0
+        self.single = profile.waves_per_group == 1
+        self.follow = followed(launches)[accesses.owner]
+        self.first_run = np.minimum(1.0, used * resident / profile.workgroups)
+        # Walks of what they load keep the first in step; without them they go on when their data has come.
+        self.loads_walked = accesses.most(stream.walked & (stream.kind == "load"))[accesses.owner] > 0.0
+        # Workgroups start together; where barriers come seldom, those of later batches drift apart.
+        meeting = profile.barriers_per_wait
+        self.together = meeting + (1.0 - meeting) * self.first_run
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def walks(launches: Launches) -> Walks:
+    """Page walks of launches, and what waits for them."""
+    accesses = launches.accesses
+    stream = accesses.streams
+    share = _Sharing(accesses)
+    waited, loaded_together, late = _waited_for(accesses, share)
+    # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
+    all_of, one_of = accesses.sum(loaded_together), accesses.most(loaded_together)
+    missed = _missed(accesses, share)
+    pages = accesses.sum(stream.cold_pages)
+    return Walks(
+        cold_pages=pages,
+        serial_walks=accesses.sum(waited) + np.where(launches.resident == 1, all_of, one_of),
+        serial_store_walks=accesses.sum(np.where(stream.kind == "store", waited, 0.0)),
+        late=np.where(pages > 0.0, accesses.sum(late) / pages, 0.0),
+        walk_tokens=accesses.sum(_tokens_held(accesses, share)),
+        l1_tlb_misses=accesses.sum(missed),
+        waiting=accesses.sum(missed / stream.pages_touched),
+        in_turn=accesses.sum(_in_turn(accesses, share)),
+    )
+
+
+def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
+    """Walks of each stream that follow one another."""
+    stream, profile, used = accesses.streams, accesses.profiles, accesses.used
+    sharers, beside = share.sharers, pages_at_once(accesses.launches)[accesses.owner] / share.follow
+    # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
+    ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / share.follow, beside)
+    two = np.where(stream.sharing > 2.0, TWO_UNITS[1], TWO_UNITS[0])
+    shared = np.where(accesses.machines.flat & (used == 2), two, ahead**ALL_SHARE)
+    ahead = np.where(share.once & (sharers == used) & (stream.sharing <= 4.0), shared, ahead)
+    sets = used / sharers
+    uneven = np.maximum(sets, UNEVEN / np.maximum(ahead, stream.asked_with))
+    sets = np.where(share.once & _uneven(accesses), uneven, sets)
+    few = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
+    some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
+    sets = np.where(some, np.minimum(sets, few), sets)
+    in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
+    waiting = ((stream.page_group > 1.0) & (profile.wavefronts > 1)) | (sharers >= 1.5)
+    return np.where(waiting, in_turn, 0.0)
+
+
+def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
+    """Coalescer tokens that the walks of each stream hold, in walks."""
+    stream, profile, counts, sharers = accesses.streams, accesses.profiles, accesses.counts, share.sharers
+    # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
+    apart = np.minimum(
+        share.window, accesses.resident / np.where(share.single, share.touching, stream.sharing)
+    )
+    # A second request for a page that is being walked blocks the unit's coalescer for all pages.
+    blocked = (accesses.machines.tokens - share.waves) * np.minimum(1.0, share.waves - 1.0) * share.together
+    tokens = share.waves + np.where(sharers < 1.5, blocked, 0.0)
+    held = stream.cold_pages * tokens / parallel_walks(apart)
+    held = held * np.where(accesses.used == 1, held_alone(accesses), 1.0)
+    # Those that gather in LDS what they load come to a page of several units one after the other.
+    gathering = (counts.lds > 0.0) & ~profile.alternating
+    spread = np.where(gathering & (sharers > 2.0), SPREAD, 1.0)
+    return spread * held * (1.0 + stream.lockstep * share.together * (sharers - 1.0))
+
+
+def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Array]:
+    """Of each stream: walks that others wait for; those of loads of one step; units late for a page."""
+    stream, profile, machines = accesses.streams, accesses.profiles, accesses.machines
+    sharers, pages = share.sharers, stream.cold_pages
+    lockstep = stream.lockstep * share.together
+    several, at_once = sharers >= 1.5, in_step(accesses)
+    stepping = stream.step_pages > 0.0
+    in_order = (share.first_run + (1.0 - share.first_run) * LATER) * share.together
+    loaded_together = pages * in_order / np.maximum(1.0, IN_FLIGHT * stream.step_pages**0.5)
+    wanted = np.minimum(
+        share.window / share.waves, accesses.resident * profile.waves_per_group / share.touching
+    )
+    paced = stream.lockstep * share.first_run + (1.0 - share.first_run) * share.follow
+    met = np.where(stream.paced, paced, lockstep)
+    starting = np.where(share.loads_walked, 0.0, share.first_run)
+    in_flight = shared_walks(accesses, sharers, accesses.used * wanted, starting) * stream.pages_touched
+    # Where less than two share a page on average, some pages are not shared.
+    convoy = pages * met / in_flight * np.minimum(1.0, sharers - 1.0)
+    convoy = convoy * looked_up(profile.walk_rounds, sharers, machines.page_walk_cycles)
+    waited = np.where(at_once, pages * lockstep * sharers / accesses.used, np.where(stepping, 0.0, convoy))
+    apart = several & ~at_once
+    return (
+        np.where(several, waited, 0.0),
+        np.where(apart & stepping, loaded_together, 0.0),
+        np.where(apart, pages * lockstep * (sharers - 1.0), 0.0),
+    )
+
+
+def _missed(accesses: Accesses, share: _Sharing) -> Array:
+    """Coalesced lookups of each stream that miss the L1 TLB."""
+    stream, owner = accesses.streams, accesses.owner
+    resident, entries = accesses.resident, accesses.machines.l1_tlb_entries
+    touches = stream.instructions * stream.pages_touched
+    first = stream.pages * share.sharers
+    # Every wavefront walks all pages: each window of tokens brings its own back.
+    cyclic = (stream.sharing >= 16) & (accesses.sum(stream.pages)[owner] > entries)
+    again = stream.instructions / (1.5 * accesses.machines.tokens)
+    first = np.where(cyclic, np.maximum(first, again), first)
+    first_tiles, second_tiles = different(accesses.tiles, resident, accesses.used)
+    own = np.where(stream.operand == 0, first_tiles, second_tiles)
+    # Pages that workgroups of a unit go through in turn; those of a product share tiles.
+    opened = np.where(stream.tiled, own, resident) * stream.pages_open
+    opened = accesses.sum(opened)[owner]
+    lost = np.minimum(1.0, opened / entries - 1.0)
+    overflowing = (stream.pages_open > 0.0) & (opened > entries)
+    first = np.where(overflowing, np.maximum(first, touches * lost), first)
+    # Pages that single wavefronts of a unit touch between two instructions of one.
+    beside = np.maximum(1.0, np.minimum(resident, stream.sharing / accesses.used))
+    between = np.where(share.single & (stream.pages > 0.0), resident * stream.pages_touched / beside, 0.0)
+    between = accesses.sum(between)[owner]
+    lost = np.minimum(1.0, LOST * (between / entries - 1.0))
+    first = np.where(between > entries, np.maximum(first, touches * lost), first)
+    # An instruction may touch several pages; each walk begins with a miss.
+    return np.maximum(stream.pages, np.minimum(touches, first)) * (1.0 - stream.near)
+
+
+def _uneven(accesses: Accesses) -> Array:
+    """Whether the workgroups of a page, two to four, come to other compute units than those of the next."""
+    used, sharing = accesses.used, accesses.streams.sharing
+    return (sharing > 2.0) & (sharing <= 4.0) & (used % sharing > 0.0) & (sharing % used > 0.0)
+
+
+def in_step(accesses: Accesses) -> Array:
     """Whether the compute units that share a page ask for it in one cycle.
 
     So do units with one wavefront each that share an instruction cache, and pairs of units whose workgroups
     load no more than once: the coalescer of the L2 TLB makes one request of theirs, none is blocked, and all
     pages that are wanted are walked at once. Four units ask as two pairs, of which the second is blocked.
     """
-    if profile.waves_per_group > 1 and profile.rounds <= 1.0 and stream.sharing <= 2.0:
-        return True
-    alone = resident * profile.waves_per_group == 1
-    return (
-        alone
-        and stream.sharing <= machine.compute_units_per_sqc
-        and machine.compute_units_per_sqc % stream.sharing == 0
+    sharing, profile, together = (
+        accesses.streams.sharing,
+        accesses.profiles,
+        accesses.machines.compute_units_per_sqc,
     )
+    pairs = (profile.waves_per_group > 1) & (profile.rounds <= 1.0) & (sharing <= 2.0)
+    alone = accesses.resident * profile.waves_per_group == 1
+    return pairs | (alone & (sharing <= together) & (together % sharing == 0.0))
 
 
-def pages_at_once(profile: Profile) -> float:
+def pages_at_once(launches: Launches) -> Array:
     """Pages that a compute unit walks at a time.
 
     A second request for a page that is being walked blocks those behind it, in the coalescer of each unit as
     in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
     it alone, but for the pages that one of them asks for before it waits.
     """
-    asked = sum(stream.pages * max(1.0, stream.sharing) for stream in profile.streams) / profile.workgroups
-    both = profile.counts.loads and profile.counts.stores
-    waits = max(1.0, profile.rounds) + (1.0 if both else 0.0)
-    return max(1.0, asked / waits)
+    profile, counts, stream = launches.profiles, launches.counts, launches.accesses.streams
+    asked = launches.accesses.sum(stream.pages * np.maximum(1.0, stream.sharing)) / profile.workgroups
+    both = (counts.loads > 0.0) & (counts.stores > 0.0)
+    waits = np.maximum(1.0, profile.rounds) + both
+    return np.maximum(1.0, asked / waits)
 
 
-def followed(profile: Profile, machine: GpuModel, used: int) -> float:
+def followed(launches: Launches) -> Array:
     """Part of the walks that have not ended when the next workgroup comes: others find the page translated.
 
     After the first workgroups, one follows another no sooner than the busier of scalar ALU and LDS allows.
     """
-    counts = profile.counts
-    busy = max(
-        counts.scalar_issues * machine.issue_period, counts.lds * machine.lds_cycles(profile.lds_conflicts)
-    )
-    apart = busy / profile.workgroups / used
-    return min(1.0, machine.page_walk_cycles / apart)
+    profile, counts, machine = launches.profiles, launches.counts, launches.machines
+    lds = counts.lds * machine.lds_cycles(profile.lds_conflicts)
+    busy = np.maximum(counts.scalar_issues * machine.issue_period, lds)
+    apart = busy / profile.workgroups / launches.used
+    return np.minimum(1.0, machine.page_walk_cycles / apart)
 
 
-def parallel_walks(pages: float, slope: float = 0.12) -> float:
+def parallel_walks(pages: Array, slope: Array | float = 0.12) -> Array:
     """Page walks in flight where compute units want the same ``pages`` pages at the same time.
 
     The coalescer of the L2 TLB serves its queue in order and stops at the first request for a page that is
     being walked already (``TLBCoalescer::processProbeTLBEvent``), so that walks run nearly one at a time:
     runs show 1.0 to 1.4, a little more when many pages are wanted.
     """
-    return 1.0 + slope * log2(max(1.0, pages))
+    return 1.0 + slope * np.log2(np.maximum(1.0, pages))
 
 
-def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: float, starting: float) -> float:
+def shared_walks(accesses: Accesses, sharers: Array, pages: Array, starting: Array) -> Array:
     """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
 
     Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
@@ -93,30 +288,27 @@ def shared_walks(profile: Profile, machine: GpuModel, sharers: float, pages: flo
     Units that share an instruction cache start in step. Where each needs one page, walks of the part of the
     workgroups that are ``starting`` are as many as the coalescer sends at a time.
     """
-    if profile.walk_rounds > 1.0:
-        return parallel_walks(pages, CONVOY * min(1.0, FOUR / sharers))
-    walks = parallel_walks(pages)
-    once = profile.rounds <= 1.0 and profile.waves_per_group > 1
-    if machine.flat and once and sharers <= machine.compute_units_per_sqc:
-        walks += max(0.0, min(PROBES, pages) - walks) * starting**2
-    return walks
+    profile, machine = accesses.profiles, accesses.machines
+    convoy = parallel_walks(pages, CONVOY * np.minimum(1.0, FOUR / sharers))
+    one = parallel_walks(pages)
+    once = (profile.rounds <= 1.0) & (profile.waves_per_group > 1)
+    in_step = machine.flat & once & (sharers <= machine.compute_units_per_sqc)
+    more = np.maximum(0.0, np.minimum(PROBES, pages) - one) * starting**2
+    return np.where(profile.walk_rounds > 1.0, convoy, one + np.where(in_step, more, 0.0))
 
 
-def looked_up(profile: Profile, machine: GpuModel, sharers: float) -> float:
+def looked_up(walk_rounds: Array, sharers: Array, walk_cycles: Array) -> Array:
     """Time from one walk of a convoy to the next, in walks.
 
     Units look into the L2 TLB one after the other when a page that they share has been walked, and then ask
     for the next one: batch normalisation of planes of 25 to 49 elements takes 1.2 to 2.2 walks a page where
     24 to 41 units share it (gem5 v24.0.0.1).
     """
-    if profile.walk_rounds <= 1.0:
-        return 1.0
-    return 1.0 + TURN * max(0.0, sharers - FEW_SHARERS) / machine.page_walk_cycles
+    convoy = 1.0 + TURN * np.maximum(0.0, sharers - FEW_SHARERS) / walk_cycles
+    return np.where(walk_rounds <= 1.0, 1.0, convoy)
 
 
-def few_sharers(
-    profile: Profile, machine: GpuModel, sharers: float, batches: float, starting: float
-) -> float:
+def few_sharers(accesses: Accesses, sharers: Array, starting: Array) -> Array:
     """Pages whose walks run at a time where three to eight compute units share each of them.
 
     A unit delivers what its wavefronts load in the order in which the instructions were decoded
@@ -126,26 +318,25 @@ def few_sharers(
     workgroups load, then all store, batch after batch, and walks run one at a time (traced): on 5 and 9 units
     sigmoid takes 1.01 to 1.11 us a page, ReLU, with half the instructions, 0.59 to 0.72 (gem5 v23.0.1.0).
     """
-    more = 1.0 / (sharers - 2.0)
-    if machine.flat:
-        if profile.counts.valu > DECODED * profile.wavefronts:
-            more /= 1.0 + (batches / MIXED_BATCHES) ** 2
-        if profile.rounds <= 1.0:
-            more *= 1.0 + starting**2
-    return 1.0 + more
+    profile, flat = accesses.profiles, accesses.machines.flat
+    batches = accesses.busiest / accesses.resident
+    long = flat & (accesses.counts.valu > DECODED * profile.wavefronts)
+    more = 1.0 / (sharers - 2.0) / np.where(long, 1.0 + (batches / MIXED_BATCHES) ** 2, 1.0)
+    return 1.0 + more * np.where(flat & (profile.rounds <= 1.0), 1.0 + starting**2, 1.0)
 
 
-def held_alone(profile: Profile, stream: Stream, resident: int) -> float:
+def held_alone(accesses: Accesses) -> Array:
     """Part of the tokens that page walks hold where one compute unit is at work.
 
     Workgroups that load once and all want the same page wait for its walk with or without a token: on gem5
     ReLU of 61 planes of 37x37 takes 2.9 us for two pages, its backward pass 3.2 us for three.
     """
-    once = 0.0 < profile.rounds <= 1.0 and not profile.counts.lds
-    return 0.0 if once and 1 < resident <= stream.sharing else 1.0
+    rounds, resident = accesses.profiles.rounds, accesses.resident
+    once = (rounds > 0.0) & (rounds <= 1.0) & (accesses.counts.lds == 0.0)
+    return np.where(once & (resident > 1) & (resident <= accesses.streams.sharing), 0.0, 1.0)
 
 
-def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
+def lockstep_walks(launches: Launches) -> Array:
     """Page walks by which compute units that start together delay each other, in walk times.
 
     Those that share an instruction cache run in step, so that their first requests reach the coalescer of
@@ -154,10 +345,14 @@ def lockstep_walks(profile: Profile, machine: GpuModel, used: float) -> float:
     once from a page that they share are still in step when they store. Who loads late from a page of its own,
     and then stores to one that others share, finds that one walked.
     """
-    if not profile.streams:
-        return 0.0
-    first, last = profile.streams[0], profile.streams[-1]
-    asking = last if profile.rounds <= 1.0 and last.kind == "store" else first
-    if asking.sharing >= 1.5 or asking.walked:
-        return 0.0
-    return -(-min(machine.compute_units_per_sqc, used) // PROBES) - 1.0
+    accesses, profile = launches.accesses, launches.profiles
+    found = np.zeros(len(launches))
+    many = np.bincount(accesses.owner, minlength=len(launches))
+    rows, ends = np.flatnonzero(many), np.cumsum(many)
+    first, last = (ends - many)[rows], ends[rows] - 1
+    stored = (profile.rounds[rows] <= 1.0) & (accesses.streams.kind[last] == "store")
+    asking = accesses.streams[np.where(stored, last, first)]
+    together = np.minimum(launches.machines.compute_units_per_sqc, launches.used)[rows]
+    apart = (asking.sharing < 1.5) & ~asking.walked
+    found[rows] = np.where(apart, -(-together // PROBES) - 1.0, 0.0)
+    return found

@@ -60,7 +60,7 @@ def compared() -> pd.DataFrame:
         machine({"num-compute-units": int(units), "cu-per-sa": int(units)}, defaults)
         for units in rows["units"]
     ]
-    made = pd.DataFrame(counter_columns(profiles, machines, times(profiles, machines)))
+    made = pd.DataFrame(counter_columns(times(profiles, machines)))
     return pd.concat([rows, made.add_prefix("preview_")], axis=1)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from one_launch import traffic_of
 
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.gemm import product
+from apuflow.preview.columns import NO_TILES, Table
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.kernels.tensile import adders, has_counts
@@ -17,7 +20,7 @@ from apuflow.preview.process import steps
 from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import copies_of
 from apuflow.preview.timing import times
-from apuflow.preview.traffic import traffic, tries
+from apuflow.preview.traffic import tries
 from apuflow.rocblas.call import SCALE, library_launches, product_launch, scale_launch
 from apuflow.rocblas.tables import solution_of, solutions
 
@@ -170,7 +173,7 @@ def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
 def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> None:
     """11 x 185 x 833 on 36 units, gem5: 162 pages of 973 cycles, 153,450 cycles in all."""
     found = launches(11, 185, 833, "NT")[-1]
-    walked = traffic(profile(facts_of(found)), gpu(36))
+    walked = traffic_of(profile(facts_of(found)), gpu(36))
     assert walked.cold_pages == pytest.approx(162, abs=3)
     assert walked.serial_walks * 973 == pytest.approx(153_450, rel=0.1)
 
@@ -183,9 +186,9 @@ def test_rows_on_pages_of_their_own_do_not_fit_the_l1_tlb() -> None:
     gemm = Gemm(723, 2, 903, True, True, 1, 903, 2, 723)
     x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
     found = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
-    missed = traffic(profile(facts_of(found)), gpu(3))
+    missed = traffic_of(profile(facts_of(found)), gpu(3))
     assert missed.l1_tlb_misses == pytest.approx(35_527, rel=0.2)
-    alone = traffic(profile(facts_of(found)), gpu(64))
+    alone = traffic_of(profile(facts_of(found)), gpu(64))
     assert alone.l1_tlb_misses < 35_527 / 10
 
 
@@ -217,26 +220,38 @@ def test_parts_of_a_sum_that_add_something(k: int, adding: int, even: float) -> 
     assert found.even == pytest.approx(even)
 
 
-def test_tries_of_an_addition() -> None:
+@pytest.mark.parametrize(
+    ("adding", "used", "running", "groups", "swaps"),
+    [
+        (4.0, 16, 64, 64, 2.5),
+        (4.0, 16, 64, 256, pytest.approx(2.09, rel=0.2)),  # 128 x 128 x 128
+        (4.0, 4, 4, 256, 1.0),  # one of a tile at a time
+        (1.0, 16, 64, 64, 1.0),
+    ],
+)
+def test_tries_of_an_addition(adding: float, used: int, running: int, groups: int, swaps: float) -> None:
     """In step, the last of four needs four swaps, if each meets all others: 2.5 on average."""
-    four = Adders(adding=4, share=1.0, apart=4.0, even=1.0, turns=1.0)
-    assert tries(four, used=16, running=64.0, groups=64) == 2.5
-    assert tries(four, used=16, running=64.0, groups=256) == pytest.approx(2.09, rel=0.2)  # 128 x 128 x 128
-    assert tries(four, used=4, running=4.0, groups=256) == 1.0  # one of a tile at a time
-    assert tries(four._replace(adding=1.0), used=16, running=64.0, groups=64) == 1.0
+    one = Adders(adding=adding, share=1.0, apart=4.0, even=1.0, turns=1.0)
+    assert tries(one, *np.array([[used], [running], [groups]]))[0] == swaps
+
+
+def copies(stream: Stream, used: int, resident: int, busiest: int) -> float:
+    table = Table.of([stream])
+    machine = np.array([[used], [resident], [busiest]])
+    return float(copies_of(table, table.inner("tiles", NO_TILES), *machine)[0])
 
 
 def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
     """8 tiles along m on 4 units: a unit has the same two of them again and again."""
     a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
     b = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=8.0, following=8)
-    assert copies_of(a, used=4, resident=4, busiest=4) == 16 * 2 / 4
-    assert copies_of(b, used=4, resident=4, busiest=4) == 8 * (1 + 3 * 4 / 8) / 4
-    assert copies_of(a, used=4, resident=1, busiest=1) == 16.0
+    assert copies(a, used=4, resident=4, busiest=4) == 16 * 2 / 4
+    assert copies(b, used=4, resident=4, busiest=4) == 8 * (1 + 3 * 4 / 8) / 4
+    assert copies(a, used=4, resident=1, busiest=1) == 16.0
 
 
 def test_workgroups_that_begin_when_others_end_share_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four of eight on a unit begin together, and bring two tiles; the others each bring their own."""
     monkeypatch.setattr("apuflow.preview.reuse.ALONE", 1.0)
     a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
-    assert copies_of(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8
+    assert copies(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8

@@ -18,13 +18,13 @@ from apuflow.preview.profile import (
     PAGE,
     Profile,
     Stream,
+    Tiles,
     block,
     lines_of,
     pages_of,
     parts_of,
     region_lines,
 )
-from apuflow.preview.tiles import Tiles
 
 TILE = 16
 ROWS = COLUMNS = 4

@@ -1,0 +1,18 @@
+"""What the preview says of a single launch, as numbers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from apuflow.preview.columns import Launches
+from apuflow.preview.machine import GpuModel
+from apuflow.preview.profile import Profile
+from apuflow.preview.traffic import traffic
+
+
+def traffic_of(profile: Profile, machine: GpuModel) -> SimpleNamespace:
+    """Its traffic and its page walks."""
+    found = traffic(Launches([profile], [machine]))
+    columns = {"tcc_misses": found.tcc_misses, "requested": found.requested, **found.walks._asdict()}
+    columns |= {name: column for name, column in found._asdict().items() if name != "walks"}
+    return SimpleNamespace(**{name: float(column[0]) for name, column in columns.items()})

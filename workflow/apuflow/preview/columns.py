@@ -1,0 +1,238 @@
+"""Launches as columns: the model's formulas are evaluated for all launches at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.core.occupancy import resident_workgroups
+from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, GpuModel
+from apuflow.preview.profile import Adders, Profile, Tiles
+
+Array: TypeAlias = NDArray[Any]
+Rows: TypeAlias = NDArray[np.intp]
+
+NO_TILES = Tiles(1, 0.0, 0.0, 0.0, 0.0, 0)
+NO_ADDERS = Adders(1.0, 1.0, 1.0, 0.0, 0.0)
+HOLDS = {
+    "simds": "simds",
+    "slots": "slots",
+    "barrier_slots": "barrier_slots",
+    "unit_lds_bytes": "lds_bytes",
+    "simd_registers": "vgprs",
+    "register_block": "register_block",
+}
+"""Of ``resident_workgroups``, the arguments that a machine decides, and its columns."""
+
+
+class Table:
+    """Objects as rows, their attributes as columns: ``table.name`` has that attribute of each of them.
+
+    A column is read when it is asked for, once for each object however many rows it has.
+    """
+
+    def __init__(self, objects: Sequence[object], rows: Rows, known: dict[str, Any] | None = None) -> None:
+        self._objects = objects
+        self._rows = rows
+        self._known = {} if known is None else known  # of each object, shared by all tables of these
+
+    @classmethod
+    def of(cls, objects: Sequence[object]) -> Self:
+        """A row for each object; those that are the same share what is read."""
+        ids = list(map(id, objects))
+        different = dict(zip(ids, objects, strict=True))
+        numbers = {key: number for number, key in enumerate(different)}
+        return cls(list(different.values()), np.array([numbers[key] for key in ids], dtype=np.intp))
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._known:
+            # What no object has could be of any type: flags, counts and sums work with whole numbers.
+            self._known[name] = np.array(self._read(name), dtype=None if self._objects else np.int64)
+        found: Array = self._known[name][self._rows]
+        self.__dict__[name] = found
+        return found
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, rows: Array) -> Self:
+        """Some of the rows, by number or as flags."""
+        return type(self)(self._objects, self._rows[rows], self._known)
+
+    def has(self, name: str) -> Array:
+        """Whether an attribute is not None."""
+        found: Array = np.array([value is not None for value in self._read(name)], dtype=bool)[self._rows]
+        return found
+
+    def inner(self, name: str, missing: object = None) -> Table:
+        """An attribute that is an object itself, as a table; ``missing`` where it is None."""
+        key = f"{name}."
+        if key not in self._known:
+            self._known[key] = Table.of([missing if value is None else value for value in self._read(name)])
+        found: Table = self._known[key][self._rows]
+        return found
+
+    def _read(self, name: str) -> list[Any]:
+        return list(map(attrgetter(name), self._objects))
+
+
+class Gpus(Table):
+    """Machines as rows (``GpuModel``), and what follows from several of their columns."""
+
+    @cached_property
+    def dram(self) -> Table:
+        """One channel of each."""
+        return self.inner("dram")
+
+    @cached_property
+    def steps(self) -> Table:
+        """The constants of each machine's release."""
+        return self.inner("calibration").inner("constants")
+
+    def link_ns(self, size: float) -> Array:
+        """ns that a message of ``size`` bytes takes of a link."""
+        return size / self.link_bytes * self.ruby_ns
+
+    def lds_cycles(self, conflicts: Array) -> Array:
+        """GPU cycles of an LDS access of which ``conflicts`` follow the first one, in its banks."""
+        return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
+
+    def busy_ns(
+        self, reads: Array, writes: Array, mixed: Array | bool = False, again: Array | float = 0.0
+    ) -> Array:
+        """Bus time of a channel for a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
+
+        The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes. Where loads and
+        stores are ``mixed`` all the time, there is always a read whose row opens meanwhile: the runs of gem5
+        that keep the DRAM busiest take 6 to 13 ns for both turns. Where the queue takes the part
+        ``again`` of all stores without a burst, what is left goes to scattered rows: one is opened each time.
+        """
+        dram = self.dram
+        refresh = 1.0 + dram.refresh_ns / dram.refresh_interval_ns
+        turnaround = dram.read_to_write_ns + dram.write_to_read_ns
+        turnaround = turnaround + np.where(mixed, 0.0, dram.cl_ns + dram.burst_ns)
+        turnaround = turnaround + again * dram.rcd_ns
+        return (reads + writes) * dram.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
+
+
+class Launches:
+    """Launches on their machines.
+
+    Attributes:
+        profiles, counts, machines: what each launch does, its instructions, the GPU it runs on.
+        accesses: all their streams.
+    """
+
+    def __init__(self, profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> None:
+        self.profiles = Table.of(profiles)
+        self.counts = self.profiles.inner("counts")
+        self.machines = Gpus.of(machines)
+        owner = np.repeat(np.arange(len(profiles)), [len(profile.streams) for profile in profiles])
+        streams = Table.of([stream for profile in profiles for stream in profile.streams])
+        self.accesses = Accesses(self, streams, owner)
+
+    def __len__(self) -> int:
+        return len(self.profiles)
+
+    @cached_property
+    def used(self) -> Array:
+        """Compute units at work."""
+        return np.minimum(self.machines.compute_units, self.profiles.workgroups)
+
+    @cached_property
+    def busiest(self) -> Array:
+        """Workgroups of the busiest one: they go round robin (``Shader::dispatchWorkgroups``)."""
+        return -(-self.profiles.workgroups // self.used)
+
+    @cached_property
+    def fitting(self) -> Array:
+        """Workgroups that a compute unit can hold at once."""
+        profiles, machines = self.profiles, self.machines
+        needs = [profiles.waves_per_group, profiles.lds_bytes, profiles.vgprs]
+        has = [getattr(machines, name) for name in HOLDS.values()]
+        rows = list(zip(*(column.tolist() for column in needs + has), strict=True))
+        fitting = {
+            row: resident_workgroups(*row[: len(needs)], **dict(zip(HOLDS, row[len(needs) :], strict=True)))
+            for row in set(rows)
+        }
+        return np.array([fitting[row] for row in rows])
+
+    @cached_property
+    def resident(self) -> Array:
+        """Workgroups that the busiest one holds at once."""
+        return np.minimum(self.fitting, self.busiest)
+
+
+class Accesses:
+    """Streams, those of one launch after the other, and columns of their launches with an element for each.
+
+    Attributes:
+        launches: all of them. owner: of each stream, its launch.
+        streams, tiles, profiles, counts, machines: as rows; a stream without tiles has ``NO_TILES``.
+    """
+
+    def __init__(self, launches: Launches, streams: Table, owner: Rows) -> None:
+        self.launches = launches
+        self.streams = streams
+        self.owner = owner
+
+    def __getitem__(self, rows: Array) -> Accesses:
+        """Some of the streams, by number or as flags."""
+        return Accesses(self.launches, self.streams[rows], self.owner[rows])
+
+    @cached_property
+    def tiles(self) -> Table:
+        """What workgroups in step share."""
+        return self.streams.inner("tiles", NO_TILES)
+
+    @cached_property
+    def profiles(self) -> Table:
+        """What the launch of each does."""
+        return self.launches.profiles[self.owner]
+
+    @cached_property
+    def counts(self) -> Table:
+        """The instructions of its launch."""
+        return self.launches.counts[self.owner]
+
+    @cached_property
+    def machines(self) -> Gpus:
+        """The GPU of its launch."""
+        return self.launches.machines[self.owner]
+
+    @cached_property
+    def used(self) -> Array:
+        """Compute units at work."""
+        return self.launches.used[self.owner]
+
+    @cached_property
+    def busiest(self) -> Array:
+        """Workgroups of the busiest one."""
+        return self.launches.busiest[self.owner]
+
+    @cached_property
+    def resident(self) -> Array:
+        """Workgroups that it holds at once."""
+        return self.launches.resident[self.owner]
+
+    @cached_property
+    def running(self) -> Array:
+        """Workgroups that run at a time."""
+        return self.used * self.resident
+
+    def sum(self, values: Array) -> Array:
+        """The sum over the streams of each launch: an element for each launch."""
+        return np.bincount(self.owner, weights=values, minlength=len(self.launches))
+
+    def most(self, values: Array) -> Array:
+        """The largest over the streams of each launch; 0 where it has none."""
+        found = np.zeros(len(self.launches))
+        np.maximum.at(found, self.owner, values)
+        return found
