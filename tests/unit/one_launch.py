@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from apuflow.preview.columns import Launches
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import Profile
+from apuflow.preview.tables import Launches
 from apuflow.preview.traffic import traffic
 
 

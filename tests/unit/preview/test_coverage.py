@@ -42,8 +42,10 @@ def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     known = modelled(read_tables([table]))
     frame = known.scored()
     profiles = [steps[-1].profile for steps in known.steps]
-    counters = counter_columns(times(profiles, known.machines))
-    found = coverage.coverage(frame["kernel"].tolist(), frame["bound"].tolist(), known.machines, counters)
+    spent = times(profiles, known.machines)
+    found = coverage.coverage(
+        frame["kernel"].tolist(), frame["bound"].tolist(), spent.launches.machines, counter_columns(spent)
+    )
     frame["outside"] = [bool(away) for away in found.outside]
     cycles = pd.to_numeric(frame["gpu_cycles"])
     frame["held"] = (cycles / frame["predicted"]).between(found.low, found.high)

@@ -13,9 +13,9 @@ from recorded_runs import predicted, runs
 
 import apuflow
 from apuflow.core.errors import NotModelled
-from apuflow.preview.columns import Launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
+from apuflow.preview.tables import Launches
 from apuflow.study.score import held_out, read_tables, recorded, report, score
 from apuflow.study.score_runs import row_launch, row_machine, row_steps
 

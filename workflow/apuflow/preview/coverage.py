@@ -14,7 +14,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -22,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.preview_constants import Calibration
-from apuflow.preview.machine import NUMBERS, GpuModel, memory_name
+from apuflow.preview.machine import NUMBERS, Dram, memory_name
+from apuflow.preview.tables import Gpus
 
 FILE = Path(__file__).with_name("measured.json")
 FEWEST_RUNS = 20
@@ -141,7 +141,7 @@ class Coverage:
 def coverage(
     kernels: Sequence[str],
     bounds: Sequence[str],
-    machines: Sequence[GpuModel],
+    machines: Gpus,
     found: Mapping[str, NDArray[np.float64]],
 ) -> Coverage:
     """How far launches lie inside what was measured.
@@ -149,6 +149,7 @@ def coverage(
     Args:
         kernels: their names.
         bounds: what bounds each of them.
+        machines: the GPU that each runs on.
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
     values = {
@@ -171,11 +172,12 @@ def coverage(
     of_bound = np.array([kinds[bound] for bound in bounds], dtype=np.int64)
     low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[which * len(kinds) + of_bound].T.copy()
     outside = _of_machines(machines)
-    for k in np.flatnonzero(far | np.array([bool(away) for away in outside], dtype=np.bool_)).tolist():
+    for k in np.flatnonzero(far).tolist():
         of_kernel = _of_kernel(families[k], {name: float(column[k]) for name, column in values.items()})
         outside[k] = (*of_kernel, *outside[k])
-        farther = _guess(max(one.decades for one in outside[k]))
-        low[k], high[k] = min(low[k], farther[0]), max(high[k], farther[1])
+    rows = [k for k, away in enumerate(outside) if away]
+    farther = _guess(np.array([max(one.decades for one in outside[k]) for k in rows]))
+    low[rows], high[rows] = np.minimum(low[rows], farther[0]), np.maximum(high[rows], farther[1])
     return Coverage(low, high, outside)
 
 
@@ -200,11 +202,11 @@ def _inside(kernel: str, bound: str) -> Range:
     return min(1.0, 1.0 / (1.0 + max(above))), max(1.0, 1.0 / (1.0 + min(below)))
 
 
-def _guess(decades: float) -> Range:
+def _guess(decades: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The same, ``decades`` factors of ten outside."""
     low, high = measured().far
     away = max(math.log1p(high), -math.log1p(low)) * (1.0 + decades)
-    return math.exp(-away), math.exp(away)
+    return np.exp(-away), np.exp(away)
 
 
 def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
@@ -219,24 +221,16 @@ def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
             yield Away(what, f"{value:.3g}", f"{low:.3g} to {high:.3g}", _decades(value, low, high))
 
 
-def _of_machines(machines: Sequence[GpuModel]) -> list[tuple[Away, ...]]:
-    """What of each GPU lies outside; equal objects are looked at once."""
-    different = {id(machine): machine for machine in machines}
-    ranges = np.array([measured().machine[field] for field in NUMBERS], dtype=np.float64)
-    values = np.array([_numbers(machine) for machine in different.values()], dtype=np.float64)
-    values = values.reshape(-1, len(NUMBERS))
-    found: dict[int, list[Away]] = {key: [] for key in different}
-    keys = list(different)
-    beyond = (values < ranges[:, 0]) | (values > ranges[:, 1])
-    for row, column in np.argwhere(beyond).tolist():
-        found[keys[row]].append(_of_option(NUMBERS[column], float(values[row, column])))
-    for key, machine in different.items():
-        found[key] += _of_kind(memory_name(machine.dram), machine.calibration)
-    of = {key: tuple(away) for key, away in found.items()}
-    return [of[id(machine)] for machine in machines]
-
-
-_numbers = attrgetter(*NUMBERS)
+def _of_machines(machines: Gpus) -> list[tuple[Away, ...]]:
+    """What of each GPU lies outside."""
+    outside: list[tuple[Away, ...]] = [()] * len(machines)
+    for field in NUMBERS:
+        low, high = measured().machine[field]
+        values = getattr(machines, field)
+        for row in np.flatnonzero((values < low) | (values > high)).tolist():
+            outside[row] += (_of_option(field, float(values[row])),)
+    of_kind = zip(machines.dram.map(_of_memory), machines.calibration.map(_of_release), strict=True)
+    return [away + memory + release for away, (memory, release) in zip(outside, of_kind, strict=True)]
 
 
 @lru_cache(maxsize=65536)
@@ -246,14 +240,16 @@ def _of_option(field: str, value: float) -> Away:
     return Away(OPTIONS[field], f"{value:.4g}", spanned, _decades(value, low, high))
 
 
-@lru_cache
-def _of_kind(memory: str, calibration: Calibration) -> tuple[Away, ...]:
-    away = []
-    if memory not in measured().memories:
-        away.append(Away("mem-type", memory, ", ".join(measured().memories), 1.0))
-    if not calibration.own and calibration.release not in measured().releases:
-        away.append(Away("as release of gem5", calibration.release, ", ".join(measured().releases), 1.0))
-    return tuple(away)
+def _of_memory(channel: Dram) -> tuple[Away, ...]:
+    name, known = memory_name(channel), measured().memories
+    return () if name in known else (Away("mem-type", name, ", ".join(known), 1.0),)
+
+
+def _of_release(calibration: Calibration) -> tuple[Away, ...]:
+    release, known = calibration.release, measured().releases
+    if calibration.own or release in known:
+        return ()
+    return (Away("as release of gem5", release, ", ".join(known), 1.0),)
 
 
 def _decades(value: float, low: float, high: float) -> float:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
-from apuflow.preview.columns import Accesses, Array, Gpus, Launches
 from apuflow.preview.latencies import Latencies
 from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, block
 from apuflow.preview.queueing import STATIONS
+from apuflow.preview.tables import Accesses, Array, Gpus, Launches
 from apuflow.preview.traffic import Traffic
 from apuflow.preview.walks import lockstep_walks
 

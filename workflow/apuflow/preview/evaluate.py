@@ -20,7 +20,7 @@ from apuflow.preview.coverage import Away, coverage
 from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.process import Kept, Step, kept, steps
 from apuflow.preview.profile import Profile
-from apuflow.preview.timing import times
+from apuflow.preview.timing import Times, times
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -149,7 +149,8 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
     """
     with collection.paused():
         batch = collect(points, defaults)
-        modelled, bounds = _modelled(batch)
+        found = times(batch.profiles, batch.machines)
+        modelled = counter_columns(found)
     size = int(batch.row[-1]) + 1 if len(batch.row) else 0
     pair, owner = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     pair[batch.row] = batch.pair  # the last step of a launch is most of its passes
@@ -172,15 +173,9 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
             "count": count.astype(np.int64),
             "note": [launch.note for launch in chosen],
             **counters,
-            "bound": [bounds[k] for k in pair],
+            "bound": [found.bound[k] for k in pair],
         }
     )
-
-
-def _modelled(batch: Batch) -> tuple[dict[str, Array], list[str]]:
-    """Counters and bound of each pair."""
-    found = times(batch.profiles, batch.machines)
-    return counter_columns(found), found.bound
 
 
 RATES = (
@@ -243,7 +238,8 @@ def _columns(
 ) -> dict[str, list[str] | Array]:
     with collection.paused():
         batch = collect(points, defaults)
-        modelled, bounds = _modelled(batch)
+        found = times(batch.profiles, batch.machines)
+        modelled = counter_columns(found)
     size = len(batch.points)
     out: dict[str, list[str] | Array] = {"point": batch.points}
     for column, values in modelled.items():
@@ -254,8 +250,8 @@ def _columns(
         else:
             out[column] = _per_point(batch, values[batch.pair])
     out["kernels_launched"] = _per_point(batch, np.ones(len(batch.owner)))
-    out["bound"] = _main_bound(batch, modelled["gpu_cycles"], bounds)
-    return out | _covered(batch, bounds, modelled)
+    out["bound"] = _main_bound(batch, modelled["gpu_cycles"], found.bound)
+    return out | _covered(batch, found, modelled)
 
 
 def _per_point(batch: Batch, values: Array) -> Array:
@@ -270,12 +266,10 @@ SHOWN_REASONS = 3
 """Ways in which a point lies outside what was measured that its row lists."""
 
 
-def _covered(
-    batch: Batch, bounds: Sequence[str], modelled: Mapping[str, Array]
-) -> dict[str, list[str] | Array]:
+def _covered(batch: Batch, found: Times, modelled: Mapping[str, Array]) -> dict[str, list[str] | Array]:
     """``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
     kernels = [launch.kernel for launch in batch.launches]
-    covered = coverage(kernels, bounds, batch.machines, modelled)
+    covered = coverage(kernels, found.bound, found.launches.machines, modelled)
     reasons: list[dict[str, Away]] = [{} for _ in batch.points]
     for owner, pair in zip(batch.owner.tolist(), batch.pair.tolist(), strict=True):
         for away in covered.outside[pair]:

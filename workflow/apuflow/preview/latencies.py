@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.preview.columns import Array, Gpus
+from apuflow.preview.tables import Array, Gpus
 
 DRAM_STEPS = 20.0
 """ns: static front-end and back-end latency of the memory controller (10 each)."""
@@ -49,7 +49,7 @@ class Latencies(NamedTuple):
 
 def latencies(machine: Gpus) -> Latencies:
     """Latencies of each machine."""
-    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.steps
+    g, r, steps = machine.gpu_ns, machine.ruby_ns, machine.calibration.inner("constants")
     beyond = (steps.tcc_steps + machine.tcc_latency) * g
     directory = machine.to_directory * g + steps.directory_ruby * r
     dram = machine.dram.closed_access_ns + DRAM_STEPS

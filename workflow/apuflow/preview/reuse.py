@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from apuflow.preview.columns import Accesses, Array, Table
 from apuflow.preview.profile import LINE
+from apuflow.preview.tables import Accesses, Array, Table
 from apuflow.preview.tiles import apart, step_bytes, touched, units, until_again
 
 Number = TypeVar("Number", float, Array)

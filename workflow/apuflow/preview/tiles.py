@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from apuflow.preview.columns import Array, Table
+from apuflow.preview.tables import Array, Table
 
 
 def touched(tiles: Table, running: Array) -> Array:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.columns import Launches, Table
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import DRIFT, Profile
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
+from apuflow.preview.tables import Launches, Table
 from apuflow.preview.traffic import Traffic, traffic
 
 Array = NDArray[np.float64]

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apuflow.preview.columns import NO_ADDERS, Accesses, Array, Launches, Table
 from apuflow.preview.profile import LINE, Adders
 from apuflow.preview.reuse import (
     asked_at_once,
@@ -21,6 +20,7 @@ from apuflow.preview.reuse import (
     reused_in_tcp,
     survives,
 )
+from apuflow.preview.tables import NO_ADDERS, Accesses, Array, Launches, Table
 from apuflow.preview.walks import Walks, walks
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apuflow.preview.columns import Accesses, Array, Launches
+from apuflow.preview.tables import Accesses, Array, Launches
 from apuflow.preview.tiles import different
 
 PROBES = 2
