@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -179,15 +180,15 @@ def _listed(values: Sequence[Any] | pd.Series[Any] | ArrayLike) -> Sequence[Any]
 
 def _column(values: Sequence[Any]) -> ArrayLike:
     """A column of integers, of floats (NaN where nothing is known) or of objects (None there)."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return _objects(values)
+    numeric = all(issubclass(kind, int | float | np.number) for kind in kinds - {bool, NoneType})
     known = [value for value in values if value is not None and value == value]
-    numeric = all(
-        isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known
-    )
-    if known and numeric:
-        whole = all(float(value).is_integer() and abs(value) < LARGEST_WHOLE for value in known)
-        if len(known) == len(values) and whole:
-            return np.array([int(value) for value in values], dtype=np.int64)
-        return np.array([math.nan if value is None else float(value) for value in values], dtype=np.float64)
+    if known and numeric and bool not in kinds:
+        numbers = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+        whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST_WHOLE)
+        return numbers.astype(np.int64) if whole.all() else numbers
     return _objects([value if value == value else None for value in values])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import format_size, size_bytes
@@ -50,26 +51,26 @@ def cache_problems(options: Mapping[str, Scalar]) -> Iterator[Problem]:
     for cache in _CACHES:
         if cache.size == "tcc-size" and int(options["bw-scalor"]) > 0:
             continue
-        yield from _cache(cache, options)
+        parts = int(options[cache.shared]) if cache.shared else 1
+        yield from _cache(
+            cache, options[cache.size], int(options[cache.ways]), parts, options.get(cache.policy or "", TREE)
+        )
     for level in (1, 2, 3):
         if level > 1 or not int(options["tot-L1TLB-size"]):
             yield from _tlb(f"L{level}TLBentries", f"L{level}TLBassoc", options)
 
 
-def _cache(cache: _Cache, options: Mapping[str, Scalar]) -> Iterator[Problem]:
-    ways = int(options[cache.ways])
-    if not _power(ways) and options.get(cache.policy or "", TREE) == TREE:
+@lru_cache
+def _cache(cache: _Cache, given: Scalar, ways: int, parts: int, policy: Scalar) -> tuple[Problem, ...]:
+    if not _power(ways) and policy == TREE:
         below = 1 << (ways.bit_length() - 1)
         message = "must be a power of two: gem5's replacement tree has no other"
-        yield (cache.ways,), message, f"{below} or {below * 2}"
-        return
-    given = options[cache.size]
+        return (((cache.ways,), message, f"{below} or {below * 2}"),)
     size = (given if isinstance(given, int) else size_bytes(str(given))) or 0
-    parts = int(options[cache.shared]) if cache.shared else 1
     set_bytes = ways * LINE * parts
     sets, rest = divmod(size, set_bytes)
     if sets >= 2 and not rest and _power(sets):
-        return
+        return ()
     names = tuple(name for name in (cache.size, cache.ways, cache.shared) if name)
     below = set_bytes << max(1, max(sets, 1).bit_length() - 1)
     if sets < 2:
@@ -82,7 +83,7 @@ def _cache(cache: _Cache, options: Mapping[str, Scalar]) -> Iterator[Problem]:
         remedy = f"{cache.size} of {format_size(below)} or {format_size(below * 2)}"
     if parts > 1:
         message += f" in each of {parts} ({cache.shared})"
-    yield names, f"{message}: {effect}", remedy
+    return ((names, f"{message}: {effect}", remedy),)
 
 
 def _tlb(entries: str, ways: str, options: Mapping[str, Scalar]) -> Iterator[Problem]:

@@ -183,56 +183,76 @@ def _number(value: Scalar | None, key: str) -> int:
     return number
 
 
+_WHOLE = {
+    "compute_units": "num-compute-units",
+    "simds": "simds-per-cu",
+    "slots_per_simd": "wfs-per-simd",
+    "issue_period": "issue-period",
+    "vgprs": "vreg-file-size",
+    "sgprs": "sreg-file-size",
+    "register_block": "vreg-min-alloc",
+    "lds_bytes": "lds-size",
+    "lds_penalty": "ldsBankConflictPenalty",
+    "tokens": "max-cu-tokens",
+    "request_cycles": "mem-req-latency",
+    "response_cycles": "mem-resp-latency",
+    "scalar_request_cycles": "scalar-mem-req-latency",
+    "scalar_response_cycles": "scalar-mem-resp-latency",
+    "tccs": "num-tccs",
+    "tcc_latency": "TCC_latency",
+    "to_directory": "gpu-to-dir-latency",
+    "directories": "num-dirs",
+    "compute_units_per_sqc": "cu-per-sqc",
+    "l1_tlb_entries": "L1TLBentries",
+    "l3_tlb_entries": "L3TLBentries",
+    "l1_tlb_cycles": "L1AccessLatency",
+    "l2_tlb_cycles": "L2AccessLatency",
+    "l3_tlb_cycles": "L3AccessLatency",
+    "walk_cycles": "L3MissLatency",
+}
+"""Fields of the machine that are whole numbers, and the options that they are."""
+_SIZES = {
+    "tcp_bytes": "tcp-size",
+    "l3_bytes": "l3_size",
+    "cpu_l2_bytes": "l2_size",
+    "sqc_bytes": "sqc-size",
+}
+"""Those that are sizes."""
+
+
 @lru_cache(maxsize=65536)
 def _machine(values: tuple[Scalar | None, ...], barrier_slots: int, calibration: Calibration) -> GpuModel:
     """The machine of the values of ``OPTIONS``."""
     options = dict(zip(OPTIONS, values, strict=True))
-
-    def number(key: str) -> int:
-        return _number(options[key], key)
-
-    compute_units, scalor, tccs = number("num-compute-units"), number("bw-scalor"), number("num-tccs")
+    whole = {field: _number(options[key], key) for field, key in _WHOLE.items()}
+    scalor = _number(options["bw-scalor"], "bw-scalor")
     # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    tcc = 128 * 1024 * compute_units if scalor else _bytes(options["tcc-size"], "tcc-size")
+    tcc = 128 * 1024 * whole["compute_units"] if scalor else _bytes(options["tcc-size"], "tcc-size")
     return GpuModel(
-        compute_units=compute_units,
-        simds=number("simds-per-cu"),
-        slots_per_simd=number("wfs-per-simd"),
-        issue_period=number("issue-period"),
-        vgprs=number("vreg-file-size"),
-        sgprs=number("sreg-file-size"),
-        register_block=number("vreg-min-alloc"),
-        lds_bytes=number("lds-size"),
-        lds_penalty=number("ldsBankConflictPenalty"),
+        **whole,
+        **{field: _bytes(options[key], key) for field, key in _SIZES.items()},
         barrier_slots=barrier_slots,
-        tokens=number("max-cu-tokens"),
-        request_cycles=number("mem-req-latency"),
-        response_cycles=number("mem-resp-latency"),
-        scalar_request_cycles=number("scalar-mem-req-latency"),
-        scalar_response_cycles=number("scalar-mem-resp-latency"),
         gpu_ns=_clock_ns(options["gpu-clock"], "gpu-clock"),
         ruby_ns=_clock_ns(options["ruby-clock"], "ruby-clock"),
-        tccs=tccs,
         tcc_bytes=tcc,
-        tcp_bytes=_bytes(options["tcp-size"], "tcp-size"),
-        l3_bytes=_bytes(options["l3_size"], "l3_size"),
-        cpu_l2_bytes=_bytes(options["l2_size"], "l2_size"),
-        link_bytes=16.0 * compute_units * scalor if scalor else 8.0,
-        tcc_latency=number("TCC_latency"),
-        to_directory=number("gpu-to-dir-latency"),
-        directories=number("num-dirs"),
-        compute_units_per_sqc=number("cu-per-sqc"),
-        sqc_bytes=_bytes(options["sqc-size"], "sqc-size"),
-        l1_tlb_entries=number("L1TLBentries"),
-        l3_tlb_entries=number("L3TLBentries"),
-        l1_tlb_cycles=number("L1AccessLatency"),
-        l2_tlb_cycles=number("L2AccessLatency"),
-        l3_tlb_cycles=number("L3AccessLatency"),
-        walk_cycles=number("L3MissLatency"),
+        link_bytes=16.0 * whole["compute_units"] * scalor if scalor else 8.0,
         dram=dram(str(options["mem-type"])),
         flat=gpu(str(options["gfx-version"])).build_target == "GCN3_X86",
         calibration=calibration,
     )
+
+
+@lru_cache
+def _refuse_others(values: tuple[Scalar | None, ...]) -> None:
+    """Refuse values of ``FIXED`` options that the model does not have."""
+    for (key, allowed), value in zip(FIXED.items(), values, strict=True):
+        if value is not None and value not in allowed and str(value) not in map(str, allowed):
+            raise NotModelled(
+                "the preview does not model this option value",
+                key=key,
+                value=value,
+                remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
+            )
 
 
 def machine(
@@ -256,17 +276,9 @@ def machine(
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
-    for key, allowed in FIXED.items():
-        value = options.get(key)
-        if value is not None and value not in allowed and str(value) not in map(str, allowed):
-            raise NotModelled(
-                "the preview does not model this option value",
-                key=key,
-                value=value,
-                remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
-            )
-    given = {**defaults, **options}
-    return _machine(tuple(map(given.__getitem__, OPTIONS)), barrier_slots, calibration)
+    _refuse_others(tuple(map(options.get, FIXED)))
+    values = tuple(map(options.get, OPTIONS, map(defaults.get, OPTIONS)))
+    return _machine(values, barrier_slots, calibration)
 
 
 WRITES_PER_SWITCH = 18.0
