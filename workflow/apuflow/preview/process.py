@@ -95,7 +95,7 @@ class _Work(NamedTuple):
     alone: Profile
     kernel: tuple[object, ...]
     product: bool
-    uses: tuple[_Use, ...]
+    uses: Sequence[_Use]
 
 
 class _State:
@@ -174,9 +174,10 @@ def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
         members = [(number, launch.count, _work(launch, found_in.vega)) for number, launch in body]
-        before = dict(state.buffers)
-        found += [Step(number, 1, _profile(work, state, None)) for number, _, work in members]
         again = members[0][1] - 1
+        before = dict(state.buffers) if again > 0 else {}
+        last = len(launches) == 1 and not again
+        found += [Step(number, 1, _profile(work, state, None, last=last)) for number, _, work in members]
         if again > 0:
             for number, _, work in members:
                 found += [
@@ -197,16 +198,10 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
 
 
 def _work(launch: Launch, vega: bool) -> _Work:
-    uses = tuple(
-        _Use(
-            (str(arg.value), arg.offset),
-            arg.role,
-            arg.name,
-            _pages(arg),
-            abs(arg.step),
-        )
+    uses = [
+        _Use((str(arg.value), arg.offset), arg.role, arg.name, _pages(arg), abs(arg.step))
         for arg in _buffers(launch)
-    )
+    ]
     gemm = launch.gemm
     transposed = (gemm.transpose_a, gemm.transpose_b) if gemm else None  # objects of their own
     kernel = launch.program, launch.arguments, launch.kernel, transposed
@@ -214,28 +209,45 @@ def _work(launch: Launch, vega: bool) -> _Work:
 
 
 def _profile(
-    work: _Work, state: _State, before: dict[_Memory, float] | None, new_page: bool = False
+    work: _Work,
+    state: _State,
+    before: dict[_Memory, float] | None,
+    new_page: bool = False,
+    last: bool = False,
 ) -> Profile:
     """The launch's profile in this state, which it changes.
 
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
         new_page: it is one of the passes whose parts of buffers begin one page further on than others do.
+        last: no launch comes after it, to find what it leaves.
     """
     ran, code, fetched = state.kernels.get(work.kernel, (None, 0.0, 0))
     code_walked = state.since(ran) <= state.kept.tlb_pages
-    result, touched_of = _found(
+    buffers = [_buffer(use, state, before, new_page) for use in work.uses]
+    used = _used(work, buffers)
+    found = _found(
         work.alone,
-        [_buffer(use, state, before, new_page) for use in work.uses],
-        work.product,
+        used,
         arguments=bool(state.kernels),
         code=code_walked,
         cached=code_walked and state.code - code < state.kept.code_bytes,
         kept=code_walked and state.in_tcc(fetched) > 0.5,
     )
+    if not last:
+        _leave(work, state, [_touched(buffer, work.alone.streams, used) for buffer in buffers])
+    return found
+
+
+def _leave(work: _Work, state: _State, touched: Sequence[tuple[float, float]]) -> None:
+    """Change the state as the launch does.
+
+    Args:
+        touched: pages and lines that it touches of each buffer; 0: not known.
+    """
     begin = state.clock
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
-    for use, (pages, lines) in zip(work.uses, touched_of, strict=True):
+    for use, (pages, lines) in zip(work.uses, touched, strict=True):
         state.buffers[use.memory] = begin
         if pages:
             state.touched[use.memory[0]] = max(pages, state.touched.get(use.memory[0], 0.0))
@@ -247,7 +259,6 @@ def _profile(
     state.kernels[work.kernel] = begin, state.code, state.launches
     state.code += work.alone.code_bytes
     state.launches += 1
-    return result
 
 
 def _buffer(use: _Use, state: _State, before: dict[_Memory, float] | None, new_page: bool) -> Buffer:
@@ -300,54 +311,50 @@ def _pages(arg: Arg) -> float:
     return float(max(1, -(-arg.elements * arg.element_bytes // PAGE)))
 
 
+def _used(work: _Work, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """The buffer that each of a launch's streams goes to."""
+    streams = work.alone.streams
+    if work.product:  # A, B, C, and C once more where it is read
+        read = buffers[2]
+        if any(stream.adders for stream in streams):  # a swap takes the line from the TCC
+            read = read._replace(cached=0.0)
+        return [buffers[0], buffers[1], buffers[2], read]
+    found: list[Buffer] = []
+    for stream in streams:
+        found.append(_used_by(stream, buffers, found))
+    return found
+
+
 def _found(
-    alone: Profile,
-    buffers: Sequence[Buffer],
-    product: bool,
-    *,
-    arguments: bool,
-    code: bool,
-    cached: bool,
-    kept: bool,
-) -> tuple[Profile, list[tuple[float, float]]]:
-    """The launch with what it finds, and the pages and lines that it touches of each buffer; 0: not known.
+    alone: Profile, used: Sequence[Buffer], *, arguments: bool, code: bool, cached: bool, kept: bool
+) -> Profile:
+    """The launch with what it finds.
 
     Args:
-        arguments: an earlier launch has had arguments. code, cached, kept: the TLBs, the instruction cache
-            and the TCC have its code.
+        used: the buffer that each of its streams goes to.
+        arguments: an earlier launch has had arguments.
+        code, cached, kept: the TLBs, the instruction cache and the TCC have its code.
     """
-    own: list[Buffer]
-    if product:  # A, B, C, and C once more where it is read
-        read = buffers[2]
-        if any(stream.adders for stream in alone.streams):  # a swap takes the line from the TCC
-            read = read._replace(cached=0.0)
-        own = [buffers[0], buffers[1], buffers[2], read]
-    else:
-        own = []
-        for stream in alone.streams:
-            own.append(_used_by(stream, buffers, own))
-    streams = tuple([_stream(stream, buffer) for stream, buffer in zip(alone.streams, own, strict=False)])
-    touched = [_touched(buffer, alone.streams, own) for buffer in buffers]
+    streams = tuple([_stream(stream, buffer) for stream, buffer in zip(alone.streams, used, strict=False)])
     if not arguments and streams == alone.streams:
-        return alone, touched
-    found = alone._replace(
+        return alone
+    return alone._replace(
         streams=streams,
         arguments_walked=arguments,
         code_walked=code,
         code_cached=cached,
         code_kept=kept,
     )
-    return found, touched
 
 
-def _touched(buffer: Buffer, streams: Sequence[Stream], own: Sequence[Buffer]) -> tuple[float, float]:
+def _touched(buffer: Buffer, streams: Sequence[Stream], used: Sequence[Buffer]) -> tuple[float, float]:
     """Pages and lines of a buffer that are touched, of all that is done with it.
 
     Args:
-        own: the buffer that each of the streams goes to.
+        used: the buffer that each of the streams goes to.
     """
     pages = lines = 0.0
-    for stream, other in zip(streams, own, strict=False):
+    for stream, other in zip(streams, used, strict=False):
         if other is buffer:
             pages, lines = max(pages, stream.pages), max(lines, stream.lines)
     return pages, lines
