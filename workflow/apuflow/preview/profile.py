@@ -67,10 +67,10 @@ class Counts(NamedTuple):
     lanes: float = 0.0
 
     def __add__(self, other: Counts) -> Counts:  # type: ignore[override]
-        return Counts(*map(add, self, other))
+        return Counts._make(map(add, self, other))
 
     def __mul__(self, times: float) -> Counts:  # type: ignore[override]
-        return Counts(*[number * times for number in self])
+        return Counts._make([number * times for number in self])
 
     def __rmul__(self, times: float) -> Counts:  # type: ignore[override]
         return self * times
