@@ -12,7 +12,7 @@ def workgroups(grid: Sequence[int], workgroup: Sequence[int]) -> tuple[int, ...]
     Args:
         grid, workgroup: work-items along each axis.
     """
-    return tuple(-(-items // size) for items, size in zip(grid, workgroup, strict=True))
+    return tuple([-(-items // size) for items, size in zip(grid, workgroup, strict=True)])
 
 
 def last_axis(groups: Sequence[int]) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -32,13 +31,38 @@ class Entry(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section's header and entries in order."""
 
     name: str
     line: int
     entries: tuple[Entry, ...]
+
+
+class _Line(NamedTuple):
+    """What a line says.
+
+    Attributes:
+        text: without spaces around it.
+        name: of the section that it begins, else "".
+        key, value: before and behind "="; no value where there is none.
+    """
+
+    text: str
+    name: str
+    key: str
+    value: str | None
+
+
+@functools.lru_cache(maxsize=16384)
+def _line(raw: str) -> _Line | None:
+    """A line of a file; None: it says nothing. Different layers have most of their lines in common."""
+    text = raw.strip(SPACE)
+    if not text or text[0] == "#":
+        return None
+    name = text[1:-1] if text[0] == "[" and text[-1] == "]" else ""
+    key, equals, value = text.partition("=")
+    return _Line(text, name, key.strip(SPACE), value.strip(SPACE) if equals else None)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -51,10 +75,10 @@ def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
     """
     sections: list[tuple[str, int, list[Entry]]] = []
     for number, raw in enumerate(text.split("\n"), start=1):
-        line = raw.strip(SPACE)
-        if not line or line[0] == "#":
+        said = _line(raw)
+        if said is None:
             continue
-        name = line[1:-1] if line[0] == "[" and line[-1] == "]" else ""
+        line, name, key, value = said
         if name == GENERAL and sections:
             raise ConfigError(
                 "a second [DNNMark] section, or one behind a layer: DNNMark ignores it",
@@ -66,8 +90,7 @@ def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
         if name == GENERAL or name in KINDS:
             sections.append((name, number, []))
             continue
-        key, equals, value = line.partition("=")
-        if not equals or name:
+        if value is None or name:
             raise ConfigError(
                 "neither a section of DNNMark nor key=value",
                 file=file,
@@ -83,7 +106,7 @@ def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
                 value=line,
                 remedy="begin the file with [DNNMark] and run_mode=standalone or composed",
             )
-        sections[-1][2].append(Entry(key.strip(SPACE), value.strip(SPACE), number))
+        sections[-1][2].append(Entry(key, value, number))
     return tuple(Section(name, line, tuple(entries)) for name, line, entries in sections)
 
 
@@ -127,6 +150,12 @@ def _run_mode(parts: tuple[Section, ...], file: str | Path | None) -> RunMode:
                 )
             run_mode = known
     return run_mode
+
+
+@functools.lru_cache(maxsize=16384)
+def _value(kind: str, key: str, text: str) -> Scalar:
+    """The value of a layer's key; errors are those of ``Key.read``."""
+    return LAYER_KEYS[kind][key].read(text)
 
 
 class _Values(NamedTuple):
@@ -193,7 +222,7 @@ class _Builder:
             if key is None:
                 raise self._refused(entry, f"unknown key of [{part.name}]", f"its keys are {', '.join(keys)}")
             try:
-                value = key.read(entry.value)
+                value = _value(part.name, entry.key, entry.value)
             except ValueError as error:
                 message = f"value of {key.name} in [{part.name}] is not what DNNMark takes"
                 raise self._refused(entry, message, str(error)) from None

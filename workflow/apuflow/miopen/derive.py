@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -94,10 +93,9 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
             bottom, bottom_diff = tops[layer.previous]
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
-        yield (
-            replace(layer, name=label) if layer.name != label else layer,
-            Buffers(own, bottom, bottom_diff, *top),
-        )
+        if not layer.name:
+            layer = Layer(label, layer.previous, layer.input, layer.output, layer.params, layer.remarks)
+        yield layer, Buffers(own, bottom, bottom_diff, *top)
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:

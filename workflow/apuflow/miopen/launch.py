@@ -122,8 +122,11 @@ def first_uses(launches: Iterable[Launch]) -> dict[str, Use]:
         for arg in launch.args:
             if arg.kind == "buffer":
                 name, size = str(arg.value), arg.elements * arg.element_bytes
-                known = found.get(name, Use(0, launch, arg))
-                found[name] = known._replace(size=max(known.size, size))
+                known = found.get(name)
+                if known is None:
+                    found[name] = Use(size, launch, arg)
+                elif size > known.size:
+                    found[name] = known._replace(size=size)
     return found
 
 

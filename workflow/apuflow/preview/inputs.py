@@ -28,11 +28,18 @@ def parts_held(
             written = float(max(1, size))
             copies[name] = Copy(written, 0.0 if arg.name in COMPUTED else written)
     sizes = list(copies.values())
+    if _need(sizes) <= l2_bytes:
+        return dict.fromkeys(copies, (1.0, 0.0))
     in_l2, in_both = kept_of_copies(sizes, l2_bytes), kept_of_copies(sizes, l2_bytes + l3_bytes)
     return {
         name: (first, max(0.0, both - first))
         for name, first, both in zip(copies, in_l2, in_both, strict=True)
     }
+
+
+def _need(copies: Sequence[Copy]) -> float:
+    """Bytes of all copies, and of their source."""
+    return sum([copy.size for copy in copies]) + max([copy.read for copy in copies], default=0.0)
 
 
 def kept_of_copies(copies: Sequence[Copy], capacity: float) -> list[float]:
@@ -49,13 +56,14 @@ def kept_of_copies(copies: Sequence[Copy], capacity: float) -> list[float]:
         capacity: of the cache, in bytes.
     """
     oldest = 2 if len(copies) > 2 else 1
+    first, later = copies[:oldest], copies[oldest:]
+    together = Copy(sum([copy.size for copy in first]), max([copy.read for copy in first], default=0.0))
     parts: list[float] = []
     source = 0.0
-    for group in [[copy] for copy in reversed(copies[oldest:])] + [list(copies[:oldest])]:
-        read = max((copy.read for copy in group), default=0.0)
-        need = sum(copy.size for copy in group) + max(0.0, read - source)
+    for size, read in [*reversed(later), together]:
+        need = size + max(0.0, read - source)
         part = min(1.0, capacity / need) if need else 0.0
         capacity -= part * need
         source = max(source, read)
-        parts = [part] * len(group) + parts
-    return parts
+        parts.append(part)
+    return [parts.pop()] * len(first) + parts[::-1]

@@ -12,7 +12,6 @@ the product before it wrote and the one before that had read (``data/gem5_runs/l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby, takewhile
 from math import log
 from typing import NamedTuple, TypeAlias
@@ -96,7 +95,7 @@ class _Work(NamedTuple):
     alone: Profile
     kernel: tuple[object, ...]
     product: bool
-    uses: tuple[_Use, ...]
+    uses: Sequence[_Use]
 
 
 class _State:
@@ -175,9 +174,10 @@ def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
         members = [(number, launch.count, _work(launch, found_in.vega)) for number, launch in body]
-        before = dict(state.buffers)
-        found += [Step(number, 1, _profile(work, state, None)) for number, _, work in members]
         again = members[0][1] - 1
+        before = dict(state.buffers) if again > 0 else {}
+        last = len(launches) == 1 and not again
+        found += [Step(number, 1, _profile(work, state, None, last=last)) for number, _, work in members]
         if again > 0:
             for number, _, work in members:
                 found += [
@@ -198,16 +198,10 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
 
 
 def _work(launch: Launch, vega: bool) -> _Work:
-    uses = tuple(
-        _Use(
-            (str(arg.value), arg.offset),
-            arg.role,
-            arg.name,
-            _pages(arg),
-            abs(arg.step),
-        )
+    uses = [
+        _Use((str(arg.value), arg.offset), arg.role, arg.name, _pages(arg), abs(arg.step))
         for arg in _buffers(launch)
-    )
+    ]
     gemm = launch.gemm
     transposed = (gemm.transpose_a, gemm.transpose_b) if gemm else None  # objects of their own
     kernel = launch.program, launch.arguments, launch.kernel, transposed
@@ -215,45 +209,45 @@ def _work(launch: Launch, vega: bool) -> _Work:
 
 
 def _profile(
-    work: _Work, state: _State, before: dict[_Memory, float] | None, new_page: bool = False
+    work: _Work,
+    state: _State,
+    before: dict[_Memory, float] | None,
+    new_page: bool = False,
+    last: bool = False,
 ) -> Profile:
     """The launch's profile in this state, which it changes.
 
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
         new_page: it is one of the passes whose parts of buffers begin one page further on than others do.
+        last: no launch comes after it, to find what it leaves.
     """
     ran, code, fetched = state.kernels.get(work.kernel, (None, 0.0, 0))
-    buffers = []
-    for use in work.uses:
-        # A later pass has a part of its own of what its address steps through.
-        own = before if before is not None and use.step else state.buffers
-        new = use.step // PAGE + (new_page and use.on_new_pages > 0.0) if own is before else float("inf")
-        earlier = own if use.step >= LINE else state.buffers
-        since = state.since((own if new else state.buffers).get(use.memory))
-        walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
-        used = use.memory in earlier
-        held = (0.0, 0.0) if use.memory in state.written else state.held.get(use.memory[0], (0.0, 0.0))
-        cached = 0.0
-        if used and use.memory in state.lines:
-            last, size = state.lines[use.memory]
-            # Who reads from its begin what is larger than the TCC finds none of it.
-            cached = state.in_tcc(last) if size <= state.kept.tcc_bytes else 0.0
-        touched = state.touched.get(use.memory[0], use.pages)
-        found = walked, near, touched, float(new), used, *held, round(cached, 2)
-        buffers.append(Buffer(use.role, use.argument, use.pages, *found))
-    begin, code_begin = state.clock, state.code
-    result, touched_of = _found(
+    code_walked = state.since(ran) <= state.kept.tlb_pages
+    buffers = [_buffer(use, state, before, new_page) for use in work.uses]
+    used = _used(work, buffers)
+    found = _found(
         work.alone,
-        tuple(buffers),
-        work.product,
-        bool(state.kernels),
-        state.since(ran) <= state.kept.tlb_pages,
-        state.code - code < state.kept.code_bytes,
-        state.in_tcc(fetched) > 0.5,
+        used,
+        arguments=bool(state.kernels),
+        code=code_walked,
+        cached=code_walked and state.code - code < state.kept.code_bytes,
+        kept=code_walked and state.in_tcc(fetched) > 0.5,
     )
+    if not last:
+        _leave(work, state, [_touched(buffer, work.alone.streams, used) for buffer in buffers])
+    return found
+
+
+def _leave(work: _Work, state: _State, touched: Sequence[tuple[float, float]]) -> None:
+    """Change the state as the launch does.
+
+    Args:
+        touched: pages and lines that it touches of each buffer; 0: not known.
+    """
+    begin = state.clock
     state.clock += sum({use.memory: use.pages for use in work.uses}.values())
-    for use, (pages, lines) in zip(work.uses, touched_of, strict=True):
+    for use, (pages, lines) in zip(work.uses, touched, strict=True):
         state.buffers[use.memory] = begin
         if pages:
             state.touched[use.memory[0]] = max(pages, state.touched.get(use.memory[0], 0.0))
@@ -262,10 +256,35 @@ def _profile(
             state.lines[use.memory] = state.launches, LINE * lines
         if "out" in use.role:
             state.written.add(use.memory)
+    state.kernels[work.kernel] = begin, state.code, state.launches
     state.code += work.alone.code_bytes
-    state.kernels[work.kernel] = begin, code_begin, state.launches
     state.launches += 1
-    return result
+
+
+def _buffer(use: _Use, state: _State, before: dict[_Memory, float] | None, new_page: bool) -> Buffer:
+    """A buffer of a launch in this state; arguments as of ``_profile``."""
+    name = use.memory[0]
+    touched, held = state.touched.get(name, use.pages), state.held.get(name, (0.0, 0.0))
+    if use.memory not in state.buffers:  # it is the first launch that uses it
+        return Buffer(
+            use.role, use.argument, use.pages, False, False, touched, float("inf"), False, *held, 0.0
+        )
+    # A later pass has a part of its own of what its address steps through.
+    own = before if before is not None and use.step else state.buffers
+    new = use.step // PAGE + (new_page and use.on_new_pages > 0.0) if own is before else float("inf")
+    earlier = own if use.step >= LINE else state.buffers
+    since = state.since((own if new else state.buffers).get(use.memory))
+    walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
+    used = use.memory in earlier
+    if use.memory in state.written:
+        held = (0.0, 0.0)
+    cached = 0.0
+    if used and use.memory in state.lines:
+        last, size = state.lines[use.memory]
+        # Who reads from its begin what is larger than the TCC finds none of it.
+        cached = state.in_tcc(last) if size <= state.kept.tcc_bytes else 0.0
+    found = walked, near, touched, float(new), used, *held, round(cached, 2)
+    return Buffer(use.role, use.argument, use.pages, *found)
 
 
 def _is_product(launch: Launch) -> bool:
@@ -292,73 +311,104 @@ def _pages(arg: Arg) -> float:
     return float(max(1, -(-arg.elements * arg.element_bytes // PAGE)))
 
 
-@lru_cache(maxsize=262144)
-def _found(
-    alone: Profile,
-    buffers: tuple[Buffer, ...],
-    product: bool,
-    arguments: bool,
-    code: bool,
-    cached: bool,
-    kept: bool,
-) -> tuple[Profile, tuple[tuple[float, float], ...]]:
-    """The launch with what it finds, and the pages and lines that it touches of each buffer; 0: not known."""
-    if product:  # A, B, C, and C once more where it is read
+def _used(work: _Work, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """The buffer that each of a launch's streams goes to."""
+    streams = work.alone.streams
+    if work.product:  # A, B, C, and C once more where it is read
         read = buffers[2]
-        if any(stream.adders for stream in alone.streams):  # a swap takes the line from the TCC
+        if any(stream.adders for stream in streams):  # a swap takes the line from the TCC
             read = read._replace(cached=0.0)
-        own = [buffers[0], buffers[1], buffers[2], read]
-    else:
-        own = []
-        for stream in alone.streams:
-            own.append(_buffer(stream, buffers, own))
-    pairs = list(zip(alone.streams, own, strict=False))
-    streams = tuple([_stream(stream, buffer) for stream, buffer in pairs])
-    touched = tuple([_touched([stream for stream, other in pairs if other is buffer]) for buffer in buffers])
+        return [buffers[0], buffers[1], buffers[2], read]
+    found: list[Buffer] = []
+    for stream in streams:
+        found.append(_used_by(stream, buffers, found))
+    return found
+
+
+def _found(
+    alone: Profile, used: Sequence[Buffer], *, arguments: bool, code: bool, cached: bool, kept: bool
+) -> Profile:
+    """The launch with what it finds.
+
+    Args:
+        used: the buffer that each of its streams goes to.
+        arguments: an earlier launch has had arguments.
+        code, cached, kept: the TLBs, the instruction cache and the TCC have its code.
+    """
+    streams = tuple([_stream(stream, buffer) for stream, buffer in zip(alone.streams, used, strict=False)])
     if not arguments and streams == alone.streams:
-        return alone, touched
-    found = alone._replace(
+        return alone
+    return alone._replace(
         streams=streams,
         arguments_walked=arguments,
         code_walked=code,
-        code_cached=code and cached,
-        code_kept=code and kept,
+        code_cached=cached,
+        code_kept=kept,
     )
-    return found, touched
 
 
-def _touched(streams: Sequence[Stream]) -> tuple[float, float]:
-    """Pages and lines of a buffer, of all that is done with it."""
-    pages = max((stream.pages for stream in streams), default=0.0)
-    return pages, max((stream.lines for stream in streams), default=0.0)
+def _touched(buffer: Buffer, streams: Sequence[Stream], used: Sequence[Buffer]) -> tuple[float, float]:
+    """Pages and lines of a buffer that are touched, of all that is done with it.
+
+    Args:
+        used: the buffer that each of the streams goes to.
+    """
+    pages = lines = 0.0
+    for stream, other in zip(streams, used, strict=False):
+        if other is buffer:
+            pages, lines = max(pages, stream.pages), max(lines, stream.lines)
+    return pages, lines
 
 
 def _stream(stream: Stream, buffer: Buffer) -> Stream:
-    held = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
-    walked = buffer.walked and 2.0 * buffer.touched > stream.pages
+    pages = stream.pages
+    walked = buffer.walked and 2.0 * buffer.touched > pages
     if buffer.walked and not walked:  # an earlier launch has touched few of the pages
-        stream = stream._replace(pages=stream.pages - buffer.touched)
-    if not walked and buffer.new < stream.pages:
-        stream = stream._replace(pages=buffer.new)
-    found = walked, walked and buffer.near, buffer.used, buffer.cached, *held
-    if (stream.walked, stream.near, stream.loaded, stream.cached, stream.in_l2, stream.in_l3) == found:
+        pages -= buffer.touched
+    if not walked and buffer.new < pages:
+        pages = buffer.new
+    near = walked and buffer.near
+    in_l2, in_l3 = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
+    before = (
+        stream.pages,
+        stream.walked,
+        stream.near,
+        stream.loaded,
+        stream.cached,
+        stream.in_l2,
+        stream.in_l3,
+    )
+    if before == (pages, walked, near, buffer.used, buffer.cached, in_l2, in_l3):
         return stream
-    walked, near, used, cached, in_l2, in_l3 = found
-    return stream._replace(walked=walked, near=near, loaded=used, cached=cached, in_l2=in_l2, in_l3=in_l3)
+    return stream._replace(
+        pages=pages,
+        walked=walked,
+        near=near,
+        loaded=buffer.used,
+        cached=buffer.cached,
+        in_l2=in_l2,
+        in_l3=in_l3,
+    )
 
 
-def _buffer(stream: Stream, buffers: tuple[Buffer, ...], taken: Sequence[Buffer]) -> Buffer:
+def _used_by(stream: Stream, buffers: Sequence[Buffer], taken: Sequence[Buffer]) -> Buffer:
     """The buffer that a stream goes to: by its name, or by its way and the most similar size.
 
     Args:
         taken: those of the streams before, which come last among equals.
     """
-    for buffer in buffers:
-        if buffer.argument == stream.argument != "":
-            return buffer
+    if stream.argument:
+        for buffer in buffers:
+            if buffer.argument == stream.argument:
+                return buffer
     way = "in" if stream.kind == "load" else "out"
     fitting = [buffer for buffer in buffers if way in buffer.role or not buffer.role] or list(buffers)
     if not fitting:
         return Buffer("", "", 0.0, False, False, 0.0, float("inf"), False, 0.0, 0.0, 0.0)
-    pages = max(1.0, stream.pages)
-    return min(fitting, key=lambda buffer: (abs(log(buffer.pages / pages)), taken.count(buffer)))
+    best = fitting[0]
+    pages, least = max(1.0, stream.pages), float("inf")
+    for buffer in fitting:
+        away = abs(log(buffer.pages / pages))
+        if away < least or (away == least and taken.count(buffer) < taken.count(best)):
+            best, least = buffer, away
+    return best

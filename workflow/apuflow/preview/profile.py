@@ -65,10 +65,10 @@ class Counts(NamedTuple):
     lanes: float = 0.0
 
     def __add__(self, other: Counts) -> Counts:  # type: ignore[override]
-        return Counts(*map(add, self, other))
+        return Counts._make(map(add, self, other))
 
     def __mul__(self, times: float) -> Counts:  # type: ignore[override]
-        return Counts(*[number * times for number in self])
+        return Counts._make([number * times for number in self])
 
     def __rmul__(self, times: float) -> Counts:  # type: ignore[override]
         return self * times
@@ -122,6 +122,36 @@ def block(text: str, lanes: float = 64.0) -> Counts:
     """
     counts = _parse(text)
     return counts + Counts(lanes=counts.valu * lanes)
+
+
+class Tally:
+    """Adds up blocks one after the other, faster than ``Counts`` do.
+
+    The numbers of instructions are whole, so that their order does not matter. That of lanes does.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[str, float] = {}
+        self._lanes = 0.0
+
+    def add(self, *blocks: tuple[str, float, float]) -> None:
+        """Blocks whose lanes are added up before they come to those of earlier ones.
+
+        Args:
+            blocks: of each its text, its mean active lanes (as of ``block``), and how often it runs.
+        """
+        more = 0.0
+        for text, lanes, times in blocks:
+            self._times[text] = self._times.get(text, 0.0) + times
+            more += _parse(text).valu * lanes * times
+        self._lanes += more
+
+    def counts(self) -> Counts:
+        """All of them."""
+        total = NOTHING
+        for text, times in self._times.items():
+            total += _parse(text) * times
+        return total._replace(lanes=self._lanes)
 
 
 class Adders(NamedTuple):

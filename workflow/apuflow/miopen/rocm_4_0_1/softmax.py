@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from apuflow.dnnmark import Layer
@@ -11,6 +12,8 @@ from apuflow.miopen.rocm_4_0_1.common import FP32, floats, ints
 GROUP = 256
 MOST_WORKGROUPS = 64 * 40 * 8
 """Upper limit of workgroups when each of them takes one vector."""
+_OFFSET = ints(offset=0)
+_FACTORS = floats(alpha=1.0, beta=0.0)
 
 
 def next_pow2(value: int) -> int:
@@ -27,6 +30,7 @@ def batching(channels: int) -> tuple[int, int, int]:
     return num_batch, batch_size, next_pow2(channels // batch_size) if channels > batch_size else 1
 
 
+@lru_cache(maxsize=4096)
 def arguments(channels: int, forward: bool) -> str:
     """Compile arguments: only the number of channels matters."""
     num_batch, batch_size, u_batch_size = batching(channels)
@@ -63,7 +67,7 @@ def launches(
         )
     )
     strides = ints(n_stride=c * h * w, c_stride=h * w, h_stride=w) * len(memory)
-    offsets = ints(offset=0) * len(memory)
+    offsets = _OFFSET * len(memory)
     return (
         Launch(
             layer.name,
@@ -79,7 +83,7 @@ def launches(
                 *ints(vector_size=c, grid_size=vectors, spatial_dim=h * w, input_h=h, input_w=w),
                 *strides,
                 *offsets,
-                *floats(alpha=1.0, beta=0.0),
+                *_FACTORS,
             ),
         ),
     )

@@ -77,7 +77,6 @@ class Facts:
         return int(self.number(name))
 
 
-@lru_cache(maxsize=65536)
 def facts_of(launch: Launch, vega: bool = False) -> Facts:
     """The launch as the kernel models see it, compiled for gfx8 or (``vega``) for gfx9.
 

@@ -17,35 +17,76 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
 from apuflow.preview.profile import (
     LINE,
-    NOTHING,
     Counts,
     Profile,
     Stream,
-    block,
+    Tally,
     lines_of,
     pages_of,
     region_lines,
 )
 
-Lanes = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 _BETWEEN = 0.6
 """Of the lines that a compute unit's wavefronts load at a time, what comes between two loads of a line."""
 _MOST_WAVES = 1024
 """Wavefronts of a plane that are looked at; of more, as many stand for all."""
 
 
-def _where(lanes: Lanes, text: str) -> Counts:
-    """A block in the wavefronts that have an active lane."""
-    active = lanes.sum(axis=1)
-    waves = int((active > 0).sum())
-    return block(text, float(active.sum()) / waves) * waves if waves else NOTHING
+def _where(lanes: float, waves: float, text: str) -> tuple[str, float, float]:
+    """A block in the wavefronts that have an active lane, for ``Tally``."""
+    return text, lanes / waves if waves else 0.0, waves
 
 
-def distinct_lines(index: NDArray[np.int64], lanes: Lanes) -> float:
-    """(wavefront, line) pairs under element indices of active lanes."""
-    line = np.where(lanes, index // 16, -1)
-    line.sort(axis=1)
-    return float(((np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)).sum())
+class _Side(NamedTuple):
+    """Elements of an image that work-items access, one after the other, along one side.
+
+    Attributes:
+        at: their numbers by place of a wavefront, work-item and step.
+        seen: which of them are in the image.
+    """
+
+    at: Numbers
+    seen: NDArray[np.bool_]
+
+
+def _side(at: Numbers, size: int) -> _Side:
+    return _Side(at, (at >= 0) & (at < size))
+
+
+class _Accesses(NamedTuple):
+    """By step down and step across: active lanes, wavefronts that have some, lines under each of these."""
+
+    lanes: Numbers
+    waves: Numbers
+    lines: Numbers
+
+
+def _accesses(chosen: Numbers, down: _Side, across: _Side, width: int, step: int) -> _Accesses:
+    """What wavefronts access of an image. The lanes of each are rows and columns.
+
+    Args:
+        chosen: how many wavefronts have a place across (first) and a place down.
+        width: of the image.
+        step: elements from a column to the next.
+    """
+    high, wide = down.seen.sum(axis=1), across.seen.sum(axis=1)
+    lanes = high.T @ chosen.T @ wide
+    waves = (high > 0).T.astype(np.int64) @ chosen.T @ (wide > 0)
+    # Lines turn on where in a line a row begins, at one of 16 elements.
+    place = np.arange(16)
+    begins = (down.at * width % 16)[..., None] == place
+    rows = (begins & down.seen[..., None]).sum(axis=1)
+    followed = (begins[:, :-1] & (down.seen[:, :-1] & down.seen[:, 1:])[..., None]).sum(axis=1)
+    first = place + np.where(across.seen, across.at, width).min(axis=1)[..., None]
+    last = place + np.where(across.seen, across.at, -1).max(axis=1)[..., None]
+    any_column = wide[..., None] > 0
+    lines = np.where(any_column, last // 16 - first // 16 + 1 if step < 16 else wide[..., None], 0)
+    between = int(down.at[0, 1, 0] - down.at[0, 0, 0]) * width if down.at.shape[1] > 1 else 0
+    shared = any_column & (last // 16 == (first + between) // 16)  # with the next row
+    found = np.einsum("ajp,aip->ji", np.tensordot(chosen, rows, 1), lines)
+    found -= np.einsum("ajp,aip->ji", np.tensordot(chosen, followed, 1), shared)
+    return _Accesses(lanes, waves, found)
 
 
 class _Geometry(NamedTuple):
@@ -87,61 +128,69 @@ def _store_test(k: int, tall: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _plane(shape: _Geometry) -> _Plane:
-    """Instructions and accesses of one (image, channel) plane."""
+    """Instructions and accesses of one (image, channel) plane.
+
+    A wavefront has whole rows of its workgroup's work-items.
+    """
     kh, kw, sh, sw, ph, pw, h, w, oh, ow, tall, g0, g1, across, down, waves, maximum = shape
-    chosen = sampled_waves(across * down * waves, _MOST_WAVES)[:, None]
-    group, local = chosen // waves, chosen % waves * 64 + np.arange(64)
-    real = local < g0 * g1
-    x = local % g0 + group // down * g0
-    y = local // g0 + group % down * g1
-    size = len(x)
-    top = y * tall
-    share = float(real.sum()) / size
+    places = np.arange(down * waves)  # of wavefronts, from the top to the bottom
+    numbers = sampled_waves(across * len(places), _MOST_WAVES)
+    size = len(numbers)
+    chosen = np.bincount(numbers, minlength=across * len(places)).reshape(across, len(places))
+    row = (places % waves * (64 // g0))[:, None] + np.arange(64 // g0)
+    real = (row < g1)[..., None]
+    y = ((places // waves * g1)[:, None] + row)[..., None]
+    x = np.arange(across * g0).reshape(across, g0, 1)
+    share = float(min(64, g0 * g1))
     height = (tall - 1) * sh + kh
+    read_down = _side(y * tall * sh + np.arange(height) - ph, h)
+    read_down = read_down._replace(seen=real & read_down.seen)
+    read = _accesses(chosen, read_down, _side(x * sw + np.arange(kw) - pw, w), w, sw)
+    in_rows = read_down.seen.sum(axis=1)
+    row_lanes = (g0 * (chosen.sum(axis=0) @ in_rows)).tolist()
+    row_waves = (chosen.sum(axis=0) @ (in_rows > 0)).tolist()
+    read_lanes, read_waves = read.lanes.tolist(), read.waves.tolist()
     head = 34 if tall == 1 else 35 if sh > 1 else 33
-    counts = block(f"sm5 v{head} s8 wt2 br1 en1", share) * size
-    loads = lines = 0.0
-    for j in range(height):
-        run_y = top * sh + j - ph
-        rows = real & (run_y >= 0) & (run_y < h)
+    tally = Tally()
+    tally.add((f"sm5 v{head} s8 wt2 br1 en1", share, size))
+    for j, some in enumerate(row_waves):
         last = j == height - 1
         if j:
-            counts += block("s3 v5 br1", share) * size
-        some = rows.any(axis=1)
+            tally.add(("s3 v5 br1", share, size))
         if last:
-            counts += block("s2 sm1 v1 br1", share) * size + block("s2 v1 br1", share) * (
-                size * max(0, kw - 2)
-            )
+            tally.add(("s2 sm1 v1 br1", share, size), ("s2 v1 br1", share, size * max(0, kw - 2)))
         else:
-            idle = size - int(some.sum())
-            counts += (block("s2 v1 br1", share) * (kw - 1) + block("br1")) * idle
+            tally.add(("s2 v1 br1", share, (size - some) * (kw - 1)), ("br1", share, size - some))
         for i in range(kw):
-            run_x = x * sw + i - pw
-            lanes = rows & (run_x >= 0) & (run_x < w)
             first = i == 0
             if not first and not last:
-                counts += block("s3 v1 br1", share) * int(some.sum())
-            counts += _where(rows, "v3 s2 br1" if first else "v4 s2 br1") + _where(lanes, "v6 ld1")
+                tally.add(("s3 v1 br1", share, some))
+            tally.add(
+                _where(row_lanes[j], some, "v3 s2 br1" if first else "v4 s2 br1"),
+                _where(read_lanes[j][i], read_waves[j][i], "v6 ld1"),
+            )
             if last or i == kw - 1:
-                counts += block("s1") * int(some.sum())
-            loads += float(lanes.any(axis=1).sum())
-            lines += distinct_lines(run_y * w + run_x, lanes)
+                tally.add(("s1", share, some))
     middle = 6 + (kh * kw + 1) // 2 - (kh * kw + 1) % 2 if maximum else 22 + kh * kw - (3 if sh == 1 else 0)
-    stores = store_lines = 0.0
-    for k in range(tall):
-        counts += block(_store_test(k, tall), share) * size
+    written_down = _side(y * tall + np.arange(tall), oh)
+    written_down = written_down._replace(seen=real & written_down.seen)
+    written = _accesses(chosen, written_down, _side(x, ow), ow, 1)
+    for k, (lanes, some) in enumerate(
+        zip(written.lanes[:, 0].tolist(), written.waves[:, 0].tolist(), strict=True)
+    ):
+        tally.add((_store_test(k, tall), share, size))
         if k == 1:
-            counts += block("wt2") * size
-        lanes = real & (top + k < oh) & (x < ow)
+            tally.add(("wt2", share, size))
         if tall == 1:
             work = middle + (6 if maximum else 7)
         else:
             work = middle + (2 if maximum else -1) * (k == 0) + (k == tall - 1)
-        counts += _where(lanes, f"v{work} st1" + (" wt2" if k == 0 else ""))
-        stores += float(lanes.any(axis=1).sum())
-        store_lines += distinct_lines((top + k) * ow + x, lanes)
-    whole = across * down * waves / size
-    return _Plane(counts * whole, loads * whole, lines * whole, stores * whole, store_lines * whole)
+        tally.add(_where(lanes, some, f"v{work} st1" + (" wt2" if k == 0 else "")))
+    whole = across * len(places) / size
+    return _Plane(
+        tally.counts() * whole,
+        *(float(of.sum()) * whole for of in (read.waves, read.lines, written.waves, written.lines)),
+    )
 
 
 @lru_cache(maxsize=4096)

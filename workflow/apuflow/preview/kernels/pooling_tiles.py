@@ -6,8 +6,6 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-import numpy as np
-
 
 class Tiles(NamedTuple):
     """Trips of wavefronts over all tiles of a plane.
@@ -63,29 +61,61 @@ class Shape(NamedTuple):
     output: tuple[int, int]
 
 
-def _lines(index: np.ndarray, lanes: np.ndarray, plane: int) -> float:
-    """Lines under elements of a plane, which begins at any of a line's 16 unless ``plane`` is whole lines."""
-    touched = np.unique(index[lanes])
-    if plane % 16 == 0 or not len(touched):
-        return float(len(np.unique(touched // 16)))
-    return 1.0 + float(np.minimum(np.diff(touched), 16).sum()) / 16
+@lru_cache(maxsize=65536)
+def _lines(begin: int, rows: int, down: int, columns: int, across: int, whole: bool) -> float:
+    """Lines under elements of a plane: ``columns`` of each of ``rows``.
+
+    Args:
+        begin: number of the first element from a line's begin.
+        down, across: elements from one row to the next, and from one column to the next: less than a line.
+        whole: planes are of whole lines; else one begins at any of a line's 16 elements.
+    """
+    if not rows or not columns:
+        return 0.0
+    if not whole:
+        between = down - (columns - 1) * across  # from a row's last element to the first of the next
+        return 1.0 + (rows * (columns - 1) * across + (rows - 1) * min(16, between)) / 16
+    total, last = 0, -1
+    for row in range(rows):
+        start = begin + row * down
+        first = max(start // 16, last + 1)
+        last = (start + (columns - 1) * across) // 16
+        total += max(0, last + 1 - first)
+    return float(total)
 
 
-def _over(pixel: np.ndarray, shape: Shape, axis: int) -> np.ndarray:
-    """Windows of the output image over pixels along an axis."""
+def _over(pixel: int, shape: Shape, axis: int) -> int:
+    """Windows of the output image over a pixel along an axis."""
     kernel, stride = shape.kernel[axis], shape.stride[axis]
     at = pixel + shape.pad[axis]
-    first = np.where(at < kernel, 0, (at - kernel) // stride + 1)
-    found: np.ndarray = np.maximum(0, np.minimum(at // stride + 1, shape.output[axis]) - first)
+    first = 0 if at < kernel else (at - kernel) // stride + 1
+    return max(0, min(at // stride + 1, shape.output[axis]) - first)
+
+
+class _Pixels(NamedTuple):
+    """One pixel of each work-item of a wavefront, along an axis.
+
+    Attributes:
+        first: the first work-item's.
+        inside: work-items whose pixel is inside the image.
+        most, all: windows over a pixel, the most and the sum.
+    """
+
+    first: int
+    inside: int
+    most: int
+    all: int
+
+
+def _pixels(shape: Shape, axis: int, first: int, count: int) -> list[_Pixels]:
+    """For each pixel of a work-item those of ``count`` work-items, from number ``first`` on."""
+    each, size = shape.pixels[axis], shape.image[axis]
+    found = []
+    for start in range(first * each, (first + 1) * each):
+        over = [_over(start + number * each, shape, axis) for number in range(count)]
+        inside = max(0, min(count, ceil((size - start) / each)))
+        found.append(_Pixels(start, inside, max(over), sum(over)))
     return found
-
-
-def _walked(high: np.ndarray, across: np.ndarray) -> tuple[float, float, float, float, float]:
-    """The last five of ``Tiles``, of a wavefront whose lanes have ``high`` times ``across`` windows."""
-    rows = int(high.max())
-    widest = [int(across[high > row].max()) for row in range(rows)]
-    lanes = float((high * across).sum())
-    return float(rows > 0), rows, sum(most > 0 for most in widest), sum(widest), lanes
 
 
 def _positions(count: int) -> list[tuple[int, int]]:
@@ -95,52 +125,64 @@ def _positions(count: int) -> list[tuple[int, int]]:
     return [(0, 1), (1, count - 3), (count - 2, 1), (count - 1, 1)]
 
 
+def _first_window(start: int, shape: Shape, axis: int) -> int:
+    """The first output along an axis under whose window the tile's first pixel is."""
+    at = start + shape.pad[axis]
+    return 0 if at < shape.kernel[axis] else (at - shape.kernel[axis]) // shape.stride[axis] + 1
+
+
+def _tile(shape: Shape, gx: int, gy: int) -> Tiles:
+    """What the workgroup of one tile does. Each of its wavefronts has whole rows of its work-items."""
+    (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
+    (w, h), (ow, oh) = shape.image, shape.output
+    rows = trips = lanes = loads = load_lanes = stores = store_lanes = astray = 0
+    load_lines = store_lines = 0.0
+    entered = window_rows = windowed_rows = windows = window_lanes = 0
+    left, top = _first_window(gx * g0 * p0, shape, 0), _first_window(gy * g1 * p1, shape, 1)
+    columns = _pixels(shape, 0, gx * g0, g0)
+    for y in range(0, g1, 64 // g0):
+        own_rows = min(64 // g0, g1 - y)
+        for row in range(y, tall, g1):
+            high = min(own_rows, tall - row)
+            rows += 1
+            for column in range(0, wide, g0):
+                across = min(g0, wide - column)
+                seen_high = max(0, min(high, oh - top - row))
+                seen_across = max(0, min(across, ow - left - column))
+                seen = seen_high * seen_across
+                trips += 1
+                lanes += high * across
+                loads += seen > 0
+                astray += seen < high * across
+                load_lanes += seen
+                begin = ((top + row) * ow + left + column) % 16
+                load_lines += _lines(begin, seen_high, ow, seen_across, 1, oh * ow % 16 == 0)
+        for down in _pixels(shape, 1, gy * g1 + y, own_rows):
+            for along in columns:
+                stores += down.inside * along.inside > 0
+                store_lanes += down.inside * along.inside
+                begin = (down.first * w + along.first) % 16
+                store_lines += _lines(begin, down.inside, p1 * w, along.inside, p0, h * w % 16 == 0)
+                entered += down.most > 0
+                window_rows += down.most
+                windowed_rows += down.most * (along.most > 0)
+                windows += down.most * along.most
+                window_lanes += down.all * along.all
+    tile_rows, tile_columns = max(0, min(tall, oh - top)), max(0, min(wide, ow - left))
+    own_lines = _lines((top * ow + left) % 16, tile_rows, ow, tile_columns, 1, oh * ow % 16 == 0)
+    return Tiles(
+        rows, trips, lanes, loads, load_lanes, load_lines, stores, store_lanes, store_lines, own_lines,
+        astray, entered, window_rows, windowed_rows, windows, window_lanes,
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=4096)
 def walked_tiles(shape: Shape) -> Tiles:
     """Walk the tiles of one plane, as the kernel's loops do (x before y in every pair)."""
-    (g0, g1), (p0, p1), (wide, tall) = shape.group, shape.pixels, shape.tile
-    (w, h), (ow, oh) = shape.image, shape.output
-    lane = np.arange(g0 * g1)
-    sums = np.zeros(16)
+    (g0, g1), (p0, p1), (w, h) = shape.group, shape.pixels, shape.image
+    sums = [0.0] * len(Tiles._fields)
     for gy, many in _positions(ceil(h / (g1 * p1))):
         for gx, times in _positions(ceil(w / (g0 * p0))):
-            rows = trips = loads = stores = astray = 0
-            lanes = load_lanes = store_lanes = lines = store_lines = 0.0
-            walked = np.zeros(5)
-            loaded = []
-            first = []
-            for start, pad, kernel, stride in zip(
-                (gx * g0 * p0, gy * g1 * p1), shape.pad, shape.kernel, shape.stride, strict=True
-            ):
-                first.append(0 if start + pad < kernel else (start + pad - kernel) // stride + 1)
-            for wave in range(0, len(lane), 64):
-                x, y = lane[wave : wave + 64] % g0, lane[wave : wave + 64] // g0
-                for tj in range(0, tall, g1):
-                    inside = y + tj < tall
-                    rows += bool(inside.any())
-                    for ti in range(0, wide, g0):
-                        live = inside & (x + ti < wide)
-                        if not live.any():
-                            continue
-                        trips += 1
-                        lanes += live.sum()
-                        row, column = first[1] + y + tj, first[0] + x + ti
-                        seen = live & (row < oh) & (column < ow)
-                        loads += bool(seen.any())
-                        astray += bool((live & ~seen).any())
-                        load_lanes += seen.sum()
-                        lines += _lines(row * ow + column, seen, oh * ow)
-                        loaded.append((row * ow + column)[seen])
-                for k in range(p1):
-                    for m in range(p0):
-                        row, column = (gy * g1 + y) * p1 + k, (gx * g0 + x) * p0 + m
-                        seen = (row < h) & (column < w)
-                        stores += bool(seen.any())
-                        store_lanes += seen.sum()
-                        store_lines += _lines(row * w + column, seen, h * w)
-                        walked += _walked(_over(row, shape, 1), _over(column, shape, 0))
-            own = np.concatenate(loaded) if loaded else np.zeros(0)
-            own_lines = _lines(own, np.ones(len(own), dtype=bool), oh * ow)
-            counted = (rows, trips, lanes, loads, load_lanes, lines, stores, store_lanes, store_lines)
-            sums += many * times * np.array((*counted, own_lines, astray, *walked), dtype=np.float64)
-    return Tiles(*(float(number) for number in sums))
+            tile = _tile(shape, gx, gy)
+            sums = [total + many * times * number for total, number in zip(sums, tile, strict=True)]
+    return Tiles(*sums)

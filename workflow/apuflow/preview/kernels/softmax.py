@@ -108,23 +108,12 @@ def _vector_backward(c: int, vega: bool) -> Counts:
     return total + _reduce("s3 wt2 ba1 br1", "s2 v1 br1", scalar + "v2 lr2 lw1 wt1 br1")
 
 
-def _active(c: int, size: int, rows: int, wave: int, step: int) -> tuple[int, int]:
-    """Lanes of wavefront ``wave`` with an element in trip ``step``; and those whose row exists."""
-    left = c - step * size
-    if size <= 64:
-        across = 64 // size
-        each = max(0, min(size, left))
-        return across * each, max(0, min(across, rows - wave * across)) * each
-    inside = max(0, min(64, left - 64 * wave % size))
-    return inside, inside if 64 * wave // size < rows else 0
-
-
 @lru_cache(maxsize=1024)
-def _stream_tree(size: int, wave: int, body: str) -> Counts:
-    """Bodies of the reduction inside batches of ``size`` lanes."""
+def _stream_tree(size: int, first: int, body: str) -> Counts:
+    """Bodies of the reduction inside batches of ``size`` lanes, in a wavefront as of ``_stream_wave``."""
     total = NOTHING
     for half in _tree(size):
-        lanes = 64 // size * half if size <= 64 else max(0, min(64, half - 64 * wave % size))
+        lanes = min(64, max(1, 64 // size) * max(0, half - first))
         if lanes:
             total += block(body, lanes)
     return total
@@ -136,52 +125,68 @@ def _stream_group(c: int, batch: int, rows: int, forward: bool, vega: bool) -> C
     size = GROUP // batch
     if size == 1:
         return _single_group(rows, forward, vega)
-    unit = c > size  # U_BATCH_SIZE > 1 indexes registers with s_set_gpr / v_movrel
+    across = max(1, 64 // size)  # rows of a wavefront
     total = NOTHING
-    for wave in range(WAVES):
-        steps = [_active(c, size, rows, wave, step) for step in range(-(-c // size))]
-        steps = [step for step in steps if step[0]]
-        head = "sm3 v31 s10 wt1 br1" if unit else "sm3 v30 wt1 s7 br1"
-        back = "sm4 v33 s9 wt1 br1" if unit else "sm4 v31 wt1 s7 br1"
-        total += block(head if forward else back)
+    for lane in range(0, GROUP, 64):
+        own = max(0, min(across, rows - lane // size))
+        total += _stream_wave(c, size, lane % size, own, forward, vega)
+    return total
+
+
+@lru_cache(maxsize=16384)
+def _stream_wave(c: int, size: int, first: int, rows: int, forward: bool, vega: bool) -> Counts:
+    """A wavefront of the CSR-stream variant.
+
+    Args:
+        c: channels of a row.
+        size: lanes that share a row.
+        first: the wavefront's first lane among these.
+        rows: existing rows among those that it has lanes of.
+    """
+    unit = c > size  # U_BATCH_SIZE > 1 indexes registers with s_set_gpr / v_movrel
+    across = max(1, 64 // size)
+    trips = [max(0, min(size, 64, c - start - first)) for start in range(0, c, size)]
+    # Lanes with an element in each trip, and those of them whose row exists.
+    steps = [(across * each, rows * each) for each in trips if each]
+    head = "sm3 v31 s10 wt1 br1" if unit else "sm3 v30 wt1 s7 br1"
+    back = "sm4 v33 s9 wt1 br1" if unit else "sm4 v31 wt1 s7 br1"
+    total = block(head if forward else back)
+    if steps:
+        entered = steps[0][0]
+        entry = ("v9 s2 br1" if unit else "v8 s2 br1") if forward else ("v11 s2 br1" if unit else "v9 s2 br1")
+        total += block(entry, entered) + block("s1")
+        for inside, valid in steps:
+            total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
+            if valid:
+                body = "v11 ld1 s4 wt1 br1" if forward else "v17 wt3 ld2 s4 br1"
+                plain = "v9 ld1 wt1 br1" if forward else "v13 ld2 wt1 br1"
+                total += block(body if unit else plain, valid)
+    total += block("s3 v2 lw1 wt2 ba1 br1")
+    body = "lr1 lw1 wt1 v3" if forward else "lr1 lw1 wt1 v1"
+    total += _stream_tree(size, first, body) + block("s2 v1 wt2 ba1 br1") * (len(_tree(size)) - 1)
+    if forward:
+        total += block("s2 v3 wt4 ba2 lr1 br1")
         if steps:
-            first = steps[0][0]
-            entry = (
-                ("v9 s2 br1" if unit else "v8 s2 br1") if forward else ("v11 s2 br1" if unit else "v9 s2 br1")
-            )
-            total += block(entry, first) + block("s1")
-            for inside, valid in steps:
-                total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
-                if valid:
-                    body = "v11 ld1 s4 wt1 br1" if forward else "v17 wt3 ld2 s4 br1"
-                    plain = "v9 ld1 wt1 br1" if forward else "v13 ld2 wt1 br1"
-                    total += block(body if unit else plain, valid)
-        total += block("s3 v2 lw1 wt2 ba1 br1")
-        body = "lr1 lw1 wt1 v3" if forward else "lr1 lw1 wt1 v1"
-        total += _stream_tree(size, wave, body) + block("s2 v1 wt2 ba1 br1") * (len(_tree(size)) - 1)
-        if forward:
-            total += block("s2 v3 wt4 ba2 lr1 br1")
-            if steps:
-                total += block("s6 v3" if unit else "s5 v3", steps[0][0]) + block("s1")
-                for inside, _ in steps:
-                    total += block("s7 v20 br1" if unit else "v17 s2 br1", inside)
-            total += block("s2 lw1 wt2 ba1 br1")
-            total += _stream_tree(size, wave, "lr1 lw1 wt1 v1") + block("s2 wt2 ba1 br1") * len(_tree(size))
-        else:
-            total += block("s2 wt2 ba1 br1")
-        if steps:
-            total += block("v5 lr1 br1" if forward else "v7 lr1 br1", steps[0][0])
-            total += block("s3" if unit else "s2")
-            for inside, valid in steps:
-                total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
-                if valid:
-                    body = "s4 v20 wt1 st1 br1" if forward else "v12 s4 wt1 st1 br1"
-                    plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
-                    total += block(body if unit else plain, valid)
-        total += block("en1")
-        if vega:  # one instruction adds with a shift; products stay in scalar registers
-            total += block("s2") * -1 + block("v2", steps[0][0] if steps else 64) * -bool(steps)
-            total += block("wt1") * (sum(valid > 0 for _, valid in steps) if unit and forward else 0)
+            total += block("s6 v3" if unit else "s5 v3", entered) + block("s1")
+            for inside, _ in steps:
+                total += block("s7 v20 br1" if unit else "v17 s2 br1", inside)
+        total += block("s2 lw1 wt2 ba1 br1")
+        total += _stream_tree(size, first, "lr1 lw1 wt1 v1") + block("s2 wt2 ba1 br1") * len(_tree(size))
+    else:
+        total += block("s2 wt2 ba1 br1")
+    if steps:
+        total += block("v5 lr1 br1" if forward else "v7 lr1 br1", entered)
+        total += block("s3" if unit else "s2")
+        for inside, valid in steps:
+            total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
+            if valid:
+                body = "s4 v20 wt1 st1 br1" if forward else "v12 s4 wt1 st1 br1"
+                plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
+                total += block(body if unit else plain, valid)
+    total += block("en1")
+    if vega:  # one instruction adds with a shift; products stay in scalar registers
+        total += block("s2") * -1 + block("v2", entered if steps else 64) * -bool(steps)
+        total += block("wt1") * (sum(valid > 0 for _, valid in steps) if unit and forward else 0)
     return total
 
 
@@ -212,6 +217,7 @@ def _code_lines(c: int, size: int, forward: bool) -> float:
     return (15.4 + 1.6 * log2(size) if forward else 10.9 + 0.8 * log2(size)) + more
 
 
+@lru_cache(maxsize=4096)
 def _stream_span(c: int, size: int, spatial: int) -> float:
     """Mean lines of a CSR-stream access: several whole rows of a wavefront, or 64 lanes of a longer row.
 
