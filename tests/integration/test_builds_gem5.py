@@ -25,7 +25,7 @@ from kernel_builds import compiled
 from places import ROOT
 
 from apuflow.containers import HostEngine, Limits
-from apuflow.dnnmark import parse
+from apuflow.dnnmark import Direction, parse
 from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
@@ -41,7 +41,7 @@ LAYER = (
     "[DNNMark]\nrun_mode=standalone\n[FullyConnected]\nname=l\nn=20\nc=200\nh=1\nw=1\n"
     "previous_layer=null\nnum_output=100\n"
 )
-LAYERS = {
+LAYERS: dict[str, tuple[str, Direction]] = {
     "product": (LAYER, "fwd"),
     "barriers": (
         "[DNNMark]\nrun_mode=standalone\n[BatchNorm]\nname=l\nn=5\nc=19\nh=4\nw=4\nbatchnorm_mode=spatial\n"

@@ -11,7 +11,7 @@ from launcher_layers import LAYERS
 from launcher_tools import built, code_object, played, run, source_rows
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark import parse
+from apuflow.dnnmark import Direction, parse
 from apuflow.launcher import gemm
 from apuflow.launcher.plan import GuestRun, guest_run
 from apuflow.miopen import Launch, launches
@@ -118,7 +118,13 @@ def test_packing_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_stand_in_compiles_and_takes_these_arguments(clang: Compiler, tmp_path: Path) -> None:
     """The compiler's own layout of sgemm's arguments holds what we pass, on every transpose."""
     [libraries] = [word for word in clang.command if word.startswith("--rocm-device-lib-path=")]
-    for name, direction in (("fc", "fwd"), ("fc", "bwd"), ("conv", "fwd"), ("conv", "bwd")):
+    cases: tuple[tuple[str, Direction], ...] = (
+        ("fc", "fwd"),
+        ("fc", "bwd"),
+        ("conv", "fwd"),
+        ("conv", "bwd"),
+    )
+    for name, direction in cases:
         found: tuple[Launch, ...] = tuple(
             launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm
         )

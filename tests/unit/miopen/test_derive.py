@@ -8,7 +8,7 @@ import lzma
 import struct
 
 import pytest
-from places import DATA
+from places import DATA, ROOT
 
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
@@ -402,3 +402,20 @@ def test_a_kind_of_layer_without_formulas_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(NotDerivable, match="layer of kind Softmax is not known") as caught:
         kernel_rows(f"[DNNMark]\nrun_mode=standalone\n\n{layer}", "fwd", 4, formulas="without")
     assert "Convolution" in str(caught.value)
+
+
+def test_launches_that_do_not_depend_on_the_compute_units_are_one_object() -> None:
+    """All shipped workloads, for 4 and for 60 units: LRN forward alone differs, where it is small."""
+    differing = set()
+    shipped = [place.read_text(encoding="utf-8") for place in (ROOT / "configs/workloads").glob("*.dnnmark")]
+    (lrn,) = [text for text in shipped if "[LRN]" in text and "[Convolution]" not in text]
+    small = lrn.replace("n=100", "n=4").replace("=256", "=64")
+    for network in map(parse, [*shipped, small]):
+        builders = derive.FORMULAS[derive.DEFAULT_FORMULAS]
+        for layer, buffers, direction in derive.passes(network, "both"):
+            few, many = (builders[layer.kind](layer, buffers, direction, units) for units in (4, 60))
+            if few != many:
+                differing.add((layer.kind, direction))
+        if all(layer.kind != "LRN" for layer in network.layers):
+            assert launches(network, "both", 4) is launches(network, "both", 60)
+    assert differing == {("LRN", "fwd")}

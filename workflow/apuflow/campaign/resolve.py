@@ -241,7 +241,7 @@ class Resolver:
         """Whether the engine can run on this machine."""
         key = (engine, id(machine))
         if key not in self._accepts:
-            problem = get_engine(engine).objection(Options(machine.base.defaults, machine.changed))
+            problem = get_engine(engine).objection({**machine.base.defaults, **machine.changed})
             if problem is not None:
                 self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
             own = engine not in SIMULATING or self._own_gem5(machine.base.release)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import format_size, size_bytes
@@ -42,35 +43,51 @@ _CACHES = (
 )
 
 
-def cache_problems(options: Mapping[str, Scalar]) -> Iterator[Problem]:
+_READ = (
+    *(name for cache in _CACHES for name in (cache.size, cache.ways, cache.shared, cache.policy) if name),
+    *(f"L{level}TLB{what}" for level in (1, 2, 3) for what in ("entries", "assoc")),
+    "tot-L1TLB-size",
+    "bw-scalor",
+)
+"""Options that decide."""
+
+
+def cache_problems(options: Mapping[str, Scalar]) -> tuple[Problem, ...]:
     """What gem5 cannot index, or would index as another size than the one that is asked for.
 
     Args:
         options: all options, each acceptable by itself.
     """
+    return _problems(tuple(map(options.get, _READ)))
+
+
+@lru_cache(maxsize=4096)
+def _problems(values: tuple[Any, ...]) -> tuple[Problem, ...]:
+    options = dict(zip(_READ, values, strict=True))
+    found: list[Problem] = []
     for cache in _CACHES:
-        if cache.size == "tcc-size" and int(options["bw-scalor"]) > 0:
-            continue
-        parts = int(options[cache.shared]) if cache.shared else 1
-        yield from _cache(
-            cache, options[cache.size], int(options[cache.ways]), parts, options.get(cache.policy or "", TREE)
-        )
+        if cache.size != "tcc-size" or int(options["bw-scalor"]) <= 0:
+            found += _cache(cache, options)
     for level in (1, 2, 3):
         if level > 1 or not int(options["tot-L1TLB-size"]):
-            yield from _tlb(f"L{level}TLBentries", f"L{level}TLBassoc", options)
+            found += _tlb(f"L{level}TLBentries", f"L{level}TLBassoc", options)
+    return tuple(found)
 
 
-@lru_cache
-def _cache(cache: _Cache, given: Scalar, ways: int, parts: int, policy: Scalar) -> tuple[Problem, ...]:
-    if not _power(ways) and policy == TREE:
+def _cache(cache: _Cache, options: Mapping[str, Scalar]) -> Iterator[Problem]:
+    ways = int(options[cache.ways])
+    if not _power(ways) and options.get(cache.policy or "", TREE) == TREE:
         below = 1 << (ways.bit_length() - 1)
         message = "must be a power of two: gem5's replacement tree has no other"
-        return (((cache.ways,), message, f"{below} or {below * 2}"),)
+        yield (cache.ways,), message, f"{below} or {below * 2}"
+        return
+    given = options[cache.size]
     size = (given if isinstance(given, int) else size_bytes(str(given))) or 0
+    parts = int(options[cache.shared]) if cache.shared else 1
     set_bytes = ways * LINE * parts
     sets, rest = divmod(size, set_bytes)
     if sets >= 2 and not rest and _power(sets):
-        return ()
+        return
     names = tuple(name for name in (cache.size, cache.ways, cache.shared) if name)
     below = set_bytes << max(1, max(sets, 1).bit_length() - 1)
     if sets < 2:
@@ -83,7 +100,7 @@ def _cache(cache: _Cache, given: Scalar, ways: int, parts: int, policy: Scalar) 
         remedy = f"{cache.size} of {format_size(below)} or {format_size(below * 2)}"
     if parts > 1:
         message += f" in each of {parts} ({cache.shared})"
-    return ((names, f"{message}: {effect}", remedy),)
+    yield names, f"{message}: {effect}", remedy
 
 
 def _tlb(entries: str, ways: str, options: Mapping[str, Scalar]) -> Iterator[Problem]:

@@ -15,6 +15,8 @@ from apuflow.miopen.launch import Buffers, Builder, Launch, Row
 DEFAULT_FORMULAS: Final = "rocm-4.0.1"
 FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
 """Formula sets by name; a release's file (``configs/gem5/``) names the one that its image needs."""
+BY_COMPUTE_UNITS: Final[Mapping[str, frozenset[str]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BY_COMPUTE_UNITS}
+"""Of a set, the layer kinds whose launches depend on the number of compute units; not given: all."""
 
 HOW_TO_FIND: Final = (
     "run the workload with MIOPEN_LOG_LEVEL=6 in the guest's environment: MIOpen then prints 'Unable to load "
@@ -24,7 +26,6 @@ HOW_TO_FIND: Final = (
 """The way to a key that cannot be derived."""
 
 
-@functools.lru_cache(maxsize=16384)
 def launches(
     network: Network, direction: Direction, compute_units: int, formulas: str = DEFAULT_FORMULAS
 ) -> tuple[Launch, ...]:
@@ -33,8 +34,11 @@ def launches(
     Args:
         network: a parsed configuration.
         direction: "fwd", "bwd", or "both" for programs that run forward and then backward.
-        compute_units: of the GPU (changes LRN forward only).
+        compute_units: of the GPU.
         formulas: name of the formula set.
+
+    Returns:
+        the same object for all numbers of compute units that make no difference.
 
     Raises:
         NotDerivable: a layer that MIOpen refuses, or an unknown formula set.
@@ -56,6 +60,15 @@ def launches(
             value=formulas,
             remedy=HOW_TO_FIND,
         )
+    differing = BY_COMPUTE_UNITS.get(formulas, frozenset(FORMULAS[formulas]))
+    differs = any(layer.kind in differing for layer in network.layers)
+    return _launches(network, direction, compute_units if differs else 1, formulas)
+
+
+@functools.lru_cache(maxsize=16384)
+def _launches(
+    network: Network, direction: Direction, compute_units: int, formulas: str
+) -> tuple[Launch, ...]:
     builders = FORMULAS[formulas]
     launches: list[Launch] = []
     for layer, buffers, pass_direction in passes(network, direction):

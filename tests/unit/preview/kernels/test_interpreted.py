@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from launcher_layers import LRN, PER_ACTIVATION, SPATIAL, convolution, layer
 
-from apuflow.dnnmark import parse
+from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.profile import Profile
 
 
-def modelled(text: str, direction: str, kernel: str) -> tuple[Launch, Profile]:
+def modelled(text: str, direction: Direction, kernel: str) -> tuple[Launch, Profile]:
     found = [one for one in launches(parse(text), direction, 4) if one.kernel == kernel]
     return found[0], profile(facts_of(found[0]))
 
@@ -74,7 +74,7 @@ def test_instructions_equal_the_interpreted_kernel(
     kind: str,
     shape: tuple[int, int, int, int],
     keys: dict[str, Any],
-    direction: str,
+    direction: Direction,
     kernel: str,
     instructions: int,
     lanes: int,
@@ -112,7 +112,7 @@ STAGES = [
 
 @pytest.mark.parametrize(("shape", "direction", "kernel", "instructions"), STAGES)
 def test_spatial_batch_norm_is_within_seven_percent(
-    shape: tuple[int, int, int, int], direction: str, kernel: str, instructions: int
+    shape: tuple[int, int, int, int], direction: Direction, kernel: str, instructions: int
 ) -> None:
     _, found = modelled(layer("BatchNorm", shape, **SPATIAL), direction, kernel)
     assert found.counts.instructions == pytest.approx(instructions, rel=0.07)

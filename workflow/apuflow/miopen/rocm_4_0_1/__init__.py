@@ -20,3 +20,5 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "Bypass": activation.launches,
 }
 """Per layer kind. Dropout launches nothing on HIP."""
+BY_COMPUTE_UNITS: Final = frozenset({"LRN"})
+"""Kinds whose launches depend on the number of compute units."""
