@@ -72,10 +72,10 @@ class Preview(Engine):
     @override
     def objection(self, options: Mapping[str, Scalar]) -> ApuflowError | None:
         from apuflow.preview import RELEASE
-        from apuflow.preview.machine import machine
+        from apuflow.preview.machine import check
 
         try:
-            machine(options, option_rules.defaults(RELEASE))
+            check(options, option_rules.defaults(RELEASE))
         except ApuflowError as error:
             return error
         return None

@@ -17,7 +17,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Away, coverage
-from apuflow.preview.machine import GpuModel, machine
+from apuflow.preview.machine import Asked, GpuModel, machines
 from apuflow.preview.process import Kept, Step, kept, steps
 from apuflow.preview.profile import Profile
 from apuflow.preview.timing import Times, times
@@ -81,6 +81,18 @@ class Batch:
     machines: list[GpuModel]
 
 
+def _machines(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> list[GpuModel]:
+    """The machine of each point; points often share their options."""
+    asked: dict[tuple[int, int, int], Asked] = {}
+    keys = []
+    for point in points:
+        one = Asked(point.options, point.release_facts.barrier_slots, point.calibration)
+        keys.append((id(one.options), one.barrier_slots, id(one.calibration)))
+        asked[keys[-1]] = one
+    found = dict(zip(asked, machines(list(asked.values()), defaults), strict=True))
+    return [found[key] for key in keys]
+
+
 def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
     """Launches and machines of the points.
 
@@ -96,21 +108,14 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     known: dict[tuple[int, int, int], int] = {}
     flat: list[Launch] = []
     profiles: list[Profile] = []
-    machines: list[GpuModel] = []
+    used: list[GpuModel] = []
+    boxes = _machines(points, defaults)
+    found_in = {key: kept(box) for key, box in {id(box): box for box in boxes}.items()}
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
-    options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
     steps_seen: dict[tuple[int, bool, Kept], tuple[tuple[Launch, ...], list[Step]]] = {}
-    for number, point in enumerate(points):
-        options: Mapping[str, Scalar | None] = point.options
-        slots = point.release_facts.barrier_slots
-        key_of = id(options), slots, point.calibration
-        seen = options_seen.get(key_of)
-        if seen is None:
-            built = machine(options, defaults, barrier_slots=slots, calibration=point.calibration)
-            seen = options_seen[key_of] = options, built
-        built = seen[1]
+    for number, (point, built) in enumerate(zip(points, boxes, strict=True)):
         launches = point.launches(built.compute_units)
-        found_by = id(launches), point.in_memory, kept(built)
+        found_by = id(launches), point.in_memory, found_in[id(built)]
         made = steps_seen.get(found_by)
         if made is None:
             made = steps_seen[found_by] = launches, steps(launches, built, point.in_memory)
@@ -122,7 +127,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
                 index = known[key] = len(flat)
                 flat.append(launch)
                 profiles.append(step.profile)
-                machines.append(built)
+                used.append(built)
             owner.append(number)
             row.append(rows + step.number)
             pair.append(index)
@@ -136,7 +141,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         np.array(counts, dtype=np.float64),
         flat,
         profiles,
-        machines,
+        used,
     )
 
 

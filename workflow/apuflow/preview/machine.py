@@ -7,61 +7,15 @@ of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interf
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.gpus import gpu
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
-
-OPTIONS = (
-    "num-compute-units",
-    "simds-per-cu",
-    "wfs-per-simd",
-    "wf-size",
-    "issue-period",
-    "vreg-file-size",
-    "sreg-file-size",
-    "vreg-min-alloc",
-    "lds-size",
-    "ldsBankConflictPenalty",
-    "max-cu-tokens",
-    "mem-req-latency",
-    "mem-resp-latency",
-    "scalar-mem-req-latency",
-    "scalar-mem-resp-latency",
-    "gpu-clock",
-    "ruby-clock",
-    "num-tccs",
-    "tcc-size",
-    "tcp-size",
-    "l3_size",
-    "l2_size",
-    "bw-scalor",
-    "TCP_latency",
-    "TCC_latency",
-    "mandatory_queue_latency",
-    "gpu-to-dir-latency",
-    "cpu-to-dir-latency",
-    "num-dirs",
-    "mem-type",
-    "cacheline_size",
-    "cu-per-sqc",
-    "sqc-size",
-    "cu-per-scalar-cache",
-    "TLB-config",
-    "L1TLBentries",
-    "L3TLBentries",
-    "L1AccessLatency",
-    "L2AccessLatency",
-    "L3AccessLatency",
-    "L3MissLatency",
-    "gfx-version",
-)
-"""Options that the model reads."""
 
 FIXED: dict[str, tuple[Scalar, ...]] = {
     "wf-size": (64,),
@@ -183,104 +137,6 @@ def _number(value: Scalar | None, key: str) -> int:
     return number
 
 
-_WHOLE = {
-    "compute_units": "num-compute-units",
-    "simds": "simds-per-cu",
-    "slots_per_simd": "wfs-per-simd",
-    "issue_period": "issue-period",
-    "vgprs": "vreg-file-size",
-    "sgprs": "sreg-file-size",
-    "register_block": "vreg-min-alloc",
-    "lds_bytes": "lds-size",
-    "lds_penalty": "ldsBankConflictPenalty",
-    "tokens": "max-cu-tokens",
-    "request_cycles": "mem-req-latency",
-    "response_cycles": "mem-resp-latency",
-    "scalar_request_cycles": "scalar-mem-req-latency",
-    "scalar_response_cycles": "scalar-mem-resp-latency",
-    "tccs": "num-tccs",
-    "tcc_latency": "TCC_latency",
-    "to_directory": "gpu-to-dir-latency",
-    "directories": "num-dirs",
-    "compute_units_per_sqc": "cu-per-sqc",
-    "l1_tlb_entries": "L1TLBentries",
-    "l3_tlb_entries": "L3TLBentries",
-    "l1_tlb_cycles": "L1AccessLatency",
-    "l2_tlb_cycles": "L2AccessLatency",
-    "l3_tlb_cycles": "L3AccessLatency",
-    "walk_cycles": "L3MissLatency",
-}
-"""Fields of the machine that are whole numbers, and the options that they are."""
-_SIZES = {
-    "tcp_bytes": "tcp-size",
-    "l3_bytes": "l3_size",
-    "cpu_l2_bytes": "l2_size",
-    "sqc_bytes": "sqc-size",
-}
-"""Those that are sizes."""
-
-
-@lru_cache(maxsize=65536)
-def _machine(values: tuple[Scalar | None, ...], barrier_slots: int, calibration: Calibration) -> GpuModel:
-    """The machine of the values of ``OPTIONS``."""
-    options = dict(zip(OPTIONS, values, strict=True))
-    whole = {field: _number(options[key], key) for field, key in _WHOLE.items()}
-    scalor = _number(options["bw-scalor"], "bw-scalor")
-    # bw-scalor: GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    tcc = 128 * 1024 * whole["compute_units"] if scalor else _bytes(options["tcc-size"], "tcc-size")
-    return GpuModel(
-        **whole,
-        **{field: _bytes(options[key], key) for field, key in _SIZES.items()},
-        barrier_slots=barrier_slots,
-        gpu_ns=_clock_ns(options["gpu-clock"], "gpu-clock"),
-        ruby_ns=_clock_ns(options["ruby-clock"], "ruby-clock"),
-        tcc_bytes=tcc,
-        link_bytes=16.0 * whole["compute_units"] * scalor if scalor else 8.0,
-        dram=dram(str(options["mem-type"])),
-        flat=gpu(str(options["gfx-version"])).build_target == "GCN3_X86",
-        calibration=calibration,
-    )
-
-
-@lru_cache
-def _refuse_others(values: tuple[Scalar | None, ...]) -> None:
-    """Refuse values of ``FIXED`` options that the model does not have."""
-    for (key, allowed), value in zip(FIXED.items(), values, strict=True):
-        if value is not None and value not in allowed and str(value) not in map(str, allowed):
-            raise NotModelled(
-                "the preview does not model this option value",
-                key=key,
-                value=value,
-                remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
-            )
-
-
-def machine(
-    options: Mapping[str, Scalar | None],
-    defaults: Mapping[str, Scalar | None],
-    *,
-    barrier_slots: int = 4,
-    calibration: Calibration = RECORDED,
-) -> GpuModel:
-    """Build the machine from ``apu_se.py`` options.
-
-    Args:
-        options: option names as on the command line without dashes. Options without influence on the GPU's
-            timing are not read.
-        defaults: of every option in ``OPTIONS``, for those left out (older releases lack some).
-        barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
-            (there is no option for it).
-        calibration: the constants of its release.
-
-    Raises:
-        NotModelled: an option has a value whose mechanism the model does not have.
-        ConfigError: a value is no number, size or clock.
-    """
-    _refuse_others(tuple(map(options.get, FIXED)))
-    values = tuple(map(options.get, OPTIONS, map(defaults.get, OPTIONS)))
-    return _machine(values, barrier_slots, calibration)
-
-
 WRITES_PER_SWITCH = 18.0
 """``MemCtrl.min_writes_per_switch`` is 16; gem5's runs show 17 to 19 writes between turnarounds."""
 
@@ -318,17 +174,153 @@ def memory_name(channel: Dram) -> str:
     return next(name for name, timing in _TYPES.items() if timing == channel)
 
 
-def dram(name: str) -> Dram:
+def dram(name: Scalar | None, key: str = "mem-type") -> Dram:
     """Timing of a gem5 memory type.
 
     Raises:
         NotModelled: the type has another burst length, channel width or row policy than those known here.
     """
-    if name not in _TYPES:
+    if str(name) not in _TYPES:
         raise NotModelled(
             "the preview does not model this memory type",
-            key="mem-type",
+            key=key,
             value=name,
             remedy=f"use {', '.join(_TYPES)}, or the gem5 or gem5-kernels engine",
         )
-    return _TYPES[name]
+    return _TYPES[str(name)]
+
+
+def _flat(value: Scalar | None, key: str) -> bool:
+    del key
+    return gpu(str(value)).build_target == "GCN3_X86"
+
+
+_READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
+    "num-compute-units": ("compute_units", _number),
+    "simds-per-cu": ("simds", _number),
+    "wfs-per-simd": ("slots_per_simd", _number),
+    "issue-period": ("issue_period", _number),
+    "vreg-file-size": ("vgprs", _number),
+    "sreg-file-size": ("sgprs", _number),
+    "vreg-min-alloc": ("register_block", _number),
+    "lds-size": ("lds_bytes", _number),
+    "ldsBankConflictPenalty": ("lds_penalty", _number),
+    "max-cu-tokens": ("tokens", _number),
+    "mem-req-latency": ("request_cycles", _number),
+    "mem-resp-latency": ("response_cycles", _number),
+    "scalar-mem-req-latency": ("scalar_request_cycles", _number),
+    "scalar-mem-resp-latency": ("scalar_response_cycles", _number),
+    "gpu-clock": ("gpu_ns", _clock_ns),
+    "ruby-clock": ("ruby_ns", _clock_ns),
+    "num-tccs": ("tccs", _number),
+    "tcc-size": ("tcc_bytes", _bytes),
+    "tcp-size": ("tcp_bytes", _bytes),
+    "l3_size": ("l3_bytes", _bytes),
+    "l2_size": ("cpu_l2_bytes", _bytes),
+    "bw-scalor": ("scalor", _number),
+    "TCC_latency": ("tcc_latency", _number),
+    "gpu-to-dir-latency": ("to_directory", _number),
+    "num-dirs": ("directories", _number),
+    "mem-type": ("dram", dram),
+    "cu-per-sqc": ("compute_units_per_sqc", _number),
+    "sqc-size": ("sqc_bytes", _bytes),
+    "L1TLBentries": ("l1_tlb_entries", _number),
+    "L3TLBentries": ("l3_tlb_entries", _number),
+    "L1AccessLatency": ("l1_tlb_cycles", _number),
+    "L2AccessLatency": ("l2_tlb_cycles", _number),
+    "L3AccessLatency": ("l3_tlb_cycles", _number),
+    "L3MissLatency": ("walk_cycles", _number),
+    "gfx-version": ("flat", _flat),
+}
+"""Options that the model reads: the field that each is (``scalor`` goes into others), and how it is read."""
+OPTIONS: Final = tuple(_READ)
+
+
+@lru_cache
+def _refuse_others(values: tuple[Scalar | None, ...]) -> None:
+    """Refuse values of ``FIXED`` options that the model does not have."""
+    for (key, allowed), value in zip(FIXED.items(), values, strict=True):
+        if value is not None and value not in allowed and str(value) not in map(str, allowed):
+            raise NotModelled(
+                "the preview does not model this option value",
+                key=key,
+                value=value,
+                remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
+            )
+
+
+class Asked(NamedTuple):
+    """What a machine is built from.
+
+    Attributes:
+        options: of ``apu_se.py``, named as on the command line without dashes. Those without influence on the
+            GPU's timing are not read.
+        barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
+            (there is no option for it).
+        calibration: the constants of its release.
+    """
+
+    options: Mapping[str, Scalar | None]
+    barrier_slots: int
+    calibration: Calibration
+
+
+_Key: TypeAlias = tuple[tuple[Scalar | None, ...], int, Calibration]
+
+
+def check(options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | None]) -> None:
+    """Refuse options of which no machine can be built, with the errors of ``machines``."""
+    _refuse_others(tuple(map(options.get, FIXED)))
+    for key, (_, read) in _READ.items():
+        read(options.get(key, defaults.get(key)), key)
+
+
+def machines(asked: Sequence[Asked], defaults: Mapping[str, Scalar | None]) -> list[GpuModel]:
+    """Build machines; those that are equal are one object.
+
+    Args:
+        asked: what each is built from.
+        defaults: of every option in ``OPTIONS``, for those left out (older releases lack some).
+
+    Raises:
+        NotModelled: an option has a value whose mechanism the model does not have.
+        ConfigError: a value is no number, size or clock.
+    """
+    standard = tuple(map(defaults.get, OPTIONS))
+    keys: list[_Key] = []
+    for options, barrier_slots, calibration in asked:
+        _refuse_others(tuple(map(options.get, FIXED)))
+        keys.append((tuple(map(options.get, OPTIONS, standard)), barrier_slots, calibration))
+    different = list(dict.fromkeys(keys))
+    built = dict(zip(different, _built(different), strict=True))
+    return [built[key] for key in keys]
+
+
+def _built(different: Sequence[_Key]) -> list[GpuModel]:
+    """Machines of different values of ``OPTIONS``. Each option is read once for each value that it has."""
+    values, slots, calibrations = zip(*different, strict=True) if different else ((), (), ())
+    fields: dict[str, Sequence[Any]] = {"barrier_slots": slots, "calibration": calibrations}
+    for key, column in zip(OPTIONS, zip(*values, strict=True), strict=False):
+        field, read = _READ[key]
+        known = {value: read(value, key) for value in set(column)}
+        fields[field] = [known[value] for value in column]
+    if different:
+        wide = list(zip(fields["compute_units"], fields.pop("scalor"), strict=True))
+        # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
+        fields["link_bytes"] = [16.0 * units * scalor if scalor else 8.0 for units, scalor in wide]
+        fields["tcc_bytes"] = [
+            128 * 1024 * units if scalor else size
+            for (units, scalor), size in zip(wide, fields["tcc_bytes"], strict=True)
+        ]
+    return list(map(GpuModel._make, zip(*(fields[name] for name in GpuModel._fields), strict=True)))
+
+
+def machine(
+    options: Mapping[str, Scalar | None],
+    defaults: Mapping[str, Scalar | None],
+    *,
+    barrier_slots: int = 4,
+    calibration: Calibration = RECORDED,
+) -> GpuModel:
+    """Build one machine (see ``machines``)."""
+    return machines([Asked(options, barrier_slots, calibration)], defaults)[0]
