@@ -458,6 +458,7 @@ def _new_lines(start: int, size: int, pitch: int) -> int:
     return end // LINE - max(start // LINE - 1, (end - pitch) // LINE)
 
 
+@lru_cache(maxsize=65536)
 def span_lines(size: float, stride: int) -> float:
     """Mean lines under a span of ``size`` bytes that starts at multiples of ``stride`` bytes."""
     period = LINE // gcd(stride, LINE) if stride else 1

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.profile import Counts, Profile, Stream, Tally, lines_of, pages_of
 
 _SAMPLE = 48
 _MOST_WAVES = 8192
@@ -25,25 +25,51 @@ Ints = NDArray[np.int32]
 """Pixels and columns of an image are counted by a C int."""
 
 
-def _range(position: Ints, kernel: int, stride: int, limit: int) -> tuple[Ints, Ints]:
-    start = np.where(position < kernel, 0, (position - kernel) // stride + 1)
-    return start, np.maximum(0, np.minimum(limit, position // stride + 1) - start)
+class _Lanes(NamedTuple):
+    """Wavefronts (first axis) and their lanes, with the outputs along each side that a lane's pixel is in."""
+
+    channel: Ints
+    row: Ints
+    column: Ints
+    start_h: Ints
+    count_h: Ints
+    start_w: Ints
+    count_w: Ints
 
 
-def _at_work(lanes: NDArray[np.bool_]) -> tuple[int, float]:
-    """Wavefronts that have a lane at work, and how many lanes are."""
-    eights = np.ascontiguousarray(lanes).view(np.uint64)
-    return int(np.count_nonzero(np.bitwise_or.reduce(eights, axis=1))), float(np.count_nonzero(lanes))
+def _lanes(first: Ints, shape: _Geometry) -> _Lanes:
+    """Those of wavefronts whose first lanes have the pixels ``first``. A pixel's place has the padding."""
+    channel, rest = np.divmod(first[:, None] + np.arange(64, dtype=np.int32), shape.h * shape.w)
+    row, column = np.divmod(rest, shape.w)
+    start_h, count_h = _outputs(shape.h, shape.ph, shape.span_h, shape.sh, shape.oh)
+    start_w, count_w = _outputs(shape.w, shape.pw, shape.span_w, shape.sw, shape.ow)
+    return _Lanes(
+        channel,
+        row + shape.ph,
+        column + shape.pw,
+        start_h[row],
+        count_h[row],
+        start_w[column],
+        count_w[column],
+    )
 
 
-def _mixed(low: NDArray[np.bool_], live: NDArray[np.bool_], text_low: str, text_high: str) -> Counts:
-    """Both sides of a branch, each in the wavefronts that have a lane on it."""
-    counts = Counts()
-    for side, text in ((low & live, text_low), (~low & live, text_high)):
-        waves, lanes = _at_work(side)
-        if waves:
-            counts += block(text, lanes / waves) * waves
-    return counts
+def _outputs(size: int, pad: int, span: int, stride: int, limit: int) -> tuple[Ints, Ints]:
+    """For each pixel along a side the first output that it is in, and how many."""
+    at = np.arange(size, dtype=np.int32) + pad
+    start = np.where(at < span, 0, (at - span) // stride + 1)
+    return start, np.maximum(0, np.minimum(limit, at // stride + 1) - start)
+
+
+def _at_work(lanes: NDArray[np.bool_], waves: NDArray[np.int64]) -> tuple[float, int]:
+    """Mean lanes at work of the wavefronts that have one, and how many these are.
+
+    Args:
+        waves: how many wavefronts each of ``lanes`` stands for.
+    """
+    active = lanes.sum(axis=1)
+    busy = int(waves[active > 0].sum())
+    return float(active @ waves) / max(1, busy), busy
 
 
 class _Blocks(NamedTuple):
@@ -88,60 +114,98 @@ class _Geometry(NamedTuple):
     dw: int = 1
     vega: bool = False
 
+    @property
+    def span_h(self) -> int:
+        """Rows from the filter's first tap to its last, both included."""
+        return (self.kh - 1) * self.dh + 1
+
+    @property
+    def span_w(self) -> int:
+        """Columns from the filter's first tap to its last, both included."""
+        return (self.kw - 1) * self.dw + 1
+
 
 @lru_cache(maxsize=4096)
 def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
     """Instructions, loads and their lines of ``pixels`` work-items."""
-    oh, ow, kh, kw, ph, pw, sh, sw, h, w, pixels, dh, dw, vega = shape
-    blocks = _VEGA if vega else _GCN3
-    span_h, span_w = (kh - 1) * dh + 1, (kw - 1) * dw + 1
-    plane = h * w
-    waves = -(-pixels // 64)
-    gid = (sampled_waves(waves, _MOST_WAVES)[:, None] * 64 + np.arange(64)).astype(np.int32)
-    live = gid < pixels
-    channel, rest = np.divmod(gid, plane)
-    row, column = np.divmod(rest, w)
-    row, column = row + ph, column + pw
-    start_h, count_h = _range(row, span_h, sh, oh)
-    start_w, count_w = _range(column, span_w, sw, ow)
-    size = len(gid)
-    counts = block("sm4 wt3 s15 v54 br1") * size + _mixed(row < span_h, live, "s4 v8", blocks.range)
-    counts += block("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1") * size
-    counts += _mixed(column < span_w, live, "s4 v8", blocks.range) + block("s5 sm1 v5 wt1 st1 en1") * size
-    entered, active = _at_work(live & (count_h > 0))
-    counts += block(blocks.first, active / max(1, entered)) * entered
-    accesses, loads, dilated = 0.0, 0.0, (dh, dw) != (1, 1)
-    step = max(1, size // _SAMPLE)
-    for i in range(int(count_h.max())):
-        rows = live & (count_h > i)
-        busy, active = _at_work(rows)
-        share = active / max(1, busy)
-        counts += block(blocks.row) * busy + block("v32 v2", share) * busy
-        for j in range(int(count_w.max())):
-            lanes = rows & (count_w > j)
-            trips, active = _at_work(lanes)
-            if not trips:
-                continue
-            counts += block(blocks.column, active / trips) * trips
+    dilated = (shape.dh, shape.dw) != (1, 1)
+    blocks = _VEGA if shape.vega else _GCN3
+    first = sampled_waves(-(-shape.pixels // 64), _MOST_WAVES).astype(np.int32) * 64
+    size = len(first)
+    # Wavefronts that begin at the same place of a plane are alike; the last one may be partial.
+    last = np.minimum(64, shape.pixels - first) - 1
+    alike, waves = np.unique(first % (shape.h * shape.w) * np.int64(64) + last, return_counts=True)
+    lanes = _lanes((alike // 64).astype(np.int32), shape)
+    live = np.arange(64) <= alike[:, None] % 64
+    low_h, low_w = lanes.row < shape.span_h, lanes.column < shape.span_w
+    tally = Tally()
+    tally.add(("sm4 wt3 s15 v54 br1", 64.0, size))
+    tally.add(("s4 v8", *_at_work(low_h & live, waves)), (blocks.range, *_at_work(~low_h & live, waves)))
+    tally.add(("s2 v3 br1 s5 v10 br1 s2 v3 br1 s2 v17 sm1 br1", 64.0, size))
+    tally.add(
+        ("s4 v8", *_at_work(low_w & live, waves)),
+        (blocks.range, *_at_work(~low_w & live, waves)),
+        ("s5 sm1 v5 wt1 st1 en1", 64.0, size),
+    )
+    tally.add((blocks.first, *_at_work(live & (lanes.count_h > 0), waves)))
+    sample = first[:: max(1, size // _SAMPLE)]
+    seen = _lanes(sample, shape)
+    alive = sample[:, None] + np.arange(64) < shape.pixels
+    accesses = loads = 0.0
+    across = [_across(seen, shape, j) for j in range(int(lanes.count_w.max()))]
+    for i in range(int(lanes.count_h.max())):
+        rows, seen_rows = live & (lanes.count_h > i), alive & (seen.count_h > i)
+        share, busy = _at_work(rows, waves)
+        tally.add((blocks.row, 64.0, busy))
+        tally.add(("v32 v2", share, busy))
+        down = _down(seen, shape, i)
+        for j in range(len(across)):
+            columns, seen_columns = rows & (lanes.count_w > j), seen_rows & (seen.count_w > j)
+            trips = taken = _at_work(columns, waves)
             if dilated:  # those outputs take a pixel whose distance is a multiple of the dilation
-                lanes &= ((row - (start_h + i) * sh) % dh == 0) & ((column - (start_w + j) * sw) % dw == 0)
-            taken, active = _at_work(lanes)
-            if not taken:
-                continue
-            counts += block(blocks.load, active / taken) * taken
-            loads += taken
-            some = lanes[::step]
-            cy, cx = start_h[::step] + i, start_w[::step] + j
-            plane_y, plane_x = (row[::step] - cy * sh) // dh, (column[::step] - cx * sw) // dw
-            tap = (channel[::step].astype(np.int64) * kh + plane_y) * kw + plane_x
-            index = tap * (oh * ow) + cy * ow + cx
-            line = np.where(some, index // 16, -1)
-            line.sort(axis=1)
-            fresh = (np.diff(line, axis=1, prepend=-1) != 0) & (line >= 0)
-            seen = int((some.any(axis=1)).sum())
-            accesses += taken * float(fresh.sum()) / max(1, seen)
-    whole = waves / size
-    return counts * whole, loads * whole, accesses * whole
+                taken = _at_work(columns & _taken(lanes, shape, i, j), waves)
+                seen_columns &= _taken(seen, shape, i, j)
+            tally.add((blocks.column, *trips))
+            tally.add((blocks.load, *taken))
+            lines, loading = _lines(down + across[j], seen_columns)
+            loads += taken[1]
+            accesses += taken[1] * lines / max(1, loading)
+    whole = -(-shape.pixels // 64) / size
+    return tally.counts() * whole, loads * whole, accesses * whole
+
+
+def _taken(lanes: _Lanes, shape: _Geometry, i: int, j: int) -> NDArray[np.bool_]:
+    """Lanes whose pixel is under a tap of their ``i``-th output down and ``j``-th across."""
+    down, across = lanes.row - (lanes.start_h + i) * shape.sh, lanes.column - (lanes.start_w + j) * shape.sw
+    found: NDArray[np.bool_] = (down % shape.dh == 0) & (across % shape.dw == 0)
+    return found
+
+
+def _down(lanes: _Lanes, shape: _Geometry, i: int) -> NDArray[np.int64]:
+    """Elements of the columns before those of the row that the ``i``-th output down takes."""
+    y = lanes.start_h + i
+    tap = (lanes.row - y * shape.sh) // shape.dh
+    taps = lanes.channel * shape.kh + tap.astype(np.int64)
+    return taps * (shape.kw * shape.oh * shape.ow) + y * shape.ow
+
+
+def _across(lanes: _Lanes, shape: _Geometry, j: int) -> NDArray[np.int64]:
+    """Elements from there to the one that the ``j``-th output across takes."""
+    x = lanes.start_w + j
+    tap = (lanes.column - x * shape.sw) // shape.dw
+    return tap.astype(np.int64) * (shape.oh * shape.ow) + x
+
+
+def _lines(index: NDArray[np.int64], taken: NDArray[np.bool_]) -> tuple[float, int]:
+    """Lines under elements of wavefronts, and the wavefronts that take some.
+
+    Args:
+        index: of the element that each lane takes, if it does.
+    """
+    line = np.where(taken, index >> 4, -1)
+    line.sort(axis=1)
+    fresh = np.count_nonzero(line[:, 1:] != line[:, :-1]) + np.count_nonzero(line[:, 0] >= 0)
+    return float(fresh), int(np.count_nonzero(line[:, -1] >= 0))
 
 
 def col2im(facts: Facts) -> Profile:

@@ -11,10 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, gcd
+from typing import NamedTuple
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, definitions
-from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.profile import (
+    NOTHING,
+    Counts,
+    Profile,
+    Stream,
+    Tally,
+    block,
+    lines_of,
+    pages_of,
+    span_lines,
+)
 
 FEW_TAPS, FEW_TAPS_OF_PLANES = 9, 4
 """Of a window, up to which its stores come one right after the other, in tiles and in whole planes, where
@@ -83,78 +94,97 @@ _VEGA = {
 """The same as compiled for gfx9, which adds with shifts."""
 
 
-def _span(facts: Facts) -> int:
-    """Columns of the image from the filter's first tap to its last, both included."""
-    return (facts.integer("kernel_w") - 1) * facts.integer("dilation_w") + 1
+class _Geometry(NamedTuple):
+    """Of an image and its columns.
+
+    Attributes:
+        span: columns of the image from the filter's first tap to its last, both included.
+        lds: elements of a tile's inputs.
+        wide, high: outputs of a tile: 32 x 8, less where their inputs would not fit the LDS.
+    """
+
+    h: int
+    w: int
+    oh: int
+    ow: int
+    kh: int
+    kw: int
+    ph: int
+    pw: int
+    sh: int
+    sw: int
+    span: int
+    lds: int
+    wide: int
+    high: int
+
+    @property
+    def columns(self) -> int:
+        """Inputs of a tile across."""
+        return (self.wide - 1) * self.sw + self.span
 
 
-def _tile_size(facts: Facts) -> tuple[int, int]:
-    """Outputs of a tile across and down: 32 x 8, less where their inputs would not fit the LDS."""
-    return facts.define("TILE_SZ_X"), facts.define("TILE_SZ_Y")
+def _geometry(facts: Facts) -> _Geometry:
+    sides = ("image_h", "image_w", "column_h", "column_w", "kernel_h", "kernel_w", "pad_h", "pad_w")
+    values = [facts.integer(name) for name in (*sides, "stride_h", "stride_w")]
+    values.append((facts.integer("kernel_w") - 1) * facts.integer("dilation_w") + 1)
+    values += [facts.define(name) for name in ("LOCAL_MEM_SIZE", "TILE_SZ_X", "TILE_SZ_Y")]
+    return _Geometry(*values)
 
 
-@dataclass(slots=True)
-class _Sum:
-    counts: Counts = NOTHING
-    load_lines: float = 0.0
-    store_lines: float = 0.0
-    loads_in_turn: float = 0.0
-    stores_in_turn: float = 0.0
-
-    def add(self, other: _Sum, times: int) -> None:
-        """Another sum, so many times."""
-        self.counts += other.counts * times
-        self.load_lines += other.load_lines * times
-        self.store_lines += other.store_lines * times
-        self.loads_in_turn += other.loads_in_turn * times
-        self.stores_in_turn += other.stores_in_turn * times
+class _Sum(NamedTuple):
+    counts: Counts
+    load_lines: float
+    store_lines: float
+    loads_in_turn: float
+    stores_in_turn: float
 
 
-def _group(facts: Facts, blocks: _Blocks, x: int, y: int, total: _Sum) -> None:
-    h, w, kh, kw = (facts.integer(name) for name in ("image_h", "image_w", "kernel_h", "kernel_w"))
-    oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
-    sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
-    lds = facts.define("LOCAL_MEM_SIZE")
-    wide, high = _tile_size(facts)
-    columns = (wide - 1) * sw + _span(facts)
+def _group(shape: _Geometry, blocks: _Blocks, x: int, y: int) -> _Sum:
+    """The workgroup of one tile."""
+    h, w, oh, ow, kh, kw, ph, pw, sh, sw, _, lds, wide, high = shape
+    columns = shape.columns
     out_columns = min(wide, ow - wide * x)
     out_rows = min(high, oh - high * y)
     top, left = high * y * sh, wide * x * sw
-    for wave in range(4):
-        first = 64 * wave
-        counts = block(blocks.head)
+    tally = Tally()
+    load_lines = store_lines = 0.0
+    most_loads = most_stores = 0
+    for first in range(0, 256, 64):
+        tally.add((blocks.head, 64.0, 1))
+        loads = stores = 0
         if blocks.entry and first < lds:
-            counts += block(blocks.entry)
+            tally.add((blocks.entry, 64.0, 1))
         for start in range(first, lds, 256):
             lanes = min(64, lds - start)
             row_low, row_high = start // columns, (start + lanes - 1) // columns
             inside = max(row_low + top, ph) <= min(row_high + top, h + ph - 1)
             reach = _columns_inside(start, lanes, columns, left, top, (ph, h), (pw, w)) if inside else (0, 0)
-            counts += block(blocks.scan, lanes)
+            tally.add((blocks.scan, lanes, 1))
             if blocks.rows and inside:
-                counts += block(blocks.rows, lanes) + block("s1")
+                tally.add((blocks.rows, lanes, 1), ("s1", 64.0, 1))
             if reach[0]:
-                counts += block(blocks.guard, reach[0]) + block("v5 ld1 br1", reach[0]) + block("s1")
-                total.load_lines += reach[1]
-            counts += block(blocks.kept, lanes)
-        counts += block(blocks.barrier) + block("en1")
-        total.loads_in_turn = max(total.loads_in_turn, counts.loads)
+                tally.add((blocks.guard, reach[0], 1), ("v5 ld1 br1", reach[0], 1), ("s1", 64.0, 1))
+                loads += 1
+                load_lines += reach[1]
+            tally.add((blocks.kept, lanes, 1))
+        tally.add((blocks.barrier, 64.0, 1), ("en1", 64.0, 1))
         work = out_columns * out_rows if out_columns > 0 and out_rows > 0 else 0
         if first < work:
-            lanes = min(64, work - first)
-            counts += block(blocks.out, lanes)
+            tally.add((blocks.out, min(64, work - first), 1))
             for start in range(first, work, 256):
                 lanes = min(64, work - start)
-                counts += block(blocks.test + " " + blocks.body, lanes) + block("v2 s2 br1", lanes)
-                counts += block("s2 v2 br1", lanes) * (2 * kh) + block("br1") * kh
-                counts += block("lr1 v7 s2 wt1 st1 br1", lanes) * (kh * kw)
+                tally.add((blocks.test, lanes, 1), (blocks.body, lanes, 1), ("v2 s2 br1", lanes, 1))
+                tally.add(("s2 v2 br1", lanes, 2 * kh), ("br1", 64.0, kh))
+                tally.add(("lr1 v7 s2 wt1 st1 br1", lanes, kh * kw))
+                stores += kh * kw
                 if out_columns == ow:  # whole rows: the lanes' outputs follow each other in memory
                     lines = span_lines(4 * lanes, gcd(256, 4 * oh * ow, 4 * high * ow))
                 else:
                     lines = max(1.0, lanes / out_columns) * span_lines(4 * min(lanes, out_columns), 4 * ow)
-                total.store_lines += kh * kw * lines
-        total.stores_in_turn = max(total.stores_in_turn, counts.stores)
-        total.counts += counts
+                store_lines += kh * kw * lines
+        most_loads, most_stores = max(most_loads, loads), max(most_stores, stores)
+    return _Sum(tally.counts(), load_lines, store_lines, float(most_loads), float(most_stores))
 
 
 def _columns_inside(
@@ -197,33 +227,27 @@ def _side(first: int, span: int, pad: int, size: int, step: int) -> int | str | 
 
 
 @lru_cache(maxsize=4096)
-def _channel(
-    kernel: str,
-    arguments: str,
-    values: tuple[tuple[str, float], ...],
-    blocks: _Blocks,
-    across: int,
-    tiles: int,
-) -> _Sum:
+def _channel(shape: _Geometry, blocks: _Blocks, across: int, tiles: int) -> _Sum:
     """All tiles of one channel; one stands for all that are alike."""
-    facts = Facts(kernel, (1, 1, 1), (256, 1, 1), arguments, values)
-    h, w = facts.integer("image_h"), facts.integer("image_w")
-    oh, ow, ph, pw = (facts.integer(name) for name in ("column_h", "column_w", "pad_h", "pad_w"))
-    sh, sw = facts.integer("stride_h"), facts.integer("stride_w")
-    wide, high = _tile_size(facts)
-    columns = (wide - 1) * sw + _span(facts)
-    rows = -(-facts.define("LOCAL_MEM_SIZE") // columns)
+    h, w, oh, ow, _, _, ph, pw, sh, sw, _, lds, wide, high = shape
+    columns = shape.columns
+    rows = -(-lds // columns)
     alike: dict[object, list[tuple[int, int]]] = {}
     for number in range(tiles):
         y, x = divmod(number, across)
         outputs = min(wide, ow - wide * x), min(high, oh - high * y)
         sides = _side(wide * x * sw, columns, pw, w, 1), _side(high * y * sh, rows, ph, h, w)
         alike.setdefault((outputs, sides), []).append((x, y))
-    total = _Sum()
+    total = _Sum(NOTHING, 0.0, 0.0, 0.0, 0.0)
     for members in alike.values():
-        counts = _Sum()
-        _group(facts, blocks, *members[0], counts)
-        total.add(counts, len(members))
+        group, times = _group(shape, blocks, *members[0]), len(members)
+        total = _Sum(
+            total.counts + group.counts * times,
+            total.load_lines + group.load_lines * times,
+            total.store_lines + group.store_lines * times,
+            total.loads_in_turn + group.loads_in_turn * times,
+            total.stores_in_turn + group.stores_in_turn * times,
+        )
     return total
 
 
@@ -249,13 +273,14 @@ def im2col(facts: Facts) -> Profile:
     if 1 < across < tiles < 128:
         blocks = replace(blocks, head=f"{blocks.head} {_CORRECTED}")
     channels = facts.workgroups // tiles
-    total = _channel(facts.kernel, facts.arguments, facts.values, blocks, across, tiles)
+    shape = _geometry(facts)
+    total = _channel(shape, blocks, across, tiles)
     counts = total.counts * channels
-    image = channels * facts.integer("image_h") * facts.integer("image_w")
+    image = channels * shape.h * shape.w
     written = total.store_lines * channels
-    elements = channels * facts.integer("kernel_h") * facts.integer("kernel_w")
-    elements *= facts.integer("column_h") * facts.integer("column_w")
-    row = _tile_size(facts)[1] * facts.integer("column_w") * 4
+    elements = channels * shape.kh * shape.kw
+    elements *= shape.oh * shape.ow
+    row = shape.high * shape.ow * 4
     sharing = float(min(tiles, across * max(1, 4096 // row)))
     streams = (
         Stream(
@@ -280,7 +305,7 @@ def im2col(facts: Facts) -> Profile:
             resident=False,
         ),
     )
-    plane = facts.integer("column_h") * facts.integer("column_w") * 4
+    plane = shape.oh * shape.ow * 4
     stores_in_turn = total.stores_in_turn / tiles
     return Profile(
         workgroups=facts.workgroups,
@@ -291,8 +316,8 @@ def im2col(facts: Facts) -> Profile:
         rounds=total.loads_in_turn / tiles,
         walk_rounds=1.0 + stores_in_turn * min(1.0, plane / 4096),
         store_rounds=stores_in_turn,
-        stores_last=facts.integer("kernel_h") * facts.integer("kernel_w") <= FEW_TAPS,
-        lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,
+        stores_last=shape.kh * shape.kw <= FEW_TAPS,
+        lds_bytes=shape.lds * 4,
         vgprs=24,
         sgprs=48,
         lds_conflicts=7.0,
