@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +111,7 @@ def measured() -> Measured:
     )
 
 
-@dataclass(frozen=True)
-class Away:
+class Away(NamedTuple):
     """A quantity outside the range that it was measured in, by ``decades`` factors of ten."""
 
     what: str
@@ -160,21 +159,21 @@ def coverage(
     families = [family(kernel) for kernel in kernels]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(families))}
     which = np.array([numbers[name] for name in families], dtype=np.int64)
-    never = dict.fromkeys(values, (math.inf, -math.inf))
-    far = np.zeros(len(families), dtype=np.bool_)
-    for quantity, column in values.items():
-        ranges = [measured().kernels.get(name, never)[quantity] for name in numbers]
+    outside = _of_machines(machines)
+    any_value = dict.fromkeys(values, (-math.inf, math.inf))
+    for quantity, column in reversed(values.items()):
+        ranges = [measured().kernels.get(name, any_value)[quantity] for name in numbers]
         least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[which].T
-        far |= ~((least <= column) & (column <= most))
+        for k in np.flatnonzero((column < least) | (column > most)).tolist():
+            outside[k] = (_of_kernel(families[k], quantity, float(column[k])), *outside[k])
+    for name in numbers.keys() - measured().kernels.keys():
+        for k in np.flatnonzero(which == numbers[name]).tolist():
+            outside[k] = (Away(name, "a kernel", "never", 1.0), *outside[k])
 
     kinds = {name: number for number, name in enumerate(dict.fromkeys(bounds))}
     limits = [_inside(name, kind) for name in numbers for kind in kinds]
     of_bound = np.array([kinds[bound] for bound in bounds], dtype=np.int64)
     low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[which * len(kinds) + of_bound].T.copy()
-    outside = _of_machines(machines)
-    for k in np.flatnonzero(far).tolist():
-        of_kernel = _of_kernel(families[k], {name: float(column[k]) for name, column in values.items()})
-        outside[k] = (*of_kernel, *outside[k])
     rows = [k for k, away in enumerate(outside) if away]
     farther = _guess(np.array([max(one.decades for one in outside[k]) for k in rows]))
     low[rows], high[rows] = np.minimum(low[rows], farther[0]), np.maximum(high[rows], farther[1])
@@ -209,16 +208,10 @@ def _guess(decades: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return np.exp(-away), np.exp(away)
 
 
-def _of_kernel(kernel: str, values: Mapping[str, float]) -> Iterator[Away]:
-    facts = measured().kernels.get(kernel)
-    if facts is None:
-        yield Away(kernel, "a kernel", "never", 1.0)
-        return
-    for name, value in values.items():
-        low, high = facts[name]
-        if not low <= value <= high:
-            what = f"{QUANTITIES[name]} of {kernel}"
-            yield Away(what, f"{value:.3g}", f"{low:.3g} to {high:.3g}", _decades(value, low, high))
+def _of_kernel(kernel: str, quantity: str, value: float) -> Away:
+    low, high = measured().kernels[kernel][quantity]
+    what = f"{QUANTITIES[quantity]} of {kernel}"
+    return Away(what, f"{value:.3g}", f"{low:.3g} to {high:.3g}", _decades(value, low, high))
 
 
 def _of_machines(machines: Gpus) -> list[tuple[Away, ...]]:
