@@ -2,8 +2,10 @@
 
     .venv/bin/python benchmarks/bench_preview.py [--repeat N] [--runs RUNS.csv]
 
-Printed per shape: seconds of the first call (caches empty) and of the best of the later ones, microseconds
-per point of the first, and the ratio of gem5's seconds per run (mean ``host_seconds`` of ``RUNS.csv``) to it.
+Printed per shape: seconds of the first call (caches empty) and of the best of the later ones; seconds that a
+process takes for the model's formulas alone, by NumPy, over columns that it has already, and the ratio of the
+best call to them; microseconds per point of the first call, and the ratio of gem5's seconds per run (mean
+``host_seconds`` of ``RUNS.csv``) to it.
 Then the same for predicting exactly the runs of that table, and milliseconds of ``apuflow.evaluate``, whose
 answer is a table with metrics: of one point that was asked before, of one that was not, of 10,000.
 """
@@ -102,10 +104,31 @@ def measure(title: str, many: int, repeat: int, table: Path) -> None:
         preview.run(found, defaults, forked.usable())
         seconds.append(time.perf_counter() - start)
     real = gem5_seconds(table)
-    first, later = seconds[0], min(seconds[1:])
+    first, later, alone = seconds[0], min(seconds[1:]), formulas_alone(found, defaults)
     each = first / len(found) * 1e6
     ratio = sum(real) / len(real) / each * 1e6
-    print(f"{title:32} {first:7.2f} {later:7.2f} {each:9.1f} {ratio:8.0f}", flush=True)
+    print(
+        f"{title:30} {first:7.2f} {later:7.2f} {alone:7.2f} {later / alone:6.1f} {each:9.1f} {ratio:8.0f}",
+        flush=True,
+    )
+
+
+def formulas_alone(found: list[Point], defaults: dict[str, Any]) -> float:
+    """Best of five, of one process."""
+    from apuflow.preview.counters import counter_columns
+    from apuflow.preview.evaluate import collect
+    from apuflow.preview.tables import Launches
+    from apuflow.preview.timing import times_of
+
+    batch = collect(found, defaults)
+    launches = Launches(batch.profiles, batch.machines)
+    counter_columns(times_of(launches))
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        counter_columns(times_of(launches))
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def against_gem5(table: Path) -> None:
@@ -149,7 +172,11 @@ def main() -> None:
     if options.shape:
         measure(options.shape, options.many, options.repeat, options.runs)
         return
-    print(f"{'points':32} {'first s':>7} {'later s':>7} {'us/point':>9} {'ratio':>8}", flush=True)
+    print(
+        f"{'points':30} {'first s':>7} {'later s':>7} {'NumPy s':>7} {'ratio':>6} {'us/point':>9} "
+        f"{'to gem5':>8}",
+        flush=True,
+    )
     for title in SHAPES:
         given = ["--shape", title, "--many", str(options.many), "--repeat", str(options.repeat)]
         given += ["--runs", str(options.runs)]

@@ -83,13 +83,10 @@ class Batch:
 
 def _machines(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> list[GpuModel]:
     """The machine of each point; points often share their options."""
-    asked: dict[tuple[int, int, int], Asked] = {}
-    keys = []
-    for point in points:
-        one = Asked(point.options, point.release_facts.barrier_slots, point.calibration)
-        keys.append((id(one.options), one.barrier_slots, id(one.calibration)))
-        asked[keys[-1]] = one
-    found = dict(zip(asked, machines(list(asked.values()), defaults), strict=True))
+    asked = [Asked(point.options, point.release_facts.barrier_slots, point.calibration) for point in points]
+    keys = [(id(options), slots, id(calibration)) for options, slots, calibration in asked]
+    different = dict(zip(keys, asked, strict=True))
+    found = dict(zip(different, machines(list(different.values()), defaults), strict=True))
     return [found[key] for key in keys]
 
 

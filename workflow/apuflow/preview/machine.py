@@ -303,7 +303,9 @@ def _built(different: Sequence[_Key]) -> list[GpuModel]:
     for key, column in zip(OPTIONS, zip(*values, strict=True), strict=False):
         field, read = _READ[key]
         known = {value: read(value, key) for value in set(column)}
-        fields[field] = [known[value] for value in column]
+        fields[field] = (
+            [known[value] for value in column] if len(known) > 1 else [*known.values()] * len(column)
+        )
     if different:
         wide = list(zip(fields["compute_units"], fields.pop("scalor"), strict=True))
         # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.

@@ -312,7 +312,11 @@ def _bursts(profiles: Table, burst: Array, computed: Array) -> Array:
 
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
-    launches = Launches(profiles, machines)
+    return times_of(Launches(profiles, machines))
+
+
+def times_of(launches: Launches) -> Times:
+    """The same, of launches that are columns already."""
     flow, lat = traffic(launches), latencies(launches.machines)
     phases, outlast = load_and_store_phases(launches, flow, lat)
     asked = demands(launches, flow, lat, phases)
