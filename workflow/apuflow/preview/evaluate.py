@@ -98,7 +98,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     profiles: list[Profile] = []
     machines: list[GpuModel] = []
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
-    options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel]] = {}
+    options_seen: dict[tuple[int, int, Calibration], tuple[Mapping[str, Scalar | None], GpuModel, Kept]] = {}
     steps_seen: dict[tuple[int, bool, Kept], tuple[tuple[Launch, ...], list[Step]]] = {}
     for number, point in enumerate(points):
         options: Mapping[str, Scalar | None] = point.options
@@ -107,10 +107,10 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         seen = options_seen.get(key_of)
         if seen is None:
             built = machine(options, defaults, barrier_slots=slots, calibration=point.calibration)
-            seen = options_seen[key_of] = options, built
-        built = seen[1]
+            seen = options_seen[key_of] = options, built, kept(built)
+        _, built, keeping = seen
         launches = point.launches(built.compute_units)
-        found_by = id(launches), point.in_memory, kept(built)
+        found_by = id(launches), point.in_memory, keeping
         made = steps_seen.get(found_by)
         if made is None:
             made = steps_seen[found_by] = launches, steps(launches, built, point.in_memory)
