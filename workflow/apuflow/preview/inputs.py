@@ -28,7 +28,8 @@ def parts_held(
             written = float(max(1, size))
             copies[name] = Copy(written, 0.0 if arg.name in COMPUTED else written)
     sizes = list(copies.values())
-    if _need(sizes) <= l2_bytes:
+    everything = _together(sizes)
+    if everything.size + everything.read <= l2_bytes:
         return dict.fromkeys(copies, (1.0, 0.0))
     in_l2, in_both = kept_of_copies(sizes, l2_bytes), kept_of_copies(sizes, l2_bytes + l3_bytes)
     return {
@@ -37,9 +38,9 @@ def parts_held(
     }
 
 
-def _need(copies: Sequence[Copy]) -> float:
-    """Bytes of all copies, and of their source."""
-    return sum([copy.size for copy in copies]) + max([copy.read for copy in copies], default=0.0)
+def _together(copies: Sequence[Copy]) -> Copy:
+    """All copies as one; they are read from the begin of the same source."""
+    return Copy(sum([copy.size for copy in copies]), max([copy.read for copy in copies], default=0.0))
 
 
 def kept_of_copies(copies: Sequence[Copy], capacity: float) -> list[float]:
@@ -57,10 +58,9 @@ def kept_of_copies(copies: Sequence[Copy], capacity: float) -> list[float]:
     """
     oldest = 2 if len(copies) > 2 else 1
     first, later = copies[:oldest], copies[oldest:]
-    together = Copy(sum([copy.size for copy in first]), max([copy.read for copy in first], default=0.0))
     parts: list[float] = []
     source = 0.0
-    for size, read in [*reversed(later), together]:
+    for size, read in [*reversed(later), _together(first)]:
         need = size + max(0.0, read - source)
         part = min(1.0, capacity / need) if need else 0.0
         capacity -= part * need

@@ -12,7 +12,7 @@ the product before it wrote and the one before that had read (``data/gem5_runs/l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby, takewhile
+from itertools import groupby
 from math import log
 from typing import NamedTuple, TypeAlias
 
@@ -118,8 +118,12 @@ class _State:
 
     def in_tcc(self, launch: int) -> float:
         """Part of what a launch used that the TCC still has: later ones may use the same lines again."""
-        since = takewhile(lambda use: use[0] >= launch, reversed(self.lines.values()))
-        return survives(self.kept.tcc_bytes, sum(size for _, size in since))
+        since = 0.0
+        for later, size in reversed(self.lines.values()):
+            if later < launch:
+                break
+            since += size
+        return survives(self.kept.tcc_bytes, since)
 
 
 class Kept(NamedTuple):
@@ -406,6 +410,8 @@ def _used_by(stream: Stream, buffers: Sequence[Buffer], taken: Sequence[Buffer])
     if not fitting:
         return Buffer("", "", 0.0, False, False, 0.0, float("inf"), False, 0.0, 0.0, 0.0)
     best = fitting[0]
+    if len(fitting) == 1:
+        return best
     pages, least = max(1.0, stream.pages), float("inf")
     for buffer in fitting:
         away = abs(log(buffer.pages / pages))

@@ -72,6 +72,18 @@ def _at_work(lanes: NDArray[np.bool_], waves: NDArray[np.int64]) -> tuple[float,
     return float(active @ waves) / max(1, busy), busy
 
 
+def _by_outputs(
+    lanes: _Lanes, live: NDArray[np.bool_], waves: NDArray[np.int64]
+) -> tuple[list[list[float]], list[list[int]]]:
+    """``_at_work`` for all lanes with at least so many outputs down (first) and across."""
+    down, across = int(lanes.count_h.max()) + 1, int(lanes.count_w.max()) + 1
+    place = (np.arange(len(waves))[:, None] * down + lanes.count_h) * across + lanes.count_w
+    exactly = np.bincount(place[live], minlength=len(waves) * down * across).reshape(-1, down, across)
+    active = exactly[:, ::-1, ::-1].cumsum(axis=1).cumsum(axis=2)[:, ::-1, ::-1]
+    busy = np.tensordot(waves, active > 0, 1)
+    return (np.tensordot(waves, active, 1) / np.maximum(1, busy)).tolist(), busy.tolist()
+
+
 class _Blocks(NamedTuple):
     """What differs between gfx8 and gfx9, where the scalar ALU keeps what products need in registers."""
 
@@ -147,27 +159,28 @@ def _pixels(shape: _Geometry) -> tuple[Counts, float, float]:
         (blocks.range, *_at_work(~low_w & live, waves)),
         ("s5 sm1 v5 wt1 st1 en1", 64.0, size),
     )
-    tally.add((blocks.first, *_at_work(live & (lanes.count_h > 0), waves)))
+    share, busy = _by_outputs(lanes, live, waves)
+    if len(share) > 1:
+        tally.add((blocks.first, share[1][0], busy[1][0]))
     sample = first[:: max(1, size // _SAMPLE)]
     seen = _lanes(sample, shape)
     alive = sample[:, None] + np.arange(64) < shape.pixels
     accesses = loads = 0.0
-    across = [_across(seen, shape, j) for j in range(int(lanes.count_w.max()))]
-    for i in range(int(lanes.count_h.max())):
-        rows, seen_rows = live & (lanes.count_h > i), alive & (seen.count_h > i)
-        share, busy = _at_work(rows, waves)
-        tally.add((blocks.row, 64.0, busy))
-        tally.add(("v32 v2", share, busy))
-        down = _down(seen, shape, i)
-        for j in range(len(across)):
-            columns, seen_columns = rows & (lanes.count_w > j), seen_rows & (seen.count_w > j)
-            trips = taken = _at_work(columns, waves)
+    across = [(seen.count_w > j, _across(seen, shape, j)) for j in range(len(share[0]) - 1)]
+    for i in range(len(share) - 1):
+        tally.add((blocks.row, 64.0, busy[i + 1][0]))
+        tally.add(("v32 v2", share[i + 1][0], busy[i + 1][0]))
+        seen_rows, down = alive & (seen.count_h > i), _down(seen, shape, i)
+        for j, (seen_across, element) in enumerate(across):
+            trips = taken = share[i + 1][j + 1], busy[i + 1][j + 1]
+            seen_lanes = seen_rows & seen_across
             if dilated:  # those outputs take a pixel whose distance is a multiple of the dilation
-                taken = _at_work(columns & _taken(lanes, shape, i, j), waves)
-                seen_columns &= _taken(seen, shape, i, j)
+                having = live & (lanes.count_h > i) & (lanes.count_w > j)
+                taken = _at_work(having & _taken(lanes, shape, i, j), waves)
+                seen_lanes &= _taken(seen, shape, i, j)
             tally.add((blocks.column, *trips))
             tally.add((blocks.load, *taken))
-            lines, loading = _lines(down + across[j], seen_columns)
+            lines, loading = _lines(down + element, seen_lanes)
             loads += taken[1]
             accesses += taken[1] * lines / max(1, loading)
     whole = -(-shape.pixels // 64) / size

@@ -266,7 +266,7 @@ def softmax(facts: Facts) -> Profile:
         code = 1428.0 if forward else 964.0
     else:
         full, last = divmod(rows, batch)
-        counts = _stream_group(c, batch, batch, forward, facts.vega) * full
+        counts = _stream_group(c, batch, batch, forward, facts.vega) * full if full else NOTHING
         if last:
             counts += _stream_group(c, batch, last, forward, facts.vega)
         share = counts.loads / inputs
