@@ -13,7 +13,7 @@ def said(script: str) -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-def test_each_part_has_a_process_and_the_results_are_in_order() -> None:
+def test_parts_but_the_first_have_processes_and_the_results_are_in_order() -> None:
     lines = said(
         """
         import os
@@ -22,11 +22,11 @@ def test_each_part_has_a_process_and_the_results_are_in_order() -> None:
         factor = 10  # a process has what this one has
         found = forked.each(lambda part: (factor * part, os.getpid(), forked.usable()), [3, 1, 2])
         print([number for number, _, _ in found])
-        print(here in {process for _, process, _ in found}, {usable for _, _, usable in found})
+        print([process == here for _, process, _ in found], {usable for _, _, usable in found[1:]})
         print(forked.each(lambda part: os.getpid() == here, ["alone"]))
         """
     )
-    assert lines == ["[30, 10, 20]", "False {1}", "[True]"]
+    assert lines == ["[30, 10, 20]", "[True, False, False] {1}", "[True]"]
 
 
 def test_the_error_of_a_part_says_all_that_it_says_at_home() -> None:
@@ -51,6 +51,26 @@ def test_the_error_of_a_part_says_all_that_it_says_at_home() -> None:
         "  value: [1]",
         "  fix:   leave out",
     ]
+
+
+def test_a_process_that_ends_without_an_answer_is_told() -> None:
+    """As where the kernel ends it for want of memory. A large answer of another one is not waited for."""
+    lines = said(
+        """
+        import os, signal
+        from apuflow.core import forked
+        def act(part):
+            if part == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return bytes(part)
+        try:
+            forked.each(act, [0, 1, 10_000_000])
+        except RuntimeError as error:
+            print(error)
+        print([len(found) for found in forked.each(act, [0, 10_000_000])])
+        """
+    )
+    assert lines == ["a process that shared the work ended without an answer", "[0, 10000000]"]
 
 
 def test_nothing_is_forked_beside_other_threads() -> None:
@@ -80,11 +100,11 @@ def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
         sweep = ask.question(asked, face._root(None))
         points = apuflow.points(sweep)
         evaluate.FEWEST = 10
-        parts = []
+        parts = []  # those of this process
         own = evaluate._columns
         evaluate._columns = lambda part, defaults: parts.append(len(part)) or own(part, defaults)
         alone, three = (preview.run(points, option_rules.defaults(preview.RELEASE), n) for n in (1, 3))
         print(len(points), parts, alone.equals(three), list(alone.columns) == list(three.columns))
         """
     )
-    assert lines == ["72 [72] True True"]
+    assert lines == ["72 [72, 24] True True"]

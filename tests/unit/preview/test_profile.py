@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apuflow.preview.profile import block, lines_of, pages_of, span_lines
+from apuflow.preview.instructions import block
+from apuflow.preview.lines import lines_of, pages_of, span_lines
 
 
 def test_a_block_counts_what_it_says() -> None:

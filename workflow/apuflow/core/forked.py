@@ -7,17 +7,21 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-_shared: tuple[Callable[[Any], Any], Sequence[Any]] | None = None
+_shares = False
+"""Whether this process is one of them."""
 
 
 def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-    """What ``act`` gives for each part, in a process of its own where there are several.
+    """What ``act`` gives for each part: of the first in this process, of each other one in one of its own.
+
+    Processes and pipes take half the time of the standard library's pools, which matters where the work is a
+    tenth of a second.
 
     Args:
         act: its results and errors have to be picklable; itself and the parts need not be.
@@ -25,12 +29,23 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
 
     Raises:
         Exception: that of the first part whose ``act`` raises one.
+        RuntimeError: a process ended without an answer.
     """
-    if len(parts) < 2:
-        return [act(part) for part in parts]
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(len(parts), context, initializer=_keep, initargs=(act, parts)) as pool:
-        return list(pool.map(_act, range(len(parts))))
+    answers: list[Connection] = []
+    processes = []
+    try:
+        for part in parts[1:]:
+            answer, send = context.Pipe(duplex=False)
+            answers.append(answer)
+            processes.append(context.Process(target=_answer, args=(act, part, send), daemon=True))
+            processes[-1].start()
+            send.close()
+        return [act(part) for part in parts[:1]] + [_received(answer) for answer in answers]
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
 
 
 def usable() -> int:
@@ -39,17 +54,26 @@ def usable() -> int:
     It is where other threads run, whose locks would stay taken in the copies, and on systems whose libraries
     do not allow it.
     """
-    if sys.platform != "linux" or _shared is not None or threading.active_count() > 1:
+    if sys.platform != "linux" or _shares or threading.active_count() > 1:
         return 1
     return len(os.sched_getaffinity(0))
 
 
-def _keep(act: Callable[[Any], Any], parts: Sequence[Any]) -> None:
-    global _shared
-    _shared = act, parts
+def _answer(act: Callable[[Any], Any], part: Any, send: Connection) -> None:
+    global _shares
+    _shares = True
+    try:
+        found: tuple[Any, Exception | None] = act(part), None
+    except Exception as error:
+        found = None, error
+    send.send(found)
 
 
-def _act(number: int) -> Any:
-    assert _shared is not None
-    act, parts = _shared
-    return act(parts[number])
+def _received(answer: Connection) -> Any:
+    try:
+        found, error = answer.recv()
+    except EOFError:
+        raise RuntimeError("a process that shared the work ended without an answer") from None
+    if error is not None:
+        raise error
+    return found

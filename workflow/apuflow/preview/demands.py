@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
+from apuflow.preview.instructions import INSTRUCTION_BYTES, block
 from apuflow.preview.latencies import Latencies
-from apuflow.preview.profile import INSTRUCTION_BYTES, LINE, block
+from apuflow.preview.lines import LINE
 from apuflow.preview.queueing import STATIONS
 from apuflow.preview.tables import Accesses, Array, Gpus, Launches
 from apuflow.preview.traffic import Traffic

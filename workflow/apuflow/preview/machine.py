@@ -236,17 +236,16 @@ _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
 OPTIONS: Final = tuple(_READ)
 
 
-@lru_cache
-def _refuse_others(values: tuple[Scalar | None, ...]) -> None:
-    """Refuse values of ``FIXED`` options that the model does not have."""
-    for (key, allowed), value in zip(FIXED.items(), values, strict=True):
-        if value is not None and value not in allowed and str(value) not in map(str, allowed):
-            raise NotModelled(
-                "the preview does not model this option value",
-                key=key,
-                value=value,
-                remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
-            )
+def _refuse(key: str, value: Scalar | None) -> None:
+    """Refuse a value of a ``FIXED`` option that the model does not have."""
+    allowed = FIXED[key]
+    if value is not None and value not in allowed and str(value) not in map(str, allowed):
+        raise NotModelled(
+            "the preview does not model this option value",
+            key=key,
+            value=value,
+            remedy=f"use {' or '.join(map(str, allowed))}, or the gem5 or gem5-kernels engine",
+        )
 
 
 class Asked(NamedTuple):
@@ -270,7 +269,8 @@ _Key: TypeAlias = tuple[tuple[Scalar | None, ...], int, Calibration]
 
 def check(options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | None]) -> None:
     """Refuse options of which no machine can be built, with the errors of ``machines``."""
-    _refuse_others(tuple(map(options.get, FIXED)))
+    for key in FIXED:
+        _refuse(key, options.get(key))
     for key, (_, read) in _READ.items():
         read(options.get(key, defaults.get(key)), key)
 
@@ -286,11 +286,14 @@ def machines(asked: Sequence[Asked], defaults: Mapping[str, Scalar | None]) -> l
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
+    for key in FIXED:
+        for value in {one.options.get(key) for one in asked}:
+            _refuse(key, value)
     standard = tuple(map(defaults.get, OPTIONS))
-    keys: list[_Key] = []
-    for options, barrier_slots, calibration in asked:
-        _refuse_others(tuple(map(options.get, FIXED)))
-        keys.append((tuple(map(options.get, OPTIONS, standard)), barrier_slots, calibration))
+    keys: list[_Key] = [
+        (tuple(map(options.get, OPTIONS, standard)), barrier_slots, calibration)
+        for options, barrier_slots, calibration in asked
+    ]
     different = list(dict.fromkeys(keys))
     built = dict(zip(different, _built(different), strict=True))
     return [built[key] for key in keys]

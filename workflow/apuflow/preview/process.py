@@ -21,8 +21,9 @@ from apuflow.miopen.launch import Arg
 from apuflow.preview.inputs import parts_held
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
+from apuflow.preview.lines import LINE, PAGE
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import LINE, PAGE, Profile, Stream
+from apuflow.preview.profile import Profile, Stream
 from apuflow.preview.reuse import survives
 from apuflow.rocblas.call import SCALE
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from apuflow.preview.profile import LINE
+from apuflow.preview.lines import LINE
 from apuflow.preview.tables import Accesses, Array, Table
 from apuflow.preview.tiles import apart, step_bytes, touched, units, until_again
 

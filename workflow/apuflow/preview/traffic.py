@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apuflow.preview.profile import LINE, Adders
+from apuflow.preview.lines import LINE
+from apuflow.preview.profile import Adders
 from apuflow.preview.reuse import (
     asked_at_once,
     found_in_tcc,

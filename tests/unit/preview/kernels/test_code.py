@@ -15,7 +15,7 @@ from apuflow.dnnmark import parse
 from apuflow.miopen import launches
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.preview.profile import LINE
+from apuflow.preview.lines import LINE
 
 
 def window(size: int, stride: int, pad: int) -> dict[str, Any]:

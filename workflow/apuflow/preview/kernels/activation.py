@@ -9,8 +9,10 @@ for the factors 0 that DNNMark passes by default.
 from __future__ import annotations
 
 from apuflow.core.errors import NotModelled
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 _FORWARD: dict[tuple[int, int], tuple[str, int]] = {
     (0, 4): ("sm4 v10 wt2 s9 ld1 st1 en1", 144),

@@ -14,8 +14,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from math import ceil
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 
 def pixels_of(hw: int, waves: int) -> dict[int, int]:

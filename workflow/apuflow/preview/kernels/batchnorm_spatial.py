@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 IN_STEP = 0.65
 """How far workgroups that share a page come to it together."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from math import ceil
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 _GROUP = 256
 _HEAD, _ENTRY, _END = "sm8 wt3 s27 v9 br4", "s10 v6 ld1 sm2 wt2 br1", "s3 br1 en1"

@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.instructions import Counts, Tally
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import Counts, Profile, Stream, Tally, lines_of, pages_of
+from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 _SAMPLE = 48
 _MOST_WAVES = 8192

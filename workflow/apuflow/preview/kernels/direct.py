@@ -14,20 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.direct_tiles import Tiling, tiling
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves, serialised
-from apuflow.preview.profile import (
-    PAGE,
-    Counts,
-    Profile,
-    Reuse,
-    Stream,
-    block,
-    lines_of,
-    pages_of,
-    span_lines,
-)
+from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Reuse, Stream
 
 Numbers = NDArray[np.int64]
 _MOST_BLOCKS = 64

@@ -16,10 +16,12 @@ from math import ceil
 
 import numpy as np
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.gradient_scans import gradient_scans
 from apuflow.preview.kernels.sample import serialised, touched_lines
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 _WRITTEN_OUT = 2
 """Full rows of an image up to which the code names every address, and reads of the LDS are of four floats."""

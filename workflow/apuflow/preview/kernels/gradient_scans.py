@@ -19,18 +19,11 @@ import numpy as np
 
 from apuflow.core.errors import NotModelled
 from apuflow.operations.direct_weights import sums_in_memory
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import serialised
-from apuflow.preview.profile import (
-    Counts,
-    Profile,
-    Stream,
-    block,
-    lines_of,
-    pages_of,
-    region_lines,
-    span_lines,
-)
+from apuflow.preview.lines import lines_of, pages_of, region_lines, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 READ = 6
 """Pixels that a work-item reads at once: two loads, or four where a row is no multiple of it."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from math import ceil
 
+from apuflow.preview.instructions import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 TOGETHER = 0.6
 """How far workgroups that share a page arrive together."""

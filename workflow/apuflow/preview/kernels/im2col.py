@@ -14,18 +14,10 @@ from math import ceil, gcd
 from typing import NamedTuple
 
 from apuflow.core.errors import NotModelled
+from apuflow.preview.instructions import NOTHING, Counts, Tally, block
 from apuflow.preview.kernels.facts import Facts, definitions
-from apuflow.preview.profile import (
-    NOTHING,
-    Counts,
-    Profile,
-    Stream,
-    Tally,
-    block,
-    lines_of,
-    pages_of,
-    span_lines,
-)
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 FEW_TAPS, FEW_TAPS_OF_PLANES = 9, 4
 """Of a window, up to which its stores come one right after the other, in tiles and in whole planes, where

@@ -11,19 +11,10 @@ from __future__ import annotations
 from math import ceil
 
 from apuflow.core.errors import NotModelled
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import (
-    LINE,
-    PAGE,
-    Counts,
-    Profile,
-    Stream,
-    block,
-    lines_of,
-    pages_of,
-    region_lines,
-    span_lines,
-)
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, region_lines, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 WINDOW = 5
 IN_TURN = 0.5

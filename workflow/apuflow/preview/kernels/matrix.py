@@ -12,19 +12,10 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
+from apuflow.preview.instructions import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import (
-    LINE,
-    PAGE,
-    Profile,
-    Stream,
-    Tiles,
-    block,
-    lines_of,
-    pages_of,
-    parts_of,
-    region_lines,
-)
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, parts_of, region_lines
+from apuflow.preview.profile import Profile, Stream, Tiles
 
 TILE = 16
 ROWS = COLUMNS = 4

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from math import ceil
 
+from apuflow.preview.instructions import block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 _STRAIGHT: dict[tuple[str, int], tuple[str, int, int]] = {
     ("gelu_forward", 4): ("sm4 s8 wt2 v105 ld1 st1 en1", 680, 20),

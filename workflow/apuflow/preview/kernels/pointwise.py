@@ -6,9 +6,11 @@ input channels.
 
 from __future__ import annotations
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of, span_lines
+from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 STEP = 8
 """Input channels whose pixels and weights are loaded together."""

@@ -12,9 +12,11 @@ from math import ceil
 
 import numpy as np
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves, touched_lines
-from apuflow.preview.profile import Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 _UNROLLED = 400
 """Products up to which the compiler unrolls the loop over the channels."""

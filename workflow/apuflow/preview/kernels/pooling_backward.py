@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from math import ceil
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.pooling_tiles import Shape, Tiles, walked_tiles
-from apuflow.preview.profile import LINE, PAGE, Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 MOST_UNROLLED = 160
 """Windows over the pixels of a work-item that the compiler unrolls: 128 are, 196 are not."""

@@ -13,18 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.instructions import Counts, Tally
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.profile import (
-    LINE,
-    Counts,
-    Profile,
-    Stream,
-    Tally,
-    lines_of,
-    pages_of,
-    region_lines,
-)
+from apuflow.preview.lines import LINE, lines_of, pages_of, region_lines
+from apuflow.preview.profile import Profile, Stream
 
 Numbers = NDArray[np.int64]
 _BETWEEN = 0.6

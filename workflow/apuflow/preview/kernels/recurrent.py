@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from math import ceil
 
+from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import Counts, Profile, Stream, block, pages_of, span_lines
+from apuflow.preview.lines import pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 _COMBINE = {
     4: ("sm3 v6 s4 wt1 br1 s3 v4 br1", "sm6 s12 wt1 v2 br1", "v18 s4 ld1 br1 v5 wt1 ld1 br1", "v34", 680),

@@ -7,7 +7,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.profile import LDS_LANES
+from apuflow.preview.instructions import LDS_LANES
 
 
 def sampled_waves(count: int, most: int) -> NDArray[np.int64]:

@@ -10,19 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 from math import ceil, gcd, log2
 
+from apuflow.preview.instructions import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import (
-    LINE,
-    NOTHING,
-    PAGE,
-    Counts,
-    Profile,
-    Stream,
-    block,
-    lines_of,
-    pages_of,
-    span_lines,
-)
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, span_lines
+from apuflow.preview.profile import Profile, Stream
 
 WAVES = 4
 GROUP = 256

@@ -18,23 +18,11 @@ from math import ceil, gcd
 from pathlib import Path
 
 from apuflow.core.errors import NotModelled
+from apuflow.preview.instructions import INSTRUCTION_BYTES, LDS_LANES, Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.tensile_operands import WAVEFRONT, operands
-from apuflow.preview.profile import (
-    INSTRUCTION_BYTES,
-    LDS_LANES,
-    PAGE,
-    Adders,
-    Counts,
-    Profile,
-    Stream,
-    block,
-    lines_of,
-    pages_of,
-    parts_of,
-    region_lines,
-    span_lines,
-)
+from apuflow.preview.lines import PAGE, lines_of, pages_of, parts_of, region_lines, span_lines
+from apuflow.preview.profile import Adders, Profile, Stream
 from apuflow.rocblas.tables import Solution, solution_of
 
 HIDDEN = 600.0

@@ -6,7 +6,8 @@ from math import ceil
 from typing import NamedTuple
 
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import PAGE, Stream, lines_of, pages_of, region_lines, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, region_lines, span_lines
+from apuflow.preview.profile import Stream
 from apuflow.rocblas.call import stagger
 from apuflow.rocblas.tables import Solution
 

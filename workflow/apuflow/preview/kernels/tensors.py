@@ -11,8 +11,10 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.instructions import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.profile import NOTHING, Counts, Profile, Stream, block, lines_of, pages_of
+from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.profile import Profile, Stream
 
 Ints = NDArray[np.int64]
 _KINDS: Final[tuple[Literal["load", "store"], ...]] = ("load", "store")
