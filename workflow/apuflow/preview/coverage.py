@@ -217,11 +217,10 @@ def _of_kernel(kernel: str, quantity: str, value: float) -> Away:
 def _of_machines(machines: Gpus) -> list[tuple[Away, ...]]:
     """What of each GPU lies outside."""
     outside: list[tuple[Away, ...]] = [()] * len(machines)
-    for field in NUMBERS:
-        low, high = measured().machine[field]
-        values = getattr(machines, field)
-        for row in np.flatnonzero((values < low) | (values > high)).tolist():
-            outside[row] += (_of_option(field, float(values[row])),)
+    least, most = np.array([measured().machine[field] for field in NUMBERS], dtype=np.float64).T[:, :, None]
+    values = np.array([getattr(machines, field) for field in NUMBERS], dtype=np.float64)
+    for field, row in np.argwhere((values < least) | (values > most)).tolist():
+        outside[row] += (_of_option(NUMBERS[field], float(values[field, row])),)
     of_kind = zip(machines.dram.map(_of_memory), machines.calibration.map(_of_release), strict=True)
     return [away + memory + release for away, (memory, release) in zip(outside, of_kind, strict=True)]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ class _Network:
     """Launches as customers of the network, each of ``wide`` wavefronts.
 
     Attributes:
-        start, delay: ns, as in ``Demands``; waves: wavefronts.
+        delay: ns, as in ``Demands``; waves: wavefronts.
         asked: (launches, stations) ns that a wavefront takes of each; own: that a customer is held up there.
         used: compute units with work; resident, per_unit: wavefronts of the busiest, at a time and in all;
             batches: of them.
@@ -121,7 +122,6 @@ class _Network:
             ``storing``: they wait for their own stores.
     """
 
-    start: Array
     delay: Array
     waves: Array
     asked: Array
@@ -147,9 +147,10 @@ class _Network:
         residence, _, _ = solve(customers, self.own[rows], self.delay[rows], *(c[rows] for c in self.crowd))
         return residence
 
-    def computed(self, rows: Rows) -> Array:
-        """Their residence times without what they do not stay at themselves: links, DRAM, walks, tokens."""
-        return self.solved(rows, np.where(SYNCHRONOUS, self.asked, 0.0))
+    @cached_property
+    def computed(self) -> Array:
+        """Residence times without what wavefronts do not stay at themselves: links, DRAM, walks, tokens."""
+        return self.solved(np.arange(len(self.waves)), np.where(SYNCHRONOUS, self.asked, 0.0))
 
 
 def _network(launches: Launches, asked: Demands) -> _Network:
@@ -184,7 +185,6 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         np.where(SYNCHRONOUS, waits[:, None], 1.0),
     )
     return _Network(
-        start=asked.start,
         delay=delay,
         waves=waves,
         asked=stations,
@@ -206,15 +206,13 @@ def _network(launches: Launches, asked: Demands) -> _Network:
     )
 
 
-def _fetched_meanwhile(net: _Network, behind: Array) -> _Network:
-    """The network, where launches of one batch fetch code that stands ``behind`` their first loads.
+def _start(net: _Network, start: Array, behind: Array) -> Array:
+    """ns until launches start, where those of one batch fetch code that stands ``behind`` their first loads.
 
     The first wavefront of a unit waits for its next line while it waits for its loads, and others compute.
     """
-    rows = np.flatnonzero((behind > 0.0) & (net.batches <= 1.0))
-    start = net.start.copy()
-    start[rows] -= MEANWHILE * np.minimum(behind[rows], net.computed(rows))
-    return replace(net, start=start)
+    meanwhile = MEANWHILE * np.minimum(behind, net.computed)
+    return start - np.where((behind > 0.0) & (net.batches <= 1.0), meanwhile, 0.0)
 
 
 def _last_batch(net: _Network) -> Array:
@@ -253,7 +251,7 @@ def _one_batch_in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[
     gathered = np.where(net.local_memory & ~net.storing, GATHERED, 1.0)
     hidden = np.where(net.alternating, net.rounds / (net.rounds + HIDDEN), gathered) * net.delay
     shown = np.maximum((phases + OUTLAST * outlast - hidden)[rows], 0.0)
-    computed = net.computed(rows)
+    computed = net.computed[rows]
     return rows, np.maximum(computed, shown) + np.minimum(computed, shown) / beside
 
 
@@ -266,7 +264,7 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
     alone = net.local_memory & (net.rounds > 1.0) & (net.met == 0.0)
     rows = np.flatnonzero(alone & ~net.scheduled & ~net.alternating)
     walked = np.maximum(phases, WALKED * in_turn) / net.batches
-    return rows, net.computed(rows) * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
+    return rows, net.computed[rows] * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
 
 
 def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
@@ -275,7 +273,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     Windows of an image hold their pages one after the other while others compute, and so do workgroups that
     load in many steps. Both go on beside each other but for what each waits for the other by chance.
     """
-    others = np.maximum(ns - net.start, 0.0)
+    others = np.maximum(ns, 0.0)
     followed = (net.batches > 1.0) & (net.used > 2.0)
     power = np.where(net.windows, np.where(followed, IN_BATCHES, BESIDE), IN_STEPS)
     both = (others**power + in_turn**power) ** (1.0 / power)
@@ -285,7 +283,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
 def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups start and load together, and the ns of their first batch."""
     rows = np.flatnonzero((profiles.bursts_waited + profiles.bursts_ahead > 0.0) & net.scheduled)
-    computed = net.computed(rows)
+    computed = net.computed[rows]
     loads = net.asked * np.where(LOCAL, net.per_unit[:, None], net.waves[:, None]) - output
     burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(net.batches, 1.0)
     ns = computed + _bursts(profiles[rows], burst[rows], computed)
@@ -320,9 +318,10 @@ def times_of(launches: Launches) -> Times:
     flow, lat = traffic(launches), latencies(launches.machines)
     phases, outlast = load_and_store_phases(launches, flow, lat)
     asked = demands(launches, flow, lat, phases)
-    net = _fetched_meanwhile(_network(launches, asked), asked.behind)
+    net = _network(launches, asked)
+    start = _start(net, asked.start, asked.behind)
     residence, utilisation, spent = solve(net.asked * net.wide[:, None], net.own, net.delay, *net.crowd)
-    ns = net.start + residence * np.floor(net.batches) + np.minimum(_last_batch(net), residence)
+    ns = start + residence * np.floor(net.batches) + np.minimum(_last_batch(net), residence)
     in_turn = in_turn_ns(launches, flow, lat)
     # The directory takes one store to a line after the other, each from its probe to its end in memory.
     line_turns = flow.line_turns * lat.memory
@@ -332,19 +331,19 @@ def times_of(launches: Launches) -> Times:
         _stored_at_the_end(net, stored, adding),
         _one_batch_in_phases(net, phases, outlast),
     ):
-        ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
-    ns = net.start + np.maximum(_with_walks(net, ns, in_turn), line_turns)
+        ns[rows] = np.maximum(ns[rows], start[rows] + longer)
+    ns = start + np.maximum(_with_walks(net, ns - start, in_turn), line_turns)
     rows, longer = _walked_first(net, phases, in_turn)
-    ns[rows] = np.maximum(ns[rows], net.start[rows] + longer)
+    ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     rows, batch = _first_batch(net, launches.profiles, stored)
-    later = np.where(net.batches > 1.0, ns - net.start - residence, 0.0)[rows]
-    ns[rows] = np.maximum(ns[rows], net.start[rows] + batch + later)
+    later = np.where(net.batches > 1.0, ns - start - residence, 0.0)[rows]
+    ns[rows] = np.maximum(ns[rows], start[rows] + batch + later)
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     token, walk, dram = (net.asked[:, STATIONS.index(name)] * net.waves for name in ("tokens", "tlb", "dram"))
     return Times(
         launches=launches,
         ns=ns,
-        start_ns=net.start,
+        start_ns=start,
         fetch_ns=asked.fetch,
         residence_ns=residence,
         ready_share=ready,
