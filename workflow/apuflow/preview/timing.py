@@ -147,9 +147,12 @@ class _Network:
         residence, _, _ = solve(customers, self.own[rows], self.delay[rows], *(c[rows] for c in self.crowd))
         return residence
 
-    @cached_property
-    def computed(self) -> Array:
+    def computed(self, rows: Rows) -> Array:
         """Residence times without what wavefronts do not stay at themselves: links, DRAM, walks, tokens."""
+        return self._computed[rows] if len(rows) else np.zeros(0)
+
+    @cached_property
+    def _computed(self) -> Array:
         return self.solved(np.arange(len(self.waves)), np.where(SYNCHRONOUS, self.asked, 0.0))
 
 
@@ -211,8 +214,9 @@ def _start(net: _Network, start: Array, behind: Array) -> Array:
 
     The first wavefront of a unit waits for its next line while it waits for its loads, and others compute.
     """
-    meanwhile = MEANWHILE * np.minimum(behind, net.computed)
-    return start - np.where((behind > 0.0) & (net.batches <= 1.0), meanwhile, 0.0)
+    rows, found = np.flatnonzero((behind > 0.0) & (net.batches <= 1.0)), start.copy()
+    found[rows] -= MEANWHILE * np.minimum(behind[rows], net.computed(rows))
+    return found
 
 
 def _last_batch(net: _Network) -> Array:
@@ -251,7 +255,7 @@ def _one_batch_in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[
     gathered = np.where(net.local_memory & ~net.storing, GATHERED, 1.0)
     hidden = np.where(net.alternating, net.rounds / (net.rounds + HIDDEN), gathered) * net.delay
     shown = np.maximum((phases + OUTLAST * outlast - hidden)[rows], 0.0)
-    computed = net.computed[rows]
+    computed = net.computed(rows)
     return rows, np.maximum(computed, shown) + np.minimum(computed, shown) / beside
 
 
@@ -264,7 +268,7 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
     alone = net.local_memory & (net.rounds > 1.0) & (net.met == 0.0)
     rows = np.flatnonzero(alone & ~net.scheduled & ~net.alternating)
     walked = np.maximum(phases, WALKED * in_turn) / net.batches
-    return rows, net.computed[rows] * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
+    return rows, net.computed(rows) * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
 
 
 def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
@@ -283,7 +287,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
 def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups start and load together, and the ns of their first batch."""
     rows = np.flatnonzero((profiles.bursts_waited + profiles.bursts_ahead > 0.0) & net.scheduled)
-    computed = net.computed[rows]
+    computed = net.computed(rows)
     loads = net.asked * np.where(LOCAL, net.per_unit[:, None], net.waves[:, None]) - output
     burst = np.where(BURSTS, loads, 0.0).max(axis=1, initial=0.0) / np.maximum(net.batches, 1.0)
     ns = computed + _bursts(profiles[rows], burst[rows], computed)
