@@ -95,6 +95,14 @@ def test_thousands_of_layers_have_finite_rows() -> None:
     assert not found, {name: points[int(rows[0])] for name, rows in found.items()}
 
 
+def test_a_layer_has_the_same_row_alone_and_among_others() -> None:
+    """Launches are evaluated together; NumPy's own functions differ in the last bits with their number."""
+    draw = random.Random(20261128)
+    points = [any_point(draw, number) for number in range(60)]
+    alone = pd.concat([preview.run([point], DEFAULTS) for point in points], ignore_index=True)
+    pd.testing.assert_frame_equal(preview.run(points, DEFAULTS), alone, check_dtype=False, rtol=1e-12)
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_any_layer_has_a_finite_row(draw: random.Random) -> None:
