@@ -25,6 +25,7 @@ from apuflow.study.score import (
     report,
     score,
     summary,
+    sweeps,
 )
 
 RUNS = recorded()[0]
@@ -176,3 +177,11 @@ def test_a_third_is_held_out_and_the_kernels_of_a_point_stay_together() -> None:
     assert set(kept["point"]) == {name for name in frame["point"].unique() if held_out(name)}
     alone = held_out_of(frame[["id"]])
     assert set(alone["id"]) == {name for name in frame["id"] if held_out(name)}
+
+
+@pytest.mark.parametrize("option", ["TCP_latency", "mandatory_queue_latency", "cpu_to_dir_latency"])
+def test_runs_that_differ_in_an_option_which_the_model_leaves_out_are_no_sweep(option: str) -> None:
+    """On gem5 it changes their cycles: they say nothing of more compute units."""
+    rows = pd.DataFrame({"num_compute_units": ["1", "2", "4"], option: ["4", "4", "4"]})
+    assert len(list(sweeps(rows))) == 1
+    assert not list(sweeps(rows.assign(**{option: ["4", "4", "8"]})))

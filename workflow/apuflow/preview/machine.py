@@ -233,7 +233,10 @@ _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
     "gfx-version": ("flat", _flat),
 }
 """Options that the model reads: the field that each is (``scalor`` goes into others), and how it is read."""
-OPTIONS: Final = tuple(_READ)
+NO_INFLUENCE: Final = ("TCP_latency", "mandatory_queue_latency", "cpu-to-dir-latency", "cu-per-scalar-cache")
+"""Options of the GPU that change nothing in the model, though they do on gem5."""
+OPTIONS: Final = (*_READ, *NO_INFLUENCE)
+"""Options that tell GPUs apart."""
 
 
 def _refuse(key: str, value: Scalar | None) -> None:
@@ -280,18 +283,20 @@ def machines(asked: Sequence[Asked], defaults: Mapping[str, Scalar | None]) -> l
 
     Args:
         asked: what each is built from.
-        defaults: of every option in ``OPTIONS``, for those left out (older releases lack some).
+        defaults: of every option that is read, for those left out (older releases lack some).
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
+    if not asked:
+        return []
     for key in FIXED:
         for value in {one.options.get(key) for one in asked}:
             _refuse(key, value)
-    standard = tuple(map(defaults.get, OPTIONS))
+    standard = tuple(map(defaults.get, _READ))
     keys: list[_Key] = [
-        (tuple(map(options.get, OPTIONS, standard)), barrier_slots, calibration)
+        (tuple(map(options.get, _READ, standard)), barrier_slots, calibration)
         for options, barrier_slots, calibration in asked
     ]
     different = list(dict.fromkeys(keys))
@@ -300,23 +305,21 @@ def machines(asked: Sequence[Asked], defaults: Mapping[str, Scalar | None]) -> l
 
 
 def _built(different: Sequence[_Key]) -> list[GpuModel]:
-    """Machines of different values of ``OPTIONS``. Each option is read once for each value that it has."""
-    values, slots, calibrations = zip(*different, strict=True) if different else ((), (), ())
+    """Machines of different values of what is read. Each option is read once for each value that it has."""
+    values, slots, calibrations = zip(*different, strict=True)
     fields: dict[str, Sequence[Any]] = {"barrier_slots": slots, "calibration": calibrations}
-    for key, column in zip(OPTIONS, zip(*values, strict=True), strict=False):
-        field, read = _READ[key]
+    for (key, (field, read)), column in zip(_READ.items(), zip(*values, strict=True), strict=True):
         known = {value: read(value, key) for value in set(column)}
         fields[field] = (
             [known[value] for value in column] if len(known) > 1 else [*known.values()] * len(column)
         )
-    if different:
-        wide = list(zip(fields["compute_units"], fields.pop("scalor"), strict=True))
-        # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-        fields["link_bytes"] = [16.0 * units * scalor if scalor else 8.0 for units, scalor in wide]
-        fields["tcc_bytes"] = [
-            128 * 1024 * units if scalor else size
-            for (units, scalor), size in zip(wide, fields["tcc_bytes"], strict=True)
-        ]
+    wide = list(zip(fields["compute_units"], fields.pop("scalor"), strict=True))
+    # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
+    fields["link_bytes"] = [16.0 * units * scalor if scalor else 8.0 for units, scalor in wide]
+    fields["tcc_bytes"] = [
+        128 * 1024 * units if scalor else size
+        for (units, scalor), size in zip(wide, fields["tcc_bytes"], strict=True)
+    ]
     return list(map(GpuModel._make, zip(*(fields[name] for name in GpuModel._fields), strict=True)))
 
 
