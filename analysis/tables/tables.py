@@ -183,9 +183,9 @@ def _column(values: Sequence[Any]) -> ArrayLike:
     kinds = set(map(type, values))
     if kinds == {str}:
         return _objects(values)
-    numeric = all(issubclass(kind, int | float | np.number) for kind in kinds - {bool, NoneType})
+    numbers_alone = all(issubclass(kind, int | float | np.number) for kind in kinds - {NoneType})
     known = [value for value in values if value is not None and value == value]
-    if known and numeric and bool not in kinds:
+    if known and numbers_alone and bool not in kinds:
         numbers = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
         whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST_WHOLE)
         return numbers.astype(np.int64) if whole.all() else numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -107,7 +108,7 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
         if not layer.name:
-            layer = Layer(label, layer.previous, layer.input, layer.output, layer.params, layer.remarks)
+            layer = replace(layer, name=label)
         yield layer, Buffers(own, bottom, bottom_diff, *top)
 
 

@@ -151,9 +151,8 @@ def _load(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
 
 def _not_cached(launches: Launches) -> Array:
     """Part of the lines to be loaded that the TCC does not have from earlier launches."""
-    loaded = launches.accesses[launches.accesses.streams.kind == "load"]
-    lines = loaded.sum(loaded.streams.lines)
-    kept = loaded.sum(loaded.streams.lines * loaded.streams.cached)
+    loads, stream = launches.loads, launches.loads.streams
+    lines, kept = loads.sum(stream.lines), loads.sum(stream.lines * stream.cached)
     return 1.0 - np.where(lines > 0.0, kept / lines, 0.0)
 
 
@@ -165,11 +164,10 @@ def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     late = flow.walks.late * lat.second_tlb * batch
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
-    storing = accesses.streams.kind == "store"
     # One wavefront alone asks for the pages of all that it loads at once.
     alone = (profile.workgroups * profile.group_waves == 1) & (profile.rounds <= 1.0)
     rounds = np.where(alone, np.minimum(1.0, profile.walk_rounds), profile.walk_rounds)
-    walks = rounds * _walked_for(accesses[~storing]) + _walked_for(accesses[storing])
+    walks = rounds * _walked_for(launches.loads) + _walked_for(launches.stores)
     own = accesses.sum(accesses.streams.cold_pages * accesses.streams.sharing) / profile.workgroups
     walks = np.minimum(np.minimum(walks, np.maximum(1.0, own)), flow.walks.cold_pages * batch)
     return late + walks * lat.walk

@@ -105,7 +105,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     known: dict[tuple[int, int, int], int] = {}
     flat: list[Launch] = []
     profiles: list[Profile] = []
-    used: list[GpuModel] = []
+    gpus: list[GpuModel] = []
     boxes = _machines(points, defaults)
     found_in = {key: kept(box) for key, box in {id(box): box for box in boxes}.items()}
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
@@ -124,7 +124,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
                 index = known[key] = len(flat)
                 flat.append(launch)
                 profiles.append(step.profile)
-                used.append(built)
+                gpus.append(built)
             owner.append(number)
             row.append(rows + step.number)
             pair.append(index)
@@ -138,7 +138,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         np.array(counts, dtype=np.float64),
         flat,
         profiles,
-        used,
+        gpus,
     )
 
 
@@ -149,10 +149,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
         geometry, count, counters of one of them, bound.
     """
-    with collection.paused():
-        batch = collect(points, defaults)
-        found = times(batch.profiles, batch.machines)
-        modelled = counter_columns(found)
+    batch, found, modelled = _modelled(points, defaults)
     size = int(batch.row[-1]) + 1 if len(batch.row) else 0
     pair, owner = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     pair[batch.row] = batch.pair  # the last step of a launch is most of its passes
@@ -178,6 +175,16 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
             "bound": [found.bound[k] for k in pair],
         }
     )
+
+
+def _modelled(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
+) -> tuple[Batch, Times, dict[str, Array]]:
+    """Pairs of the points, with their times and counters."""
+    with collection.paused():
+        batch = collect(points, defaults)
+        found = times(batch.profiles, batch.machines)
+        return batch, found, counter_columns(found)
 
 
 RATES = (
@@ -238,10 +245,7 @@ def _joined(parts: Sequence[list[str] | Array]) -> list[str] | Array:
 def _columns(
     points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
 ) -> dict[str, list[str] | Array]:
-    with collection.paused():
-        batch = collect(points, defaults)
-        found = times(batch.profiles, batch.machines)
-        modelled = counter_columns(found)
+    batch, found, modelled = _modelled(points, defaults)
     size = len(batch.points)
     out: dict[str, list[str] | Array] = {"point": batch.points}
     for column, values in modelled.items():

@@ -161,6 +161,11 @@ class Stream(NamedTuple):
         return self.tiles is not None
 
     @property
+    def adding(self) -> bool:
+        """Whether other workgroups add to the same elements."""
+        return self.adders is not None
+
+    @property
     def operand(self) -> int:
         """Of a product's ``tiles``: 0 for the first operand, 1 for the second."""
         return 0 if self.every else 1

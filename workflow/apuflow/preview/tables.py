@@ -93,11 +93,6 @@ class Table:
         found = list(map(function, self._objects.objects))
         return [found[row] for row in self._rows.tolist()]
 
-    def has(self, name: str) -> Array:
-        """Whether an attribute is not None."""
-        values = self._objects.values(name)
-        return np.array([value is not None for value in values], dtype=bool)[self._rows]
-
     def inner(self, name: str, missing: object = None) -> Table:
         """An attribute that is an object itself, as a table; ``missing`` where it is None."""
         known = self._objects.tables
@@ -164,6 +159,16 @@ class Launches:
 
     def __len__(self) -> int:
         return len(self.profiles)
+
+    @cached_property
+    def loads(self) -> Accesses:
+        """The streams that load."""
+        return self.accesses[self.accesses.streams.kind == "load"]
+
+    @cached_property
+    def stores(self) -> Accesses:
+        """The streams that store."""
+        return self.accesses[self.accesses.streams.kind == "store"]
 
     @cached_property
     def used(self) -> Array:

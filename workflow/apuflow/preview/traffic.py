@@ -160,7 +160,7 @@ def in_line(stream: Table, adders: Table, running: Array) -> Array:
 
 def _stored(stores: Accesses) -> _Stored:
     stream, running = stores.streams, stores.running
-    adding, adders = stream.has("adders"), stream.inner("adders", NO_ADDERS)
+    adding, adders = stream.adding, stream.inner("adders", NO_ADDERS)
     attempts = np.where(adding, tries(adders, stores.used, running, stores.profiles.workgroups), 1.0)
     queued = np.where(adding, in_line(stream, adders, running), 1.0)
     writing = stream.writers > 0.0
@@ -216,9 +216,7 @@ def _loaded(loads: Accesses) -> _Loaded:
 @np.errstate(divide="ignore", invalid="ignore")
 def traffic(launches: Launches) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
-    profile, accesses = launches.profiles, launches.accesses
-    storing = accesses.streams.kind == "store"
-    stored, loaded = _stored(accesses[storing]), _loaded(accesses[~storing])
+    profile, stored, loaded = launches.profiles, _stored(launches.stores), _loaded(launches.loads)
     misses = loaded.reads - loaded.tcc_hits
     lines = -(-profile.code_bytes // LINE)
     code = np.where(profile.code_cached, 0.0, lines)

@@ -7,6 +7,7 @@ CSR-stream (values kept in registers). A reduction step runs its body only in wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, gcd, log2
 
@@ -146,12 +147,9 @@ def _stream_wave(c: int, size: int, first: int, rows: int, forward: bool, vega: 
         entered = steps[0][0]
         entry = ("v9 s2 br1" if unit else "v8 s2 br1") if forward else ("v11 s2 br1" if unit else "v9 s2 br1")
         total += block(entry, entered) + block("s1")
-        for inside, valid in steps:
-            total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
-            if valid:
-                body = "v11 ld1 s4 wt1 br1" if forward else "v17 wt3 ld2 s4 br1"
-                plain = "v9 ld1 wt1 br1" if forward else "v13 ld2 wt1 br1"
-                total += block(body if unit else plain, valid)
+        body = "v11 ld1 s4 wt1 br1" if forward else "v17 wt3 ld2 s4 br1"
+        plain = "v9 ld1 wt1 br1" if forward else "v13 ld2 wt1 br1"
+        total += _elements(steps, unit, body if unit else plain)
     total += block("s3 v2 lw1 wt2 ba1 br1")
     body = "lr1 lw1 wt1 v3" if forward else "lr1 lw1 wt1 v1"
     total += _stream_tree(size, first, body) + block("s2 v1 wt2 ba1 br1") * (len(_tree(size)) - 1)
@@ -168,16 +166,23 @@ def _stream_wave(c: int, size: int, first: int, rows: int, forward: bool, vega: 
     if steps:
         total += block("v5 lr1 br1" if forward else "v7 lr1 br1", entered)
         total += block("s3" if unit else "s2")
-        for inside, valid in steps:
-            total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
-            if valid:
-                body = "s4 v20 wt1 st1 br1" if forward else "v12 s4 wt1 st1 br1"
-                plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
-                total += block(body if unit else plain, valid)
+        body = "s4 v20 wt1 st1 br1" if forward else "v12 s4 wt1 st1 br1"
+        plain = "wt1 v17 st1 br1" if forward else "v8 wt1 st1 br1"
+        total += _elements(steps, unit, body if unit else plain)
     total += block("en1")
     if vega:  # one instruction adds with a shift; products stay in scalar registers
         total += block("s2") * -1 + block("v2", entered if steps else 64) * -bool(steps)
         total += block("wt1") * (sum(valid > 0 for _, valid in steps) if unit and forward else 0)
+    return total
+
+
+def _elements(steps: Sequence[tuple[int, int]], unit: bool, body: str) -> Counts:
+    """A pass over a row's elements, of which ``body`` loads or stores those of rows that exist."""
+    total = NOTHING
+    for inside, valid in steps:
+        total += block("v1 s1 br1", inside) + block("s4 v3 br1" if unit else "s3 v3 br1", inside)
+        if valid:
+            total += block(body, valid)
     return total
 
 
