@@ -117,11 +117,9 @@ def formulas_alone(found: list[Point], defaults: dict[str, Any]) -> float:
     """Best of five, of one process."""
     from apuflow.preview.counters import counter_columns
     from apuflow.preview.evaluate import collect
-    from apuflow.preview.tables import Launches
     from apuflow.preview.timing import times_of
 
-    batch = collect(found, defaults)
-    launches = Launches(batch.profiles, batch.machines)
+    launches = collect(found, defaults).pairs
     counter_columns(times_of(launches))
     seconds = []
     for _ in range(5):

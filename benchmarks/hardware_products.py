@@ -23,7 +23,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm
 from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.preview.machine import Dram, GpuModel, machine
-from apuflow.preview.process import steps
+from apuflow.preview.process import kept, steps
 from apuflow.preview.timing import times
 from apuflow.rocblas import library_launches
 from apuflow.rocblas.tables import Measured, measured
@@ -59,7 +59,7 @@ def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[floa
     x, y, z = (Arg("buffer", name, max(m * k, n * k, m * n), "in", name) for name in "abc")
     calls = (product("product", "FullyConnected", "fwd", (x, y, z), gemm),)
     found = library_launches(calls, "gfx803") if library else calls
-    profiles = [step.profile for step in steps(found, gpus)]
+    profiles = [step.profile for step in steps(found, kept(gpus))]
     spent = times(profiles, [gpus] * len(profiles))
     return 2.0 * m * n * k / float(spent.ns.sum()), spent.bound[-1]
 

@@ -12,7 +12,7 @@ from apuflow.preview.traffic import traffic
 
 def traffic_of(profile: Profile, machine: GpuModel) -> SimpleNamespace:
     """Its traffic and its page walks."""
-    found = traffic(Launches([profile], [machine]))
+    found = traffic(Launches.of([profile], [machine]))
     columns = {"tcc_misses": found.tcc_misses, "requested": found.requested, **found.walks._asdict()}
     columns |= {name: column for name, column in found._asdict().items() if name != "walks"}
     return SimpleNamespace(**{name: float(column[0]) for name, column in columns.items()})

@@ -19,7 +19,7 @@ from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.machine import machine
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import Step, kept, steps
 from apuflow.preview.timing import times
 from apuflow.study.score import modelled, read_tables, score
 
@@ -49,7 +49,7 @@ def frame_of(made: tuple[Launch, ...], **options: Any) -> pd.DataFrame:
 
 
 def step_list(made: tuple[Launch, ...], **options: Any) -> list[Step]:
-    return steps(made, machine(options, DEFAULTS))
+    return steps(made, kept(machine(options, DEFAULTS)))
 
 
 def swapped(launch: Launch) -> Launch:

@@ -257,7 +257,7 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
     groups = {
-        slots: int(Launches([profile(facts_of(row_launch(row)))], [row_machine(row)]).fitting[0])
+        slots: int(Launches.of([profile(facts_of(row_launch(row)))], [row_machine(row)]).fitting[0])
         for slots, row in rows.items()
     }
     assert groups == {1: 1, 2: 2, 4: 4, 10: 4}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.core.preview_constants import Calibration
-from apuflow.preview.machine import NUMBERS, Dram, memory_name
+from apuflow.preview.columns import Numbered, Rows, by_value
+from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.preview.tables import Gpus
 
 FILE = Path(__file__).with_name("measured.json")
@@ -29,6 +29,7 @@ FEWEST_RUNS = 20
 """Runs from which a kernel's own errors, or a bound's, make the interval; of rarer ones all runs' errors."""
 ROCBLAS: Final = "Cijk_"
 """How rocBLAS' kernels begin. Their products were drawn on their own: no other kernels' errors are theirs."""
+ANY: Final = (-math.inf, math.inf)
 QUANTITIES = {"wavefronts": "wavefronts", "gpu_cycles": "cycles", "dram_bytes": "bytes of DRAM"}
 OPTIONS = {
     "compute_units": "num-compute-units",
@@ -69,6 +70,7 @@ OPTIONS = {
 """Fields of ``GpuModel`` with what they are called in messages."""
 
 Range: TypeAlias = tuple[float, float]
+Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -129,19 +131,20 @@ class Coverage:
 
     Attributes:
         low, high: of each launch: the factors from its cycles to both ends of their interval.
-        outside: of each launch: what lies outside, and in which range it should; empty: nothing.
+        outside: what lies outside of its range, that of one launch after the other; launch: whose it is.
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    outside: list[tuple[Away, ...]]
+    low: Array
+    high: Array
+    outside: Numbered[Away]
+    launch: Rows
 
 
 def coverage(
     kernels: Sequence[str],
     bounds: Sequence[str],
     machines: Gpus,
-    found: Mapping[str, NDArray[np.float64]],
+    found: Mapping[str, Array],
 ) -> Coverage:
     """How far launches lie inside what was measured.
 
@@ -151,33 +154,25 @@ def coverage(
         machines: the GPU that each runs on.
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
-    values = {
-        "wavefronts": found["wavefronts"],
-        "gpu_cycles": found["gpu_cycles"],
-        "dram_bytes": found["dram_bytes_read"] + found["dram_bytes_written"],
-    }
-    families = [family(kernel) for kernel in kernels]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(families))}
-    which = np.array([numbers[name] for name in families], dtype=np.int64)
-    outside = _of_machines(machines)
-    any_value = dict.fromkeys(values, (-math.inf, math.inf))
-    for quantity, column in reversed(values.items()):
-        ranges = [measured().kernels.get(name, any_value)[quantity] for name in numbers]
-        least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[which].T
-        for k in np.flatnonzero((column < least) | (column > most)).tolist():
-            outside[k] = (_of_kernel(families[k], quantity, float(column[k])), *outside[k])
-    for name in numbers.keys() - measured().kernels.keys():
-        for k in np.flatnonzero(which == numbers[name]).tolist():
-            outside[k] = (Away(name, "a kernel", "never", 1.0), *outside[k])
+    named, kinds = by_value(kernels), by_value(bounds)
+    families = by_value(list(map(family, named.different)))
+    of_family = Numbered(families.different, families.rows[named.rows])
+    outside, launch = _joined([*_of_kernels(of_family, found), *_of_machines(machines)])
 
-    kinds = {name: number for number, name in enumerate(dict.fromkeys(bounds))}
-    limits = [_inside(name, kind) for name in numbers for kind in kinds]
-    of_bound = np.array([kinds[bound] for bound in bounds], dtype=np.int64)
-    low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[which * len(kinds) + of_bound].T.copy()
-    rows = [k for k, away in enumerate(outside) if away]
-    farther = _guess(np.array([max(one.decades for one in outside[k]) for k in rows]))
-    low[rows], high[rows] = np.minimum(low[rows], farther[0]), np.maximum(high[rows], farther[1])
-    return Coverage(low, high, outside)
+    limits = [_inside(name, kind) for name in of_family.different for kind in kinds.different]
+    of_limit = of_family.rows * len(kinds.different) + kinds.rows
+    low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[of_limit].T.copy()
+    farthest = np.zeros(len(low))
+    np.maximum.at(farthest, launch, decades(outside))
+    rows = np.unique(launch)
+    below, above = _guess(farthest[rows])
+    low[rows], high[rows] = np.minimum(low[rows], below), np.maximum(high[rows], above)
+    return Coverage(low, high, outside, launch)
+
+
+def decades(outside: Numbered[Away]) -> Array:
+    """How far each is outside of its range."""
+    return np.array([away.decades for away in outside.different], dtype=np.float64)[outside.rows]
 
 
 def family(kernel: str) -> str:
@@ -201,11 +196,39 @@ def _inside(kernel: str, bound: str) -> Range:
     return min(1.0, 1.0 / (1.0 + max(above))), max(1.0, 1.0 / (1.0 + min(below)))
 
 
-def _guess(decades: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same, ``decades`` factors of ten outside."""
+def _guess(far: Array) -> tuple[Array, Array]:
+    """The same, ``far`` factors of ten outside."""
     low, high = measured().far
-    away = max(math.log1p(high), -math.log1p(low)) * (1.0 + decades)
+    away = max(math.log1p(high), -math.log1p(low)) * (1.0 + far)
     return np.exp(-away), np.exp(away)
+
+
+def _joined(parts: Sequence[tuple[Numbered[Away], Rows]]) -> tuple[Numbered[Away], Rows]:
+    """What lies outside of each launch, in the order of the parts."""
+    starts = np.cumsum([0, *(len(away.different) for away, _ in parts)])
+    numbers = np.concatenate([away.rows + start for (away, _), start in zip(parts, starts[:-1], strict=True)])
+    launch = np.concatenate([rows for _, rows in parts])
+    order = np.argsort(launch, kind="stable")
+    different = [one for away, _ in parts for one in away.different]
+    return Numbered(different, numbers[order]), launch[order]
+
+
+def _of_kernels(families: Numbered[str], found: Mapping[str, Array]) -> Iterator[tuple[Numbered[Away], Rows]]:
+    """What lies outside of what was measured of their kernels, and whose it is."""
+    known, rows = measured().kernels, families.rows
+    yield _unknown(families, known, lambda name: Away(name, "a kernel", "never", 1.0))
+    of_dram = found["dram_bytes_read"] + found["dram_bytes_written"]
+    for quantity in QUANTITIES:
+        column = of_dram if quantity == "dram_bytes" else found[quantity]
+        ranges = [known[name][quantity] if name in known else ANY for name in families.different]
+        least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[rows].T
+        launch = np.flatnonzero((column < least) | (column > most))
+        names = [families.different[row] for row in rows[launch].tolist()]
+        aways = [
+            _of_kernel(name, quantity, value)
+            for name, value in zip(names, column[launch].tolist(), strict=True)
+        ]
+        yield Numbered(aways, np.arange(len(aways))), launch
 
 
 def _of_kernel(kernel: str, quantity: str, value: float) -> Away:
@@ -214,15 +237,29 @@ def _of_kernel(kernel: str, quantity: str, value: float) -> Away:
     return Away(what, f"{value:.3g}", f"{low:.3g} to {high:.3g}", _decades(value, low, high))
 
 
-def _of_machines(machines: Gpus) -> list[tuple[Away, ...]]:
-    """What of each GPU lies outside."""
-    outside: list[tuple[Away, ...]] = [()] * len(machines)
-    least, most = np.array([measured().machine[field] for field in NUMBERS], dtype=np.float64).T[:, :, None]
-    values = np.array([getattr(machines, field) for field in NUMBERS], dtype=np.float64)
-    for field, row in np.argwhere((values < least) | (values > most)).tolist():
-        outside[row] += (_of_option(NUMBERS[field], float(values[field, row])),)
-    of_kind = zip(machines.dram.map(_of_memory), machines.calibration.map(_of_release), strict=True)
-    return [away + memory + release for away, (memory, release) in zip(outside, of_kind, strict=True)]
+def _of_machines(machines: Gpus) -> Iterator[tuple[Numbered[Away], Rows]]:
+    """What of each GPU lies outside, and whose it is."""
+    for field in NUMBERS:
+        column = getattr(machines, field)
+        low, high = measured().machine[field]
+        launch = np.flatnonzero((column < low) | (column > high))
+        if len(launch):
+            values, rows = np.unique(column[launch], return_inverse=True)
+            yield Numbered([_of_option(field, float(value)) for value in values], rows), launch
+    memories, releases = measured().memories, measured().releases
+    memory = machines.dram.map(memory_name)
+    yield _unknown(memory, memories, lambda name: Away("mem-type", name, ", ".join(memories), 1.0))
+    release = machines.calibration.map(lambda one: releases[0] if one.own else one.release)
+    told = ", ".join(releases)
+    yield _unknown(release, releases, lambda name: Away("as release of gem5", name, told, 1.0))
+
+
+def _unknown(
+    names: Numbered[str], known: Container[str], away: Callable[[str], Away]
+) -> tuple[Numbered[Away], Rows]:
+    """Names that are not among those that are known, and whose they are."""
+    launch = np.flatnonzero(np.array([name not in known for name in names.different], dtype=bool)[names.rows])
+    return Numbered(list(map(away, names.different)), names.rows[launch]), launch
 
 
 @lru_cache(maxsize=65536)
@@ -230,18 +267,6 @@ def _of_option(field: str, value: float) -> Away:
     low, high = measured().machine[field]
     spanned = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
     return Away(OPTIONS[field], f"{value:.4g}", spanned, _decades(value, low, high))
-
-
-def _of_memory(channel: Dram) -> tuple[Away, ...]:
-    name, known = memory_name(channel), measured().memories
-    return () if name in known else (Away("mem-type", name, ", ".join(known), 1.0),)
-
-
-def _of_release(calibration: Calibration) -> tuple[Away, ...]:
-    release, known = calibration.release, measured().releases
-    if calibration.own or release in known:
-        return ()
-    return (Away("as release of gem5", release, ", ".join(known), 1.0),)
 
 
 def _decades(value: float, low: float, high: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -15,12 +16,13 @@ from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
+from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, spread, together
 from apuflow.preview.counters import counter_columns
-from apuflow.preview.coverage import Away, coverage
-from apuflow.preview.machine import Asked, GpuModel, machines
-from apuflow.preview.process import Kept, Step, kept, steps
-from apuflow.preview.profile import Profile
-from apuflow.preview.timing import Times, times
+from apuflow.preview.coverage import Coverage, coverage, decades
+from apuflow.preview.machine import machines
+from apuflow.preview.process import Step, each_kept, steps
+from apuflow.preview.tables import Gpus, Launches, Table
+from apuflow.preview.timing import Times, times_of
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -68,26 +70,17 @@ class Batch:
         row: for each step: the index of its launch, among those of all points.
         pair: for each step: the index of its pair.
         times: for each step: how often it runs.
-        launches, profiles, machines: of each pair: the launch, what it does, the GPU it runs on.
+        launched: the launch of each pair (``Launch``).
+        pairs: what each does, and the GPU it runs on.
     """
 
     points: list[str]
-    owner: np.ndarray[Any, np.dtype[np.int64]]
-    row: np.ndarray[Any, np.dtype[np.int64]]
-    pair: np.ndarray[Any, np.dtype[np.int64]]
-    times: np.ndarray[Any, np.dtype[np.float64]]
-    launches: list[Launch]
-    profiles: list[Profile]
-    machines: list[GpuModel]
-
-
-def _machines(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> list[GpuModel]:
-    """The machine of each point; points often share their options."""
-    asked = [Asked(point.options, point.release_facts.barrier_slots, point.calibration) for point in points]
-    keys = [(id(options), slots, id(calibration)) for options, slots, calibration in asked]
-    different = dict(zip(keys, asked, strict=True))
-    found = dict(zip(different, machines(list(different.values()), defaults), strict=True))
-    return [found[key] for key in keys]
+    owner: Rows
+    row: Rows
+    pair: Rows
+    times: Array
+    launched: Table
+    pairs: Launches
 
 
 def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
@@ -97,48 +90,48 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         NotModelled: a point is no DNNMark workload, or the model refuses a kernel or an option of it.
         NotDerivable: MIOpen refuses a layer.
     """
-    owner: list[int] = []
-    row: list[int] = []
-    pair: list[int] = []
-    counts: list[int] = []
-    rows = 0
-    known: dict[tuple[int, int, int], int] = {}
-    flat: list[Launch] = []
-    profiles: list[Profile] = []
-    gpus: list[GpuModel] = []
-    boxes = _machines(points, defaults)
-    found_in = {key: kept(box) for key, box in {id(box): box for box in boxes}.items()}
+    built = machines(
+        [point.options for point in points],
+        [point.release_facts.barrier_slots for point in points],
+        [point.calibration for point in points],
+        defaults,
+    )
+    of_machine = each_kept(built)
+    units = built.numbers["compute_units"][built.rows].tolist()
+    keeps = of_machine.rows[built.rows].tolist()
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
-    steps_seen: dict[tuple[int, bool, Kept], tuple[tuple[Launch, ...], list[Step]]] = {}
-    for number, (point, built) in enumerate(zip(points, boxes, strict=True)):
-        launches = point.launches(built.compute_units)
-        found_by = id(launches), point.in_memory, found_in[id(built)]
-        made = steps_seen.get(found_by)
-        if made is None:
-            made = steps_seen[found_by] = launches, steps(launches, built, point.in_memory)
-        for step in made[1]:
-            launch = launches[step.number]
-            key = (id(launch), id(step.profile), id(built))
-            index = known.get(key)
-            if index is None:
-                index = known[key] = len(flat)
-                flat.append(launch)
-                profiles.append(step.profile)
-                gpus.append(built)
-            owner.append(number)
-            row.append(rows + step.number)
-            pair.append(index)
-            counts.append(step.times)
-        rows += len(launches)
+    processes: dict[tuple[int, bool, int], tuple[int, tuple[Launch, ...], list[Step]]] = {}
+    order: list[int] = []
+    for point, unit, keep in zip(points, units, keeps, strict=True):
+        launches = point.launches(unit)
+        found_by = id(launches), point.in_memory, keep
+        known = processes.get(found_by)
+        if known is None:
+            made = steps(launches, of_machine.different[keep], point.in_memory)
+            known = processes[found_by] = len(processes), launches, made
+        order.append(known[0])
+    _, launches_of, steps_of = zip(*processes.values(), strict=True) if processes else ((), (), ())
+    process = np.array(order, dtype=np.intp)
+    owner, place = spread(np.array(list(map(len, steps_of)), dtype=np.intp), process)
+    lengths = np.array(list(map(len, launches_of)), dtype=np.intp)[process]
+    flat = [step for made in steps_of for step in made]
+    numbers, times, profiles = zip(*flat, strict=True) if flat else ((), (), ())
+    profile = by_identity(profiles)
+    launch = by_identity(
+        [launches[step.number] for launches, made in zip(launches_of, steps_of, strict=True) for step in made]
+    )
+    of_launch, of_profile = launch.rows[place], profile.rows[place]
+    first, pair = together([of_launch, of_profile, built.rows[owner]], len(owner))
     return Batch(
-        [point.id for point in points],
-        np.array(owner, dtype=np.int64),
-        np.array(row, dtype=np.int64),
-        np.array(pair, dtype=np.int64),
-        np.array(counts, dtype=np.float64),
-        flat,
-        profiles,
-        gpus,
+        points=[point.id for point in points],
+        owner=owner,
+        row=(np.cumsum(lengths) - lengths)[owner] + np.array(numbers, dtype=np.intp)[place],
+        pair=pair,
+        times=np.array(times, dtype=np.float64)[place],
+        launched=Table.numbered(Numbered(launch.different, of_launch[first])),
+        pairs=Launches(
+            Table.numbered(Numbered(profile.different, of_profile[first])), Gpus.built(built)[owner[first]]
+        ),
     )
 
 
@@ -159,18 +152,18 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         column: np.bincount(batch.row, weights=values[batch.pair] * batch.times, minlength=size) / count
         for column, values in modelled.items()
     }
-    chosen = [batch.launches[k] for k in pair]
+    launched = batch.launched[pair]
     return pd.DataFrame(
         {
             "point": [batch.points[k] for k in owner],
-            "layer": [launch.layer for launch in chosen],
-            "layer_kind": [launch.layer_kind for launch in chosen],
-            "direction": [launch.direction for launch in chosen],
-            "kernel": [launch.kernel for launch in chosen],
-            "grid": ["x".join(map(str, launch.grid)) for launch in chosen],
-            "workgroup": ["x".join(map(str, launch.workgroup)) for launch in chosen],
+            "layer": launched.map(attrgetter("layer")).list(),
+            "layer_kind": launched.map(attrgetter("layer_kind")).list(),
+            "direction": launched.map(attrgetter("direction")).list(),
+            "kernel": launched.map(attrgetter("kernel")).list(),
+            "grid": launched.map(lambda launch: "x".join(map(str, launch.grid))).list(),
+            "workgroup": launched.map(lambda launch: "x".join(map(str, launch.workgroup))).list(),
             "count": count.astype(np.int64),
-            "note": [launch.note for launch in chosen],
+            "note": launched.map(attrgetter("note")).list(),
             **counters,
             "bound": [found.bound[k] for k in pair],
         }
@@ -183,7 +176,7 @@ def _modelled(
     """Pairs of the points, with their times and counters."""
     with collection.paused():
         batch = collect(points, defaults)
-        found = times(batch.profiles, batch.machines)
+        found = times_of(batch.pairs)
         return batch, found, counter_columns(found)
 
 
@@ -274,27 +267,36 @@ SHOWN_REASONS = 3
 
 def _covered(batch: Batch, found: Times, modelled: Mapping[str, Array]) -> dict[str, list[str] | Array]:
     """``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
-    kernels = [launch.kernel for launch in batch.launches]
+    kernels = batch.launched.map(attrgetter("kernel")).list()
     covered = coverage(kernels, found.bound, found.launches.machines, modelled)
-    reasons: list[dict[str, Away]] = [{} for _ in batch.points]
-    for owner, pair in zip(batch.owner.tolist(), batch.pair.tolist(), strict=True):
-        for away in covered.outside[pair]:
-            known = reasons[owner].get(away.what)
-            if known is None or known.decades < away.decades:
-                reasons[owner][away.what] = away
     cycles = modelled["gpu_cycles"]
     return {
         "gpu_cycles_low": _per_point(batch, (cycles * covered.low)[batch.pair]),
         "gpu_cycles_high": _per_point(batch, (cycles * covered.high)[batch.pair]),
-        "unmeasured": [_listed(list(found.values())) for found in reasons],
+        "unmeasured": _reasons(batch, covered),
     }
 
 
-def _listed(reasons: list[Away]) -> str:
-    """The farthest first."""
-    reasons.sort(key=lambda away: -away.decades)
-    more = f", and {len(reasons) - SHOWN_REASONS} more" if len(reasons) > SHOWN_REASONS else ""
-    return ", ".join(map(str, reasons[:SHOWN_REASONS])) + more
+def _reasons(batch: Batch, covered: Coverage) -> list[str]:
+    """What of each point lies outside, the farthest first; of what does in several launches, the farthest."""
+    step, place = spread(np.bincount(covered.launch, minlength=len(batch.launched)), batch.pair)
+    outside = covered.outside._replace(rows=covered.outside.rows[place])
+    owner, far, order = batch.owner[step], decades(outside), np.arange(len(step))
+    what = by_value([away.what for away in outside.different]).rows[outside.rows]
+    first, like = together([owner, what], len(order))
+    farthest = np.lexsort((order, -far, like))
+    farthest = farthest[np.searchsorted(like[farthest], np.arange(len(first)))]
+    shown = farthest[np.lexsort((first, -far[farthest], owner[farthest]))]
+    texts = list(map(str, outside.different))
+    of_point = [texts[row] for row in outside.rows[shown].tolist()]
+    found = [""] * len(batch.points)
+    points, starts = np.unique(owner[shown], return_index=True)
+    ends = np.append(starts, len(shown))[1:]
+    for point, start, end in zip(points.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        found[point] = ", ".join(of_point[start : min(end, start + SHOWN_REASONS)])
+        if end - start > SHOWN_REASONS:
+            found[point] += f", and {end - start - SHOWN_REASONS} more"
+    return found
 
 
 def _main_bound(batch: Batch, cycles: Array, bounds: Sequence[str]) -> list[str]:

@@ -7,15 +7,19 @@ of ``--mem-type`` ``src/mem/DRAMInterface.py`` (timing parameters of each interf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.gpus import gpu
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
+from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, together
 
 FIXED: dict[str, tuple[Scalar, ...]] = {
     "wf-size": (64,),
@@ -108,16 +112,6 @@ class GpuModel(NamedTuple):
     dram: Dram
     flat: bool = True
     calibration: Calibration = RECORDED
-
-    @property
-    def slots(self) -> int:
-        """Wavefront slots of a compute unit."""
-        return self.simds * self.slots_per_simd
-
-    @property
-    def page_walk_cycles(self) -> int:
-        """GPU cycles of a translation that no TLB has."""
-        return self.l1_tlb_cycles + self.l2_tlb_cycles + self.l3_tlb_cycles + self.walk_cycles + 3
 
 
 NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "flat", "calibration"))
@@ -251,25 +245,6 @@ def _refuse(key: str, value: Scalar | None) -> None:
         )
 
 
-class Asked(NamedTuple):
-    """What a machine is built from.
-
-    Attributes:
-        options: of ``apu_se.py``, named as on the command line without dashes. Those without influence on the
-            GPU's timing are not read.
-        barrier_slots: ``ComputeUnit.num_barrier_slots``: 4 in v23.0.1.0; a release's file says it
-            (there is no option for it).
-        calibration: the constants of its release.
-    """
-
-    options: Mapping[str, Scalar | None]
-    barrier_slots: int
-    calibration: Calibration
-
-
-_Key: TypeAlias = tuple[tuple[Scalar | None, ...], int, Calibration]
-
-
 def check(options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | None]) -> None:
     """Refuse options of which no machine can be built, with the errors of ``machines``."""
     for key in FIXED:
@@ -278,49 +253,72 @@ def check(options: Mapping[str, Scalar | None], defaults: Mapping[str, Scalar | 
         read(options.get(key, defaults.get(key)), key)
 
 
-def machines(asked: Sequence[Asked], defaults: Mapping[str, Scalar | None]) -> list[GpuModel]:
-    """Build machines; those that are equal are one object.
+class Machines(NamedTuple):
+    """Machines as columns.
+
+    Attributes:
+        numbers: by field of ``GpuModel``, the number or the flag of each different machine.
+        drams, calibrations: of each of them.
+        rows: of each machine that was asked for, its number among the different ones.
+    """
+
+    numbers: dict[str, NDArray[Any]]
+    drams: Numbered[Dram]
+    calibrations: Numbered[Calibration]
+    rows: Rows
+
+
+def machines(
+    options: Sequence[Mapping[str, Scalar | None]],
+    barrier_slots: Sequence[int],
+    calibrations: Sequence[Calibration],
+    defaults: Mapping[str, Scalar | None],
+) -> Machines:
+    """Build machines. Those that are built alike are one.
 
     Args:
-        asked: what each is built from.
+        options: of ``apu_se.py``, of each machine, named as on the command line without dashes. Those without
+            influence on the GPU's timing are not read.
+        barrier_slots: ``ComputeUnit.num_barrier_slots`` of each: 4 in v23.0.1.0; a release's file says it
+            (there is no option for it).
+        calibrations: the constants of each one's release.
         defaults: of every option that is read, for those left out (older releases lack some).
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
-    if not asked:
-        return []
-    for key in FIXED:
-        for value in {one.options.get(key) for one in asked}:
-            _refuse(key, value)
-    standard = tuple(map(defaults.get, _READ))
-    keys: list[_Key] = [
-        (tuple(map(options.get, _READ, standard)), barrier_slots, calibration)
-        for options, barrier_slots, calibration in asked
-    ]
-    different = list(dict.fromkeys(keys))
-    built = dict(zip(different, _built(different), strict=True))
-    return [built[key] for key in keys]
-
-
-def _built(different: Sequence[_Key]) -> list[GpuModel]:
-    """Machines of different values of what is read. Each option is read once for each value that it has."""
-    values, slots, calibrations = zip(*different, strict=True)
-    fields: dict[str, Sequence[Any]] = {"barrier_slots": slots, "calibration": calibrations}
-    for (key, (field, read)), column in zip(_READ.items(), zip(*values, strict=True), strict=True):
-        known = {value: read(value, key) for value in set(column)}
-        fields[field] = (
-            [known[value] for value in column] if len(known) > 1 else [*known.values()] * len(column)
-        )
-    wide = list(zip(fields["compute_units"], fields.pop("scalor"), strict=True))
+    asked, slots, constants = by_identity(options), by_value(barrier_slots), by_identity(calibrations)
+    columns = {
+        field: column._replace(rows=column.rows[asked.rows]) for field, column in _read(asked, defaults)
+    }
+    columns |= {"barrier_slots": slots, "calibration": constants}
+    first, rows = together([column.rows for column in columns.values()], len(options))
+    columns = {field: column._replace(rows=column.rows[first]) for field, column in columns.items()}
+    drams, constants = columns.pop("dram"), columns.pop("calibration")
+    numbers = {field: column.values() for field, column in columns.items()}
+    scalor, units = numbers.pop("scalor"), numbers["compute_units"]
     # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
-    fields["link_bytes"] = [16.0 * units * scalor if scalor else 8.0 for units, scalor in wide]
-    fields["tcc_bytes"] = [
-        128 * 1024 * units if scalor else size
-        for (units, scalor), size in zip(wide, fields["tcc_bytes"], strict=True)
-    ]
-    return list(map(GpuModel._make, zip(*(fields[name] for name in GpuModel._fields), strict=True)))
+    numbers["link_bytes"] = np.where(scalor, 16.0 * units * scalor, 8.0)
+    numbers["tcc_bytes"] = np.where(scalor, 128 * 1024 * units, numbers["tcc_bytes"])
+    return Machines(numbers, drams, constants, rows)
+
+
+def _read(
+    asked: Numbered[Mapping[str, Scalar | None]], defaults: Mapping[str, Scalar | None]
+) -> Iterator[tuple[str, Numbered[Any]]]:
+    """Fields of different options. Each option is read once for each value that it has."""
+    named = set().union(*asked.different)
+    for key in FIXED.keys() & named:
+        for value in {options.get(key) for options in asked.different}:
+            _refuse(key, value)
+    for key, (field, read) in _READ.items():
+        standard = defaults.get(key)
+        if key in named:
+            given = by_value([options.get(key, standard) for options in asked.different])
+        else:
+            given = Numbered([standard], np.zeros(len(asked.different), dtype=np.intp))
+        yield field, Numbered([read(value, key) for value in given.different], given.rows)
 
 
 def machine(
@@ -331,4 +329,6 @@ def machine(
     calibration: Calibration = RECORDED,
 ) -> GpuModel:
     """Build one machine (see ``machines``)."""
-    return machines([Asked(options, barrier_slots, calibration)], defaults)[0]
+    built = machines([options], [barrier_slots], [calibration], defaults)
+    numbers = {field: column.tolist()[0] for field, column in built.numbers.items()}
+    return GpuModel(dram=built.drams.different[0], calibration=calibration, **numbers)

@@ -14,15 +14,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import log
-from typing import NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
 
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import Arg
+from apuflow.preview.columns import Numbered, together
 from apuflow.preview.inputs import parts_held
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.lines import LINE, PAGE
-from apuflow.preview.machine import GpuModel
+from apuflow.preview.machine import GpuModel, Machines
 from apuflow.preview.profile import Profile, Stream
 from apuflow.preview.reuse import survives
 from apuflow.rocblas.call import SCALE
@@ -147,33 +149,49 @@ class Kept(NamedTuple):
     vega: bool
 
 
+KEPT_BY: Final = (
+    "l3_tlb_entries",
+    "l1_tlb_entries",
+    "sqc_bytes",
+    "tcc_bytes",
+    "cpu_l2_bytes",
+    "l3_bytes",
+    "flat",
+)
+"""Fields of a machine (``GpuModel``) that decide what it keeps."""
+
+
 def kept(machine: GpuModel) -> Kept:
-    """Of a machine."""
-    vega = not machine.flat
-    return Kept(
-        float(machine.l3_tlb_entries),
-        float(machine.l1_tlb_entries),
-        0.0 if vega else float(machine.sqc_bytes),
-        float(machine.tcc_bytes),
-        float(machine.cpu_l2_bytes),
-        float(machine.l3_bytes),
-        vega,
-    )
+    """What a machine keeps."""
+    return _kept(*attrgetter(*KEPT_BY)(machine))
 
 
-def steps(launches: Sequence[Launch], machine: GpuModel, in_memory: bool = False) -> list[Step]:
+def each_kept(machines: Machines) -> Numbered[Kept]:
+    """The same, of different machines."""
+    columns = [machines.numbers[field] for field in KEPT_BY]
+    first, like = together(columns, len(columns[0]))
+    rows = zip(*(column[first].tolist() for column in columns), strict=True)
+    return Numbered([_kept(*row) for row in rows], like)
+
+
+def _kept(l3_tlb: int, l1_tlb: int, sqc: int, tcc: int, cpu_l2: int, l3: int, flat: bool) -> Kept:
+    """By the values of ``KEPT_BY``."""
+    code = float(sqc) if flat else 0.0
+    return Kept(float(l3_tlb), float(l1_tlb), code, float(tcc), float(cpu_l2), float(l3), not flat)
+
+
+def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -> list[Step]:
     """Launches as a process makes them, each with a profile that says what it finds.
 
-    Of the machine only ``kept`` decides. The first pass of a loop is a step of its own; the others find
-    what the first has left.
+    The first pass of a loop is a step of its own; the others find what the first has left.
 
     Args:
+        found_in: what the machine keeps between them.
         in_memory: the CPU's caches do not hold the inputs of the first kernel.
 
     Raises:
         NotModelled: the model refuses a kernel.
     """
-    found_in = kept(machine)
     held = {} if in_memory else parts_held(launches, found_in.l2_bytes, found_in.l3_bytes)
     state = _State(found_in, held)
     found: list[Step] = []

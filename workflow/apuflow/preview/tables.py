@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -11,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.occupancy import resident_workgroups
-from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, GpuModel
+from apuflow.preview.columns import Numbered, Rows, by_identity, spread, together
+from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, GpuModel, Machines
 from apuflow.preview.profile import Adders, Profile, Tiles
 
 Array: TypeAlias = NDArray[Any]
-Rows: TypeAlias = NDArray[np.intp]
 T = TypeVar("T")
 
 NO_TILES = Tiles(1, 0.0, 0.0, 0.0, 0.0, 0)
@@ -68,11 +69,12 @@ class Table:
     @classmethod
     def of(cls, objects: Sequence[object]) -> Self:
         """A row for each object."""
-        ids = list(map(id, objects))
-        different = dict(zip(ids, objects, strict=True))
-        numbers = {key: number for number, key in enumerate(different)}
-        rows = np.array([numbers[key] for key in ids], dtype=np.intp)
-        return cls(_Objects(list(different.values())), rows)
+        return cls.numbered(by_identity(objects))
+
+    @classmethod
+    def numbered(cls, objects: Numbered[Any]) -> Self:
+        """Rows that are numbered already."""
+        return cls(_Objects(objects.different), objects.rows)
 
     def __getattr__(self, name: str) -> Array:
         if name.startswith("_"):
@@ -88,10 +90,9 @@ class Table:
         """Some of the rows, by number or as flags."""
         return type(self)(self._objects, self._rows[rows])
 
-    def map(self, function: Callable[[Any], T]) -> list[T]:
+    def map(self, function: Callable[[Any], T]) -> Numbered[T]:
         """What a function says of the object of each row."""
-        found = list(map(function, self._objects.objects))
-        return [found[row] for row in self._rows.tolist()]
+        return Numbered(list(map(function, self._objects.objects)), self._rows)
 
     def inner(self, name: str, missing: object = None) -> Table:
         """An attribute that is an object itself, as a table; ``missing`` where it is None."""
@@ -101,9 +102,39 @@ class Table:
             known[name] = Table.of([missing if value is None else value for value in values])
         return known[name][self._rows]
 
+    def each(self, name: str) -> tuple[Table, Rows]:
+        """An attribute that is a sequence of objects: those of all rows, and the row of each."""
+        of_one: Sequence[Sequence[object]] = self._objects.values(name)
+        counts = np.array([len(objects) for objects in of_one], dtype=np.intp)
+        row, place = spread(counts, self._rows)
+        return Table.of(list(chain.from_iterable(of_one)))[place], row
+
 
 class Gpus(Table):
     """Machines as rows (``GpuModel``), and what follows from several of their columns."""
+
+    @classmethod
+    def built(cls, machines: Machines) -> Self:
+        """Those that were asked for."""
+        fields = _Objects(())
+        fields.columns = machines.numbers
+        fields.tables = {
+            "dram": Table.numbered(machines.drams),
+            "calibration": Table.numbered(machines.calibrations),
+        }
+        return cls(fields, machines.rows)
+
+    @cached_property
+    def slots(self) -> Array:
+        """Wavefront slots of a compute unit."""
+        slots: Array = self.simds * self.slots_per_simd
+        return slots
+
+    @cached_property
+    def page_walk_cycles(self) -> Array:
+        """GPU cycles of a translation that no TLB has."""
+        cycles: Array = self.l1_tlb_cycles + self.l2_tlb_cycles + self.l3_tlb_cycles + self.walk_cycles + 3
+        return cycles
 
     @cached_property
     def dram(self) -> Table:
@@ -149,13 +180,16 @@ class Launches:
         accesses: all their streams.
     """
 
-    def __init__(self, profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> None:
-        self.profiles = Table.of(profiles)
-        self.counts = self.profiles.inner("counts")
-        self.machines = Gpus.of(machines)
-        owner = np.repeat(np.arange(len(profiles)), [len(profile.streams) for profile in profiles])
-        streams = Table.of([stream for profile in profiles for stream in profile.streams])
-        self.accesses = Accesses(self, streams, owner)
+    def __init__(self, profiles: Table, machines: Gpus) -> None:
+        self.profiles = profiles
+        self.counts = profiles.inner("counts")
+        self.machines = machines
+        self.accesses = Accesses(self, *profiles.each("streams"))
+
+    @classmethod
+    def of(cls, profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Self:
+        """A launch for each profile."""
+        return cls(Table.of(profiles), Gpus.of(machines))
 
     def __len__(self) -> int:
         return len(self.profiles)
@@ -186,12 +220,13 @@ class Launches:
         profiles, machines = self.profiles, self.machines
         needs = [profiles.waves_per_group, profiles.lds_bytes, profiles.vgprs]
         has = [getattr(machines, name) for name in HOLDS.values()]
-        rows = list(zip(*(column.tolist() for column in needs + has), strict=True))
-        fitting = {
-            row: resident_workgroups(*row[: len(needs)], **dict(zip(HOLDS, row[len(needs) :], strict=True)))
-            for row in set(rows)
-        }
-        return np.array([fitting[row] for row in rows])
+        first, like = together(needs + has, len(self))
+        rows = zip(*(column[first].tolist() for column in needs + has), strict=True)
+        fitting = [
+            resident_workgroups(*row[: len(needs)], **dict(zip(HOLDS, row[len(needs) :], strict=True)))
+            for row in rows
+        ]
+        return np.array(fitting, dtype=np.int64)[like]
 
     @cached_property
     def resident(self) -> Array:

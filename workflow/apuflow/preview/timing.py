@@ -314,7 +314,7 @@ def _bursts(profiles: Table, burst: Array, computed: Array) -> Array:
 
 def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
     """Time of each launch on its machine."""
-    return times_of(Launches(profiles, machines))
+    return times_of(Launches.of(profiles, machines))
 
 
 def times_of(launches: Launches) -> Times:

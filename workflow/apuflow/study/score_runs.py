@@ -39,7 +39,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import Kept, Step, kept, steps
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
@@ -150,18 +150,20 @@ def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
         NotModelled: as ``row_launch``.
     """
     if not (text(row, "config") and text(row, "launch")):
-        return steps([replace(row_launch(row), count=1)], box)
+        return steps([replace(row_launch(row), count=1)], kept(box))
     row_launch(row)  # refuses a row that is no launch of its layer
     directions = _directions(row)
     direction: Direction = directions[0] if len(directions) == 1 else "both"
     layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))
     number = _int(row, "launch")
-    return [step for step in _steps_of(layer, box, text(row, "inputs") == "memory") if step.number == number]
+    return [
+        step for step in _steps_of(layer, kept(box), text(row, "inputs") == "memory") if step.number == number
+    ]
 
 
 @lru_cache(maxsize=4096)
-def _steps_of(layer: tuple[Launch, ...], box: GpuModel, in_memory: bool) -> list[Step]:
-    return steps(layer, box, in_memory)
+def _steps_of(layer: tuple[Launch, ...], found_in: Kept, in_memory: bool) -> list[Step]:
+    return steps(layer, found_in, in_memory)
 
 
 def row_launch(row: Mapping[str, Any]) -> Launch:

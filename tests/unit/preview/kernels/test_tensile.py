@@ -15,7 +15,7 @@ from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
-from apuflow.preview.process import steps
+from apuflow.preview.process import kept, steps
 from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import copies_of
 from apuflow.preview.tables import NO_TILES, Table
@@ -43,7 +43,7 @@ def gpu(units: int) -> GpuModel:
 
 def cycles(found: tuple[Launch, ...], units: int = 4) -> float:
     box = gpu(units)
-    made = [step.profile for step in steps(found, box)]
+    made = [step.profile for step in steps(found, kept(box))]
     return float(times(made, [box] * len(made)).ns.sum()) / box.gpu_ns
 
 
