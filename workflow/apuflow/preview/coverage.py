@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.columns import Numbered, Rows, by_value
+from apuflow.preview.columns import Numbered, Rows, by_value, together
 from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.preview.tables import Gpus
 
@@ -223,12 +223,11 @@ def _of_kernels(families: Numbered[str], found: Mapping[str, Array]) -> Iterator
         ranges = [known[name][quantity] if name in known else ANY for name in families.different]
         least, most = np.array(ranges, dtype=np.float64).reshape(-1, 2)[rows].T
         launch = np.flatnonzero((column < least) | (column > most))
-        names = [families.different[row] for row in rows[launch].tolist()]
-        aways = [
-            _of_kernel(name, quantity, value)
-            for name, value in zip(names, column[launch].tolist(), strict=True)
-        ]
-        yield Numbered(aways, np.arange(len(aways))), launch
+        first, like = together([rows[launch], column[launch]], len(launch))
+        names = families._replace(rows=rows[launch[first]]).list()
+        values = column[launch[first]].tolist()
+        aways = [_of_kernel(name, quantity, value) for name, value in zip(names, values, strict=True)]
+        yield Numbered(aways, like), launch
 
 
 def _of_kernel(kernel: str, quantity: str, value: float) -> Away:

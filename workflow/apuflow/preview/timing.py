@@ -369,4 +369,5 @@ def _bounds(ns: Array, utilisation: Array, in_turn: Array, line_turns: Array) ->
     for name, one_by_one in (("tlb", in_turn), ("line", line_turns)):
         busy_share = one_by_one / np.maximum(ns, 1e-12)
         best, top = np.where(busy_share > top, name, best), np.maximum(top, busy_share)
-    return [str(name) if high > BUSY else "latency" for name, high in zip(best, top, strict=True)]
+    bounds: list[str] = np.where(top > BUSY, best, "latency").tolist()
+    return bounds
