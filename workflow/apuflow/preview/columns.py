@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.intp]
 T = TypeVar("T")
+MOST = 1 << 31
+"""Whole numbers up to which values stand for themselves."""
 
 
 class Numbered(NamedTuple, Generic[T]):
@@ -35,18 +37,21 @@ class Numbered(NamedTuple, Generic[T]):
 
 def by_value(values: Sequence[T]) -> Numbered[T]:
     """Values that are equal are one."""
-    known = dict.fromkeys(values)
-    if len(known) == 1:
-        return Numbered(list(known), np.zeros(len(values), dtype=np.intp))
-    numbers = {value: number for number, value in enumerate(known)}
-    return Numbered(list(numbers), np.array([numbers[value] for value in values], dtype=np.intp))
+    different = list(dict.fromkeys(values))
+    if len(different) == len(values):
+        return Numbered(different, np.arange(len(values)))
+    if len(different) == 1:
+        return Numbered(different, np.zeros(len(values), dtype=np.intp))
+    numbers = dict(zip(different, range(len(different)), strict=True))
+    return Numbered(different, np.array([numbers[value] for value in values], dtype=np.intp))
 
 
 def by_identity(objects: Sequence[T]) -> Numbered[T]:
     """What is one object is one value."""
     ids = list(map(id, objects))
-    different = list(dict(zip(ids, objects, strict=True)).values())
-    return Numbered(different, by_value(ids).rows)
+    numbered = by_value(ids)
+    known = dict(zip(ids, objects, strict=True))
+    return Numbered([known[key] for key in numbered.different], numbered.rows)
 
 
 def together(columns: Iterable[NDArray[Any]], length: int) -> tuple[Rows, Rows]:
@@ -58,11 +63,18 @@ def together(columns: Iterable[NDArray[Any]], length: int) -> tuple[Rows, Rows]:
     Returns:
         of each different row, where it comes first; of each row, the number of its like among those.
     """
-    like = np.zeros(length, dtype=np.intp)
-    for column in columns:
-        different, code = np.unique(column, return_inverse=True)
-        if len(different) > 1:
-            _, like = np.unique(like * len(different) + code, return_inverse=True)
+    like, kinds = np.zeros(length, dtype=np.int64), 1
+    for column in columns if length > 1 else ():
+        if (column == column[0]).all():
+            continue
+        code = column
+        if column.dtype.kind != "i" or column.min() < 0 or column.max() > MOST:
+            _, code = np.unique(column, return_inverse=True)
+        size = int(code.max()) + 1
+        if kinds * size > MOST * MOST:
+            _, like = np.unique(like, return_inverse=True)
+            kinds = int(like.max()) + 1
+        like, kinds = like * size + code, kinds * size
     _, first, like = np.unique(like, return_index=True, return_inverse=True)
     return first, like
 

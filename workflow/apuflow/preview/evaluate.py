@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from random import Random
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from apuflow.miopen import Launch
 from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, spread, together
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Coverage, coverage, decades
-from apuflow.preview.machine import machines
+from apuflow.preview.machine import Machines, machines
 from apuflow.preview.process import Step, each_kept, steps
 from apuflow.preview.tables import Gpus, Launches, Table
 from apuflow.preview.timing import Times, times_of
@@ -83,6 +84,19 @@ class Batch:
     pairs: Launches
 
 
+def _machines(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]
+) -> tuple[Machines, list[int]]:
+    """The machines of the points, and the compute units of each."""
+    built = machines(
+        [point.options for point in points],
+        [point.release_facts.barrier_slots for point in points],
+        [point.calibration for point in points],
+        defaults,
+    )
+    return built, built.numbers["compute_units"][built.rows].tolist()
+
+
 def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> Batch:
     """Launches and machines of the points.
 
@@ -90,14 +104,8 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         NotModelled: a point is no DNNMark workload, or the model refuses a kernel or an option of it.
         NotDerivable: MIOpen refuses a layer.
     """
-    built = machines(
-        [point.options for point in points],
-        [point.release_facts.barrier_slots for point in points],
-        [point.calibration for point in points],
-        defaults,
-    )
+    built, units = _machines(points, defaults)
     of_machine = each_kept(built)
-    units = built.numbers["compute_units"][built.rows].tolist()
     keeps = of_machine.rows[built.rows].tolist()
     # What an id stands for is kept beside it: an id means an object only as long as that lives.
     processes: dict[tuple[int, bool, int], tuple[int, tuple[Launch, ...], list[Step]]] = {}
@@ -191,15 +199,22 @@ RATES = (
 """Counters that describe the machine: not added up over launches."""
 
 
-FEWEST = 1000
-"""Points for which a process of its own is worth while: a tenth of a second."""
+FEWEST, SAMPLED, MANY = 1000, 200, 20_000
+"""Points for which a process of its own may be worth while; those of them that are looked at whether it is; and
+how many it always is for. Different layers take 60 us each, other points 10; a process takes 40 ms to begin."""
 
 
 def run(
     points: Sequence[PointLike], defaults: Mapping[str, Scalar | None], processes: int = 1
 ) -> pd.DataFrame:
     """``columns`` as a frame."""
-    return pd.DataFrame(columns(points, defaults, processes))
+    found = columns(points, defaults, processes)
+    numbers = {name: column for name, column in found.items() if isinstance(column, np.ndarray)}
+    frame = pd.DataFrame(np.array([*numbers.values()]).T, columns=list(numbers), copy=False)
+    for place, (name, column) in enumerate(found.items()):
+        if name not in numbers:
+            frame.insert(place, name, column)
+    return frame
 
 
 def columns(
@@ -222,10 +237,21 @@ def columns(
         NotModelled: by name, what the model does not have.
     """
     count = max(1, min(processes, len(points) // FEWEST))
+    if count > 1 and len(points) < MANY and not _different_layers(points, defaults):
+        count = 1
     size = max(1, -(-len(points) // count))
     parts = [points[start : start + size] for start in range(0, len(points), size)] or [points]
     found = forked.each(lambda part: _columns(part, defaults), parts)
     return {name: _joined([part[name] for part in found]) for name in found[0]}
+
+
+def _different_layers(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> bool:
+    """Whether nearly all points have layers of their own, by a sample, the same one each time."""
+    sample = Random(0).sample(points, SAMPLED)
+    layers = [
+        point.launches(units) for point, units in zip(sample, _machines(sample, defaults)[1], strict=True)
+    ]
+    return len(by_identity(layers).different) > 0.9 * SAMPLED
 
 
 def _joined(parts: Sequence[list[str] | Array]) -> list[str] | Array:
@@ -303,9 +329,11 @@ def _main_bound(batch: Batch, cycles: Array, bounds: Sequence[str]) -> list[str]
     """The bound under which a point spends most of its time."""
     if not bounds:
         return ["no kernel"] * len(batch.points)
-    names, code = np.unique(np.array(bounds), return_inverse=True)
-    spent = np.zeros((len(batch.points), len(names)))
-    np.add.at(spent, (batch.owner, code[batch.pair]), cycles[batch.pair] * batch.times)
+    names, code = by_value(bounds)
+    kind = batch.owner * len(names) + code[batch.pair]
+    spent = np.bincount(
+        kind, weights=cycles[batch.pair] * batch.times, minlength=len(batch.points) * len(names)
+    )
     launched = np.bincount(batch.owner, weights=batch.times, minlength=len(batch.points))
-    main = names[spent.argmax(axis=1)].tolist()
+    main = Numbered(names, spent.reshape(-1, len(names)).argmax(axis=1)).list()
     return [name if count else "no kernel" for name, count in zip(main, launched, strict=True)]

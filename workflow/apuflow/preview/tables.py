@@ -19,6 +19,8 @@ from apuflow.preview.profile import Adders, Profile, Tiles
 Array: TypeAlias = NDArray[Any]
 T = TypeVar("T")
 
+MANY = 1000
+"""Rows for which it is worth while to look whether all have one value."""
 NO_TILES = Tiles(1, 0.0, 0.0, 0.0, 0.0, 0)
 NO_ADDERS = Adders(1.0, 1.0, 1.0, 0.0, 0.0)
 HOLDS = {
@@ -38,6 +40,7 @@ class _Objects:
     def __init__(self, objects: Sequence[Any]) -> None:
         self.objects = objects
         self.columns: dict[str, Array] = {}
+        self.alike: dict[str, bool] = {}
         self.tables: dict[str, Table] = {}
 
     @cached_property
@@ -54,6 +57,15 @@ class _Objects:
             # What no object has could be of any type: flags, counts and sums work with whole numbers.
             self.columns[name] = np.array(self.values(name), dtype=None if self.objects else np.int64)
         return self.columns[name]
+
+    def of_rows(self, name: str, rows: Rows) -> Array:
+        """The column of some rows. Where all objects have one value, that stands once for many rows."""
+        column = self.column(name)
+        if len(rows) < MANY:
+            return column[rows]
+        if name not in self.alike:
+            self.alike[name] = bool((column == column[0]).all())
+        return np.broadcast_to(column[0], len(rows)) if self.alike[name] else column[rows]
 
 
 class Table:
@@ -79,7 +91,7 @@ class Table:
     def __getattr__(self, name: str) -> Array:
         if name.startswith("_"):
             raise AttributeError(name)
-        found: Array = self._objects.column(name)[self._rows]
+        found = self._objects.of_rows(name, self._rows)
         self.__dict__[name] = found
         return found
 
