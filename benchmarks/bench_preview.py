@@ -25,6 +25,7 @@ from typing import Any
 
 from apuflow.configure import load_release
 from apuflow.core import forked
+from apuflow.core.options import Options
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
@@ -59,7 +60,7 @@ class Point:
     id: str
     text: str
     direction: Direction
-    options: dict[str, Any]
+    options: Options
     release_facts: ReleaseFacts = FACTS
     calibration: Calibration = RECORDED
     in_memory: bool = False
@@ -76,11 +77,13 @@ def launches_of(text: str, direction: Direction, compute_units: int) -> tuple[La
 def points(axes: tuple[str, str], many: int) -> list[Point]:
     """``many`` x ``many`` points over two axes. Those with the same options share them, as a sweep's do."""
     found = []
-    shared: dict[str, dict[str, Any]] = {}
+    shared: dict[str, Options] = {}
     for first, second in product(range(1, many + 1), repeat=2):
         values = {"n": 64, "c": 100, "num-compute-units": 4, axes[0]: first, axes[1]: second}
         text = LAYER.format(n=values.pop("n"), c=values.pop("c"))
-        found.append(Point(f"{first}-{second}", text, "fwd", shared.setdefault(str(values), values)))
+        found.append(
+            Point(f"{first}-{second}", text, "fwd", shared.setdefault(str(values), Options.of(values)))
+        )
     return found
 
 
@@ -162,7 +165,7 @@ def ask() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--many", type=int, default=100, help="values per axis")
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--shape", choices=list(SHAPES), help=argparse.SUPPRESS)

@@ -13,6 +13,7 @@ from sweep_texts import HEAD, expand
 from apuflow import preview
 from apuflow.configure.option_rules import defaults
 from apuflow.preview import coverage
+from apuflow.preview.columns import by_value
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import FILE
 from apuflow.preview.timing import times
@@ -45,7 +46,10 @@ def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     profiles = [steps[-1].profile for steps in known.steps]
     spent = times(profiles, known.machines)
     found = coverage.coverage(
-        frame["kernel"].tolist(), frame["bound"].tolist(), spent.launches.machines, counter_columns(spent)
+        by_value(frame["kernel"].tolist()),
+        by_value(frame["bound"].tolist()),
+        spent.launches.machines,
+        counter_columns(spent),
     )
     frame["outside"] = np.isin(np.arange(len(frame)), found.launch)
     cycles = pd.to_numeric(frame["gpu_cycles"])

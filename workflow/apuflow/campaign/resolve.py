@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
-from apuflow.configure.catalogue import Options
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fewer_workgroups import label_part
 from apuflow.configure.fit import Capacity, capacity, overflows
@@ -30,6 +29,7 @@ from apuflow.configure.workloads import Workload, Works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.options import Options
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import asked_content

@@ -8,13 +8,11 @@ The options of a point, stored as what differs from defaults that many points sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-
-from typing_extensions import override
 
 from apuflow.configure import yaml_source
 from apuflow.core.errors import ConfigError
@@ -132,38 +130,3 @@ def catalogue() -> Mapping[str, Option]:
 def short_names() -> Mapping[str, str]:
     """Long name by one-letter name."""
     return {option.short: name for name, option in catalogue().items() if option.short}
-
-
-_MISSING: Any = object()
-
-
-class Options(Mapping[str, Scalar]):
-    """All options of a point: what differs from the release's defaults, over those."""
-
-    __slots__ = ("base", "changed")
-
-    def __init__(self, base: Mapping[str, Scalar], changed: Mapping[str, Scalar]) -> None:
-        self.base = base
-        self.changed = changed
-
-    def __getitem__(self, name: str) -> Scalar:
-        return self.changed[name] if name in self.changed else self.base[name]
-
-    @override
-    def get(self, name: str, default: Any = None) -> Any:
-        found = self.changed.get(name, _MISSING)
-        return self.base.get(name, default) if found is _MISSING else found
-
-    @override
-    def __contains__(self, name: object) -> bool:
-        return name in self.changed or name in self.base
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.base
-        yield from (name for name in self.changed if name not in self.base)
-
-    def __len__(self) -> int:
-        return len(self.base) + sum(name not in self.base for name in self.changed)
-
-    def __repr__(self) -> str:
-        return f"Options({dict(self.changed)!r})"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from apuflow.configure.catalogue import Options
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
 from apuflow.core.inputs import inputs_of
+from apuflow.core.options import Options
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar

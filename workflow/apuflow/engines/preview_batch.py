@@ -17,6 +17,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
 from apuflow.core.inputs import inputs_of
+from apuflow.core.options import column
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.scalar import Scalar
 from apuflow.core.words import many
@@ -88,6 +89,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
     first, axes = points[0], axes_of(points)
     found = preview.columns(points, option_rules.defaults(preview.RELEASE), processes)
     reasons = found.pop("unmeasured")
+    options = [point.options for point in points]
     given: dict[str, Sequence[Any] | NDArray[Any]] = {
         "point": [point.id for point in points],
         "status": [Status.COMPLETED.value] * len(points),
@@ -100,8 +102,8 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "changed": [_changed(point) for point in points],
         "calibration": [str(point.calibration) for point in points],
         **{
-            column: [point.options.get(option) for point in points]
-            for column, option in _machine_options(first).items()
+            name: column(options, option)
+            for name, option in _machine_options(first).items()
             if option not in axes
         },
     }

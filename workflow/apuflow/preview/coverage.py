@@ -141,8 +141,8 @@ class Coverage:
 
 
 def coverage(
-    kernels: Sequence[str],
-    bounds: Sequence[str],
+    kernels: Numbered[str],
+    bounds: Numbered[str],
     machines: Gpus,
     found: Mapping[str, Array],
 ) -> Coverage:
@@ -154,13 +154,12 @@ def coverage(
         machines: the GPU that each runs on.
         found: their counters: ``wavefronts``, ``gpu_cycles``, bytes of DRAM.
     """
-    named, kinds = by_value(kernels), by_value(bounds)
-    families = by_value(list(map(family, named.different)))
-    of_family = Numbered(families.different, families.rows[named.rows])
-    outside, launch = _joined([*_of_kernels(of_family, found), *_of_machines(machines)])
+    families = by_value(list(map(family, kernels.different)))
+    families = families._replace(rows=families.rows[kernels.rows])
+    outside, launch = _joined([*_of_kernels(families, found), *_of_machines(machines)])
 
-    limits = [_inside(name, kind) for name in of_family.different for kind in kinds.different]
-    of_limit = of_family.rows * len(kinds.different) + kinds.rows
+    limits = [_inside(name, bound) for name in families.different for bound in bounds.different]
+    of_limit = families.rows * len(bounds.different) + bounds.rows
     low, high = np.array(limits, dtype=np.float64).reshape(-1, 2)[of_limit].T.copy()
     farthest = np.zeros(len(low))
     np.maximum.at(farthest, launch, decades(outside))

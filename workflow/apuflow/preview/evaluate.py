@@ -173,7 +173,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
             "count": count.astype(np.int64),
             "note": launched.map(attrgetter("note")).list(),
             **counters,
-            "bound": [found.bound[k] for k in pair],
+            "bound": found.bounds._replace(rows=found.bounds.rows[pair]).list(),
         }
     )
 
@@ -200,8 +200,8 @@ RATES = (
 
 
 FEWEST, SAMPLED, MANY = 1000, 200, 20_000
-"""Points for which a process of its own may be worth while; those of them that are looked at whether it is; and
-how many it always is for. Different layers take 60 us each, other points 10; a process takes 40 ms to begin."""
+"""Points for which a process of its own may be worth while; those of them that are looked at whether it is;
+how many always deserve one. A different layer takes 60 us, any point 10, a process 40 ms to begin."""
 
 
 def run(
@@ -275,7 +275,7 @@ def _columns(
         else:
             out[column] = _per_point(batch, values[batch.pair])
     out["kernels_launched"] = _per_point(batch, np.ones(len(batch.owner)))
-    out["bound"] = _main_bound(batch, modelled["gpu_cycles"], found.bound)
+    out["bound"] = _main_bound(batch, modelled["gpu_cycles"], found.bounds)
     return out | _covered(batch, found, modelled)
 
 
@@ -293,8 +293,8 @@ SHOWN_REASONS = 3
 
 def _covered(batch: Batch, found: Times, modelled: Mapping[str, Array]) -> dict[str, list[str] | Array]:
     """``gpu_cycles_low``, ``gpu_cycles_high`` and ``unmeasured``, why the interval is a guess, or ""."""
-    kernels = batch.launched.map(attrgetter("kernel")).list()
-    covered = coverage(kernels, found.bound, found.launches.machines, modelled)
+    kernels = batch.launched.map(attrgetter("kernel"))
+    covered = coverage(kernels, found.bounds, found.launches.machines, modelled)
     cycles = modelled["gpu_cycles"]
     return {
         "gpu_cycles_low": _per_point(batch, (cycles * covered.low)[batch.pair]),
@@ -307,10 +307,10 @@ def _reasons(batch: Batch, covered: Coverage) -> list[str]:
     """What of each point lies outside, the farthest first; of what does in several launches, the farthest."""
     step, place = spread(np.bincount(covered.launch, minlength=len(batch.launched)), batch.pair)
     outside = covered.outside._replace(rows=covered.outside.rows[place])
-    owner, far, order = batch.owner[step], decades(outside), np.arange(len(step))
+    owner, far = batch.owner[step], decades(outside)
     what = by_value([away.what for away in outside.different]).rows[outside.rows]
-    first, like = together([owner, what], len(order))
-    farthest = np.lexsort((order, -far, like))
+    first, like = together([owner, what], len(owner))
+    farthest = np.lexsort((-far, like))
     farthest = farthest[np.searchsorted(like[farthest], np.arange(len(first)))]
     shown = farthest[np.lexsort((first, -far[farthest], owner[farthest]))]
     texts = list(map(str, outside.different))
@@ -325,15 +325,14 @@ def _reasons(batch: Batch, covered: Coverage) -> list[str]:
     return found
 
 
-def _main_bound(batch: Batch, cycles: Array, bounds: Sequence[str]) -> list[str]:
+def _main_bound(batch: Batch, cycles: Array, bounds: Numbered[str]) -> list[str]:
     """The bound under which a point spends most of its time."""
-    if not bounds:
-        return ["no kernel"] * len(batch.points)
-    names, code = by_value(bounds)
-    kind = batch.owner * len(names) + code[batch.pair]
+    kinds = len(bounds.different)
     spent = np.bincount(
-        kind, weights=cycles[batch.pair] * batch.times, minlength=len(batch.points) * len(names)
+        batch.owner * kinds + bounds.rows[batch.pair],
+        weights=cycles[batch.pair] * batch.times,
+        minlength=len(batch.points) * kinds,
     )
     launched = np.bincount(batch.owner, weights=batch.times, minlength=len(batch.points))
-    main = Numbered(names, spent.reshape(-1, len(names)).argmax(axis=1)).list()
-    return [name if count else "no kernel" for name, count in zip(main, launched, strict=True)]
+    main = np.where(launched > 0.0, spent.reshape(-1, kinds).argmax(axis=1), kinds)
+    return Numbered([*bounds.different, "no kernel"], main).list()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.gpus import gpu
+from apuflow.core.options import Options, column
 from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
@@ -289,9 +290,8 @@ def machines(
         ConfigError: a value is no number, size or clock.
     """
     asked, slots, constants = by_identity(options), by_value(barrier_slots), by_identity(calibrations)
-    columns = {
-        field: column._replace(rows=column.rows[asked.rows]) for field, column in _read(asked, defaults)
-    }
+    read = _read(list(map(Options.of, asked.different)), defaults)
+    columns = {field: given._replace(rows=given.rows[asked.rows]) for field, given in read}
     columns |= {"barrier_slots": slots, "calibration": constants}
     first, rows = together([column.rows for column in columns.values()], len(options))
     columns = {field: column._replace(rows=column.rows[first]) for field, column in columns.items()}
@@ -305,19 +305,21 @@ def machines(
 
 
 def _read(
-    asked: Numbered[Mapping[str, Scalar | None]], defaults: Mapping[str, Scalar | None]
+    asked: Sequence[Options], defaults: Mapping[str, Scalar | None]
 ) -> Iterator[tuple[str, Numbered[Any]]]:
     """Fields of different options. Each option is read once for each value that it has."""
-    named = set().union(*asked.different)
-    for key in FIXED.keys() & named:
-        for value in {options.get(key) for options in asked.different}:
+    bases = by_identity([options.base for options in asked])
+    named = set().union(*(options.changed for options in asked))
+    for key in FIXED:
+        values = column(asked, key) if key in named else [base.get(key) for base in bases.different]
+        for value in dict.fromkeys(values):
             _refuse(key, value)
     for key, (field, read) in _READ.items():
         standard = defaults.get(key)
         if key in named:
-            given = by_value([options.get(key, standard) for options in asked.different])
+            given = by_value(column(asked, key, standard))
         else:
-            given = Numbered([standard], np.zeros(len(asked.different), dtype=np.intp))
+            given = Numbered([base.get(key, standard) for base in bases.different], bases.rows)
         yield field, Numbered([read(value, key) for value in given.different], given.rows)
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.preview.columns import Numbered
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
@@ -73,13 +74,18 @@ class Times:
     fetch_ns: Array
     residence_ns: Array
     ready_share: Array
-    bound: list[str]
+    bounds: Numbered[str]
     traffic: Traffic
     resident: Array
     used: Array
     token_ns: Array
     walk_ns: Array
     dram_ns: Array
+
+    @property
+    def bound(self) -> list[str]:
+        """What bounds each launch: what is busy for most of its time."""
+        return self.bounds.list()
 
 
 def pipelined(
@@ -351,7 +357,7 @@ def times_of(launches: Launches) -> Times:
         fetch_ns=asked.fetch,
         residence_ns=residence,
         ready_share=ready,
-        bound=_bounds(ns, utilisation, in_turn, line_turns),
+        bounds=_bounds(ns, utilisation, in_turn, line_turns),
         traffic=flow,
         resident=asked.resident,
         used=asked.used,
@@ -361,13 +367,11 @@ def times_of(launches: Launches) -> Times:
     )
 
 
-def _bounds(ns: Array, utilisation: Array, in_turn: Array, line_turns: Array) -> list[str]:
+def _bounds(ns: Array, utilisation: Array, in_turn: Array, line_turns: Array) -> Numbered[str]:
     """What is busy for most of each launch; "latency" where nothing is for as long as ``BUSY``."""
-    top = utilisation.max(axis=1, initial=0.0)
-    names = np.array(STATIONS)
-    best = names[utilisation.argmax(axis=1)] if len(ns) else names[:0]
-    for name, one_by_one in (("tlb", in_turn), ("line", line_turns)):
-        busy_share = one_by_one / np.maximum(ns, 1e-12)
-        best, top = np.where(busy_share > top, name, best), np.maximum(top, busy_share)
-    bounds: list[str] = np.where(top > BUSY, best, "latency").tolist()
-    return bounds
+    names = [*STATIONS, "line", "latency"]
+    shares = [one_by_one / np.maximum(ns, 1e-12) for one_by_one in (in_turn, line_turns)]
+    busy = np.vstack([utilisation.T, *shares])
+    busiest = [*STATIONS, "tlb", "line"]
+    top = np.array([names.index(name) for name in busiest])[busy.argmax(axis=0)]
+    return Numbered(names, np.where(busy.max(axis=0) > BUSY, top, names.index("latency")))
