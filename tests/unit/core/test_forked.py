@@ -89,6 +89,7 @@ def test_nothing_is_forked_beside_other_threads() -> None:
 
 
 def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
+    """Layers of their own are worth processes, and so are many points; a few that share layers are not."""
     lines = said(
         """
         import apuflow
@@ -96,15 +97,22 @@ def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
         from apuflow.configure import option_rules
         from apuflow.preview import evaluate
         from apuflow.study import ask, face
-        asked = ask.described("softmax_fwd,pool_fwd", ["num-compute-units=1,2,3,4,5,6", "n=1,2,3,4,5,6"])
-        sweep = ask.question(asked, face._root(None))
-        points = apuflow.points(sweep)
         evaluate.FEWEST = 10
         parts = []  # those of this process
         own = evaluate._columns
         evaluate._columns = lambda part, defaults: parts.append(len(part)) or own(part, defaults)
-        alone, three = (preview.run(points, option_rules.defaults(preview.RELEASE), n) for n in (1, 3))
-        print(len(points), parts, alone.equals(three), list(alone.columns) == list(three.columns))
+        def compared(*axes):
+            asked = ask.described("softmax_fwd,pool_fwd", axes)
+            points = apuflow.points(ask.question(asked, face._root(None)))
+            defaults = option_rules.defaults(preview.RELEASE)
+            alone, three = (preview.run(points, defaults, processes) for processes in (1, 3))
+            print(len(points), parts, alone.equals(three), list(alone.columns) == list(three.columns))
+            parts.clear()
+        compared("n=" + ",".join(map(str, range(1, 37))))
+        shared = "num-compute-units=1,2,3,4,5,6", "n=1,2,3,4,5,6"
+        compared(*shared)
+        evaluate.MANY = 72
+        compared(*shared)
         """
     )
-    assert lines == ["72 [72, 24] True True"]
+    assert lines == ["72 [72, 24] True True", "72 [72, 72] True True", "72 [72, 24] True True"]

@@ -247,11 +247,10 @@ def columns(
 
 def _different_layers(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> bool:
     """Whether nearly all points have layers of their own, by a sample, the same one each time."""
-    sample = Random(0).sample(points, SAMPLED)
-    layers = [
-        point.launches(units) for point, units in zip(sample, _machines(sample, defaults)[1], strict=True)
-    ]
-    return len(by_identity(layers).different) > 0.9 * SAMPLED
+    sample = Random(0).sample(points, min(SAMPLED, len(points)))
+    units = _machines(sample, defaults)[1]
+    layers = [point.launches(unit) for point, unit in zip(sample, units, strict=True)]
+    return len(by_identity(layers).different) > 0.9 * len(sample)
 
 
 def _joined(parts: Sequence[list[str] | Array]) -> list[str] | Array:
