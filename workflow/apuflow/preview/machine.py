@@ -293,10 +293,10 @@ def machines(
     read = _read(list(map(Options.of, asked.different)), defaults)
     columns = {field: given._replace(rows=given.rows[asked.rows]) for field, given in read}
     columns |= {"barrier_slots": slots, "calibration": constants}
-    first, rows = together([column.rows for column in columns.values()], len(options))
-    columns = {field: column._replace(rows=column.rows[first]) for field, column in columns.items()}
+    first, rows = together([given.rows for given in columns.values()], len(options))
+    columns = {field: given._replace(rows=given.rows[first]) for field, given in columns.items()}
     drams, constants = columns.pop("dram"), columns.pop("calibration")
-    numbers = {field: column.values() for field, column in columns.items()}
+    numbers = {field: given.values() for field, given in columns.items()}
     scalor, units = numbers.pop("scalor"), numbers["compute_units"]
     # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
     numbers["link_bytes"] = np.where(scalor, 16.0 * units * scalor, 8.0)
@@ -332,5 +332,5 @@ def machine(
 ) -> GpuModel:
     """Build one machine (see ``machines``)."""
     built = machines([options], [barrier_slots], [calibration], defaults)
-    numbers = {field: column.tolist()[0] for field, column in built.numbers.items()}
+    numbers = {field: values.tolist()[0] for field, values in built.numbers.items()}
     return GpuModel(dram=built.drams.different[0], calibration=calibration, **numbers)
