@@ -22,8 +22,9 @@ from apuflow.configure import load_machine, option_rules
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm
 from apuflow.miopen.rocm_4_0_1.gemm import product
+from apuflow.preview.kept import kept
 from apuflow.preview.machine import Dram, GpuModel, machine
-from apuflow.preview.process import kept, steps
+from apuflow.preview.process import steps
 from apuflow.preview.timing import times
 from apuflow.rocblas import library_launches
 from apuflow.rocblas.tables import Measured, measured

@@ -18,8 +18,9 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
 from apuflow.preview.counters import counter_columns
+from apuflow.preview.kept import kept
 from apuflow.preview.machine import machine
-from apuflow.preview.process import Step, kept, steps
+from apuflow.preview.process import Step, steps
 from apuflow.preview.timing import times
 from apuflow.study.score import modelled, read_tables, score
 

@@ -2,8 +2,6 @@
 
 Source: ``configs/example/apu_se.py`` and the files it imports, gem5 v21.1.0.2 to v24.0.0.1, and develop of
 24 October 2024 for v24.1. v25.0: single files (``tests/unit/apu_se_sources.py`` says which).
-
-The options of a point, stored as what differs from defaults that many points share.
 """
 
 from __future__ import annotations

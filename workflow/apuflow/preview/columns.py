@@ -18,8 +18,7 @@ class Numbered(NamedTuple, Generic[T]):
     """A column.
 
     Attributes:
-        different: its values, each once, in the order in which they come first.
-        rows: of each row, the number of its value among them.
+        different: values. rows: of each row, the number of its value among them.
     """
 
     different: list[T]

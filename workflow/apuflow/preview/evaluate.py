@@ -20,8 +20,9 @@ from apuflow.miopen import Launch
 from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, spread, together
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Coverage, coverage, decades
+from apuflow.preview.kept import each_kept
 from apuflow.preview.machine import Machines, machines
-from apuflow.preview.process import Step, each_kept, steps
+from apuflow.preview.process import Step, steps
 from apuflow.preview.tables import Gpus, Launches, Table
 from apuflow.preview.timing import Times, times_of
 

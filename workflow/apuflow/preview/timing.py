@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.preview.columns import Numbered
+from apuflow.preview.columns import Numbered, Rows
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
@@ -20,7 +20,6 @@ from apuflow.preview.traffic import Traffic, traffic
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Rows = NDArray[np.intp]
 
 BURSTS = np.array([name.endswith("link") or name == "dram" for name in STATIONS])
 """Stations at which the loads of workgroups in step wait behind each other."""

@@ -38,8 +38,9 @@ from apuflow.core.record import read_run
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
+from apuflow.preview.kept import Kept, kept
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
-from apuflow.preview.process import Kept, Step, kept, steps
+from apuflow.preview.process import Step, steps
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)

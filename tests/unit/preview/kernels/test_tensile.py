@@ -11,11 +11,12 @@ from apuflow.configure import option_rules
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.gemm import product
+from apuflow.preview.kept import kept
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
-from apuflow.preview.process import kept, steps
+from apuflow.preview.process import steps
 from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import copies_of
 from apuflow.preview.tables import NO_TILES, Table
