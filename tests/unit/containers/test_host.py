@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.containers import Exit, HostEngine, Job, Limits, Sample
+from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Sample
+from apuflow.core import proc
 from apuflow.core.errors import EngineError
-from apuflow.core.proc import start_time
+from apuflow.core.owner import Owner
+from apuflow.core.proc import command_line, start_time
 
 Run = Callable[..., Exit]
 
@@ -134,6 +136,8 @@ def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None
     while not (child.exists() and child.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.02)
     pid = int(child.read_text())
+    while command_line(pid)[0] != b"sleep" and time.monotonic() < deadline:  # still a copy of the shell
+        time.sleep(0.02)
     assert HostEngine().remove_leftovers(tmp_path) == []  # the owner lives
     owner.kill()
     owner.wait()
@@ -145,6 +149,38 @@ def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None
     while start_time(pid) is not None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert start_time(pid) is None
+
+
+def test_a_leftover_that_ends_while_it_is_looked_at_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = subprocess.Popen(["sleep", "874"])
+    owner = Owner.of(gone.pid)
+    gone.kill()
+    gone.wait()
+    shell = subprocess.Popen(
+        ["sh", "-c", "sleep 875 & echo $! > child; wait"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], **Labels(tmp_path.resolve(), "p", owner).as_environment()},
+        start_new_session=True,
+    )
+    child = tmp_path / "child"
+    deadline = time.monotonic() + 300
+    while not (child.exists() and child.read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    while command_line(int(child.read_text()))[0] != b"sleep" and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    def ends(pid: int) -> list[bytes]:
+        if pid == shell.pid:
+            shell.kill()
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return command_line(pid)
+
+    monkeypatch.setattr(proc, "command_line", ends)
+    removed = HostEngine().remove_leftovers(tmp_path)
+    shell.wait()
+    assert [line.partition(": ")[2] for line in removed] == ["sleep 875"]
 
 
 def test_a_job_ends_when_the_workflow_above_it_is_gone(tmp_path: Path) -> None:

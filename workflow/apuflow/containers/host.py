@@ -279,12 +279,12 @@ def leftover_sessions(project: Path) -> Iterator[tuple[int, str]]:
     for pid in proc.pids():
         if pid == os.getpid():
             continue
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-            if marker not in environment:
-                continue
+        try:  # the command first: a process that ends in between has no environment, and is not named ""
             command = b" ".join(proc.command_line(pid)).decode(errors="replace")
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:
+            continue
+        if marker not in environment:
             continue
         pairs = (item.partition("=") for item in environment.decode(errors="replace").split("\0"))
         variables = {name: value for name, _, value in pairs}
