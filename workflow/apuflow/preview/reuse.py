@@ -16,9 +16,6 @@ IN_STEP = 0.92
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
 ALONE = 1.0
 """Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
-FOLLOW = 0.7
-"""Of the workgroups of later batches that read the line of the one before, those on another compute unit:
-where several end together, those that follow one another begin on one (softmax, gem5)."""
 SEVERAL_TCCS, LONGER = 4, 2.0
 """TCCs of one directory from which on lines wait there, and are on their way for so many times as long."""
 OUT_OF_REACH = 15.0
@@ -28,6 +25,7 @@ MANY_STEPS, MANY = 22.0, 8
 """Steps along k after which workgroups of units that have so many of them are half out of step: of products
 of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
 steps or with three workgroups on each, 0.17 after 18 and 0.07 after 27 and 36 with nine and ten."""
+
 SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
@@ -82,7 +80,7 @@ def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest
     second = np.where(stream.tiled, second, np.where(stream.following > 0, following, 0.0))
     far = np.maximum(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
     near = np.where(second > 0.0, np.maximum(1.0, shared * second / resident), np.minimum(shared, used))
-    near = begin * near + (1.0 - begin) * np.minimum(near, 1.0 + FOLLOW * (shared - 1.0))
+    near = begin * near + (1.0 - begin) * np.minimum(near, shared)
     return np.where(stream.every > 0, far, near)
 
 

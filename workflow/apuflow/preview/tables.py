@@ -166,21 +166,17 @@ class Gpus(Table):
         """GPU cycles of an LDS access of which ``conflicts`` follow the first one, in its banks."""
         return LDS_BUS + (1.0 + conflicts) * self.lds_penalty
 
-    def busy_ns(
-        self, reads: Array, writes: Array, mixed: Array | bool = False, again: Array | float = 0.0
-    ) -> Array:
+    def busy_ns(self, reads: Array, writes: Array, mixed: Array | bool = False) -> Array:
         """Bus time of a channel for a mix of bursts of 64 bytes: transfers, refresh and turnarounds.
 
         The bus turns to writes and back once for each batch of ``WRITES_PER_SWITCH`` writes. Where loads and
         stores are ``mixed`` all the time, there is always a read whose row opens meanwhile: the runs of gem5
-        that keep the DRAM busiest take 6 to 13 ns for both turns. Where the queue takes the part
-        ``again`` of all stores without a burst, what is left goes to scattered rows: one is opened each time.
+        that keep the DRAM busiest take 6 to 13 ns for both turns.
         """
         dram = self.dram
         refresh = 1.0 + dram.refresh_ns / dram.refresh_interval_ns
         turnaround = dram.read_to_write_ns + dram.write_to_read_ns
         turnaround = turnaround + np.where(mixed, 0.0, dram.cl_ns + dram.burst_ns)
-        turnaround = turnaround + again * dram.rcd_ns
         return (reads + writes) * dram.burst_ns * refresh + writes / WRITES_PER_SWITCH * turnaround
 
 

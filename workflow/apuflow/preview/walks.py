@@ -148,10 +148,7 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
 def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     """Coalescer tokens that the walks of each stream hold, in walks."""
     stream, profile, counts, sharers = accesses.streams, accesses.profiles, accesses.counts, share.sharers
-    # Workgroups of one wavefront drift apart: their tokens wait for different pages, whose walks overlap.
-    apart = np.minimum(
-        share.window, accesses.resident / np.where(share.single, share.touching, stream.sharing)
-    )
+    apart = np.minimum(share.window, accesses.resident / stream.sharing)
     # A second request for a page that is being walked blocks the unit's coalescer for all pages.
     blocked = (accesses.machines.tokens - share.waves) * np.minimum(1.0, share.waves - 1.0) * share.together
     tokens = share.waves + np.where(sharers < 1.5, blocked, 0.0)
@@ -168,26 +165,21 @@ def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Arra
     stream, profile, machines = accesses.streams, accesses.profiles, accesses.machines
     sharers, pages = share.sharers, stream.cold_pages
     lockstep = stream.lockstep * share.together
-    several, at_once = sharers >= 1.5, in_step(accesses)
-    stepping = stream.step_pages > 0.0
+    several, stepping = (sharers >= 1.5) & ~in_step(accesses), stream.step_pages > 0.0
     in_order = (share.first_run + (1.0 - share.first_run) * LATER) * share.together
     loaded_together = pages * in_order / np.maximum(1.0, IN_FLIGHT * stream.step_pages**0.5)
     wanted = np.minimum(
         share.window / share.waves, accesses.resident * profile.waves_per_group / share.touching
     )
-    paced = stream.lockstep * share.first_run + (1.0 - share.first_run) * share.follow
-    met = np.where(stream.paced, paced, lockstep)
     starting = np.where(share.loads_walked, 0.0, share.first_run)
     in_flight = shared_walks(accesses, sharers, accesses.used * wanted, starting) * stream.pages_touched
     # Where less than two share a page on average, some pages are not shared.
-    convoy = pages * met / in_flight * np.minimum(1.0, sharers - 1.0)
+    convoy = pages * lockstep / in_flight * np.minimum(1.0, sharers - 1.0)
     convoy = convoy * looked_up(profile.walk_rounds, sharers, machines.page_walk_cycles)
-    waited = np.where(at_once, pages * lockstep * sharers / accesses.used, np.where(stepping, 0.0, convoy))
-    apart = several & ~at_once
     return (
-        np.where(several, waited, 0.0),
-        np.where(apart & stepping, loaded_together, 0.0),
-        np.where(apart, pages * lockstep * (sharers - 1.0), 0.0),
+        np.where(several & ~stepping, convoy, 0.0),
+        np.where(several & stepping, loaded_together, 0.0),
+        np.where(several, pages * lockstep * (sharers - 1.0), 0.0),
     )
 
 
@@ -226,20 +218,14 @@ def _uneven(accesses: Accesses) -> Array:
 
 
 def in_step(accesses: Accesses) -> Array:
-    """Whether the compute units that share a page ask for it in one cycle.
+    """Whether the compute units that share a page ask for it in one cycle, and none is blocked.
 
-    So do units with one wavefront each that share an instruction cache, and pairs of units whose workgroups
-    load no more than once: the coalescer of the L2 TLB makes one request of theirs, none is blocked, and all
-    pages that are wanted are walked at once. Four units ask as two pairs, of which the second is blocked.
+    So do units with one wavefront each that share an instruction cache: the coalescer of the L2 TLB makes one
+    request of theirs, and all pages that are wanted are walked at once.
     """
-    sharing, profile, together = (
-        accesses.streams.sharing,
-        accesses.profiles,
-        accesses.machines.compute_units_per_sqc,
-    )
-    pairs = (profile.waves_per_group > 1) & (profile.rounds <= 1.0) & (sharing <= 2.0)
-    alone = accesses.resident * profile.waves_per_group == 1
-    return pairs | (alone & (sharing <= together) & (together % sharing == 0.0))
+    sharing, together = accesses.streams.sharing, accesses.machines.compute_units_per_sqc
+    alone = accesses.resident * accesses.profiles.waves_per_group == 1
+    return alone & (sharing <= together) & (together % sharing == 0.0)
 
 
 def pages_at_once(launches: Launches) -> Array:

@@ -50,8 +50,8 @@ def spanned(without: str = "") -> dict[str, Any]:
         "runs": len(runs),
         "layers": {
             "points": len(points),
-            "median": _rounded(points.median()),
-            "p90": _rounded(points.quantile(0.9)),
+            "median": float(points.median()),
+            "p90": float(points.quantile(0.9)),
         },
         "errors": _percentiles(layers["error"]),
         "far": _percentiles(layers["error"], 0.01),

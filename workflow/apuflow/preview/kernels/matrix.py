@@ -198,7 +198,7 @@ def sgemm(facts: Facts) -> Profile:
     streams: tuple[Stream, ...] = (
         Stream(
             "load", loads_a, lines_a, a.lines, a.pages, "device", of_a + of_b, 4.0,
-            _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5, paced=True,
+            _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5,
             line_sharing=tiles_n / (1.0 - edge_a),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
@@ -206,14 +206,14 @@ def sgemm(facts: Facts) -> Profile:
         ),
         Stream(
             "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b, 4.0,
-            _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5, paced=True,
+            _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5,
             line_sharing=tiles_m / (1.0 - edge_b), tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
             pages_touched=_rows_pages(n, 4, k, along_b), at_once=AT_ONCE,
             steps=float(steps), along_k=along_b,
         ),
         Stream(
             "store", stores, written, c.lines, c.pages, page_group=page_group,
-            sharing=sharing, lockstep=0.75, paced=True, resident=False, just_loaded=added,
+            sharing=sharing, lockstep=0.75, resident=False, just_loaded=added,
             pages_touched=_rows_pages(n, ROWS, m, True),
         ),
     )  # fmt: skip
