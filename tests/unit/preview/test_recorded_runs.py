@@ -267,6 +267,39 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
         assert model[slots] == pytest.approx(measured[slots], rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "cycles"),
+    [
+        (
+            4,
+            {
+                3: 321_443, 5: 302_845, 6: 204_138, 7: 354_722, 8: 222_752, 9: 341_958, 10: 293_476,
+                11: 388_460, 12: 404_289, 13: 330_541, 14: 451_961, 15: 414_126, 16: 443_541, 17: 370_511,
+                21: 250_115, 24: 416_729, 31: 274_620, 45: 266_542, 64: 135_018,
+            },
+        ),
+        (
+            8,
+            {
+                7: 208_818, 9: 296_480, 11: 294_903, 13: 271_015, 17: 232_857, 19: 168_771, 24: 409_762,
+                31: 210_174,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_pages_that_two_units_share_are_walked_two_at_a_time(tokens: int, cycles: dict[int, int]) -> None:
+    """A copy on machines with four TCCs and directories, gem5 v24.0.0.1; no rule tells one from another.
+
+    Were all pages that are wanted walked at once, it would take less than half of it.
+    """
+    options = {"num-compute-units": list(cycles), "num-tccs": 4, "num-dirs": 4, "max-cu-tokens": tokens}
+    layer = {"n": 2, "c": 73, "h": 45, "w": 45}
+    found = apuflow.evaluate("bypass_bwd", options, layer, machine="apu-gfx902", release="v24.0", root=ROOT)[
+        "gpu_cycles"
+    ]
+    assert found.sum() == pytest.approx(sum(cycles.values()), rel=0.1)
+
+
 def test_wavefronts_in_one_unit_walk_their_pages_one_by_one_and_units_in_step_at_once() -> None:
     """LRN of two images, two wavefronts each on the same pages.
 

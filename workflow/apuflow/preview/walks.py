@@ -38,6 +38,8 @@ TWO_UNITS = (1.11, 0.97)
 two states: a page takes 0.79 or 1.02 us (copies and four activations, both directions; the same copy is once
 in the one, once in the other), with four workgroups mostly 1.08. The first is the middle of both. Runs of
 gfx902 (develop) take 1.04 and 1.1."""
+PAIRED, PAIRED_TOKENS, ALL_AT_ONCE = 1.2, 8.0, 2.5
+"""Of ``paired_walks``: at a time, tokens for one more, and more where all workgroups run at once."""
 UNEVEN = 1.5
 """Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
 those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
@@ -138,6 +140,8 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
     uneven = np.maximum(sets, UNEVEN / np.maximum(ahead, stream.asked_with))
     sets = np.where(share.once & _uneven(accesses), uneven, sets)
     few = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
+    paired = share.once & ~share.single & (sharers >= 1.5) & (sharers <= 2.0)
+    sets = np.where(paired, np.minimum(sets, paired_walks(accesses.machines.tokens, share.first_run)), sets)
     some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
     sets = np.where(some, np.minimum(sets, few), sets)
     in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
@@ -292,6 +296,16 @@ def looked_up(walk_rounds: Array, sharers: Array, walk_cycles: Array) -> Array:
     """
     convoy = 1.0 + TURN * np.maximum(0.0, sharers - FEW_SHARERS) / walk_cycles
     return np.where(walk_rounds <= 1.0, 1.0, convoy)
+
+
+def paired_walks(tokens: Array, starting: Array) -> Array:
+    """Pages whose walks run at a time where two compute units share each of them and load from it once.
+
+    A copy of 2x73x45x45 on 3 to 45 units with four TCCs and directories, gem5 v24.0.0.1: 1.3 to 2.8 at a
+    time, by no rule, 1.7 in the mean with four coalescer tokens and 2.2 with eight; 4.2 where all its
+    workgroups run at once.
+    """
+    return PAIRED + tokens / PAIRED_TOKENS + ALL_AT_ONCE * starting**3
 
 
 def few_sharers(accesses: Accesses, sharers: Array, starting: Array) -> Array:
