@@ -14,8 +14,6 @@ Number = TypeVar("Number", float, Array)
 
 IN_STEP = 0.92
 """Of the lines that workgroups in step read for one another, those that the TCC still has."""
-ALONE = 1.0
-"""Lines that a workgroup brings which begins when others of its compute unit end, over those of its own."""
 SEVERAL_TCCS, LONGER = 4, 2.0
 """TCCs of one directory from which on lines wait there, and are on their way for so many times as long."""
 OUT_OF_REACH = 15.0
@@ -78,9 +76,8 @@ def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest
     first = np.where(stream.tiled, first, spaced)
     following = 1.0 + (resident - 1) * np.minimum(1.0, used / np.maximum(stream.following, 1))
     second = np.where(stream.tiled, second, np.where(stream.following > 0, following, 0.0))
-    far = np.maximum(1.0, shared * (begin * first / resident + (1.0 - begin) * ALONE))
+    far = np.maximum(1.0, shared * (begin * first / resident + 1.0 - begin))
     near = np.where(second > 0.0, np.maximum(1.0, shared * second / resident), np.minimum(shared, used))
-    near = begin * near + (1.0 - begin) * np.minimum(near, shared)
     return np.where(stream.every > 0, far, near)
 
 

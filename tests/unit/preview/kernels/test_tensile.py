@@ -251,8 +251,7 @@ def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
     assert copies(a, used=4, resident=1, busiest=1) == 16.0
 
 
-def test_workgroups_that_begin_when_others_end_share_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workgroups_that_begin_when_others_end_share_little() -> None:
     """Four of eight on a unit begin together, and bring two tiles; the others each bring their own."""
-    monkeypatch.setattr("apuflow.preview.reuse.ALONE", 1.0)
     a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
     assert copies(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8
