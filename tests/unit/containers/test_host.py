@@ -128,16 +128,21 @@ HostEngine().run(Job(("sh", "-c", tree), project, project / "home", project / "l
 """
 
 
-def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None:
-    """kill -9 of the supervisor: its direct child dies with it, what that started is a leftover."""
-    owner = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path])
-    child = tmp_path / "child"
+def sleeping(child: Path) -> int:
+    """The process that a shell has named in a file, once it is ``sleep`` and no copy of the shell."""
     deadline = time.monotonic() + 300
     while not (child.exists() and child.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.02)
     pid = int(child.read_text())
-    while command_line(pid)[0] != b"sleep" and time.monotonic() < deadline:  # still a copy of the shell
+    while command_line(pid)[0] != b"sleep" and time.monotonic() < deadline:
         time.sleep(0.02)
+    return pid
+
+
+def test_processes_of_a_killed_owner_are_found_and_ended(tmp_path: Path) -> None:
+    """kill -9 of the supervisor: its direct child dies with it, what that started is a leftover."""
+    owner = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path])
+    pid = sleeping(tmp_path / "child")
     assert HostEngine().remove_leftovers(tmp_path) == []  # the owner lives
     owner.kill()
     owner.wait()
@@ -164,12 +169,7 @@ def test_a_leftover_that_ends_while_it_is_looked_at_hides_no_other(
         env={"PATH": os.environ["PATH"], **Labels(tmp_path.resolve(), "p", owner).as_environment()},
         start_new_session=True,
     )
-    child = tmp_path / "child"
-    deadline = time.monotonic() + 300
-    while not (child.exists() and child.read_text().strip()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    while command_line(int(child.read_text()))[0] != b"sleep" and time.monotonic() < deadline:
-        time.sleep(0.02)
+    sleeping(tmp_path / "child")
 
     def ends(pid: int) -> list[bytes]:
         if pid == shell.pid:

@@ -23,7 +23,6 @@ MANY_STEPS, MANY = 22.0, 8
 """Steps along k after which workgroups of units that have so many of them are half out of step: of products
 of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
 steps or with three workgroups on each, 0.17 after 18 and 0.07 after 27 and 36 with nine and ten."""
-
 SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 

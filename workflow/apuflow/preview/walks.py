@@ -139,9 +139,9 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
     sets = used / sharers
     uneven = np.maximum(sets, UNEVEN / np.maximum(ahead, stream.asked_with))
     sets = np.where(share.once & _uneven(accesses), uneven, sets)
-    few = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
     paired = share.once & ~share.single & (sharers >= 1.5) & (sharers <= 2.0)
     sets = np.where(paired, np.minimum(sets, paired_walks(accesses.machines.tokens, share.first_run)), sets)
+    few = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
     some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
     sets = np.where(some, np.minimum(sets, few), sets)
     in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets

@@ -50,8 +50,8 @@ def spanned(without: str = "") -> dict[str, Any]:
         "runs": len(runs),
         "layers": {
             "points": len(points),
-            "median": float(points.median()),
-            "p90": float(points.quantile(0.9)),
+            "median": _rounded(points.median(), 6),
+            "p90": _rounded(points.quantile(0.9), 6),
         },
         "errors": _percentiles(layers["error"]),
         "far": _percentiles(layers["error"], 0.01),
@@ -95,9 +95,9 @@ def _percentiles(errors: pd.Series, outside: float = 0.05) -> list[float]:
     return [_rounded(errors.quantile(share)) for share in (outside, 1.0 - outside)]
 
 
-def _rounded(value: float | np.floating[Any]) -> float:
+def _rounded(value: float | np.floating[Any], digits: int = 4) -> float:
     exact = float(value)
-    number = float(f"{exact:.4g}") if abs(exact) < 1000 else exact
+    number = float(f"{exact:.{digits}g}") if abs(exact) < 1000 else exact
     return int(number) if number.is_integer() else number
 
 
