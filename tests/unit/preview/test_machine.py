@@ -27,6 +27,13 @@ def test_bw_scalor_widens_links_and_sizes_the_tcc() -> None:
     assert (wide.link_bytes, wide.tcc_bytes) == (128, 8 * 128 * 1024)
 
 
+def test_a_tcc_of_128_kb_a_unit_uses_as_many_sets_as_address_bits_can_number() -> None:
+    """``CacheMemory::init`` takes ``floorLog2`` of the sets, and the rest is never looked at."""
+    for units, used in ((1, 1), (7, 4), (14, 8), (48, 32), (64, 64)):
+        built = machine({"num-compute-units": units, "bw-scalor": 1}, DEFAULTS)
+        assert built.tcc_bytes == used * 128 * 1024
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("dgpu", True), ("WB_L2", True), ("mem-type", "HBM_1000_4H_1x64")]
 )

@@ -158,7 +158,7 @@ def test_each_store_to_a_line_reads_and_writes_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.09)]
+    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.095)]
 )
 def test_the_memory_controllers_queue_spares_the_bursts_that_it_spares_on_gem5(
     kernel: str, mean: float
@@ -183,16 +183,21 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 1,770 launches on both GPUs, as clang compiles them for each.
+    """Of 2,060 launches on both GPUs, as clang compiles them for each.
 
     The loops of two kernels over images are compiled as the number of these allows, 1 to 29 here.
     """
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) == 1770
-    apart: dict[str, list[float]] = {}
+    assert len(rows) == 2060
+    # Launches of a point that have the same kernel and grid are recorded as their mean.
+    alike: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
-        found = fmean(step.profile.counts.instructions for step in steps_of(row))
-        apart.setdefault(row["kernel"], []).append(abs(found / float(row["instructions"]) - 1.0))
+        alike.setdefault((row["point"], row["kernel"], row["grid_x"], row["grid_y"]), []).append(row)
+    apart: dict[str, list[float]] = {}
+    for (_, kernel, *_), same in alike.items():
+        found = fmean(fmean(step.profile.counts.instructions for step in steps_of(row)) for row in same)
+        measured = fmean(float(row["instructions"]) for row in same)
+        apart.setdefault(kernel, []).append(abs(found / measured - 1.0))
     for kernel, errors in apart.items():
         near = "Spatial" in kernel or kernel in ("mloPoolingMaxBwd", "MIOpenLRNAcrossChannelsBwd1")
         exact = kernel.endswith(("SpatialNorm", "SpatialMeanVariance"))
@@ -245,7 +250,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 336
+    assert len(rows) == 396
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = flow_of(row, step), -(-int(row["num_compute_units"]) // 4)

@@ -45,6 +45,10 @@ TABLES = (
     "layers_18",
     "layers_19",
     "layers_20",
+    "layers_21",
+    "layers_22",
+    "wide",
+    "layers_23",
 )
 
 
@@ -82,7 +86,7 @@ def test_a_network_of_large_layers_adds_up_on_gfx902() -> None:
     assert found["predicted"].sum() / cycles.sum() == pytest.approx(1.0, abs=0.05)
     products = found[(found["kernel"] == "sgemm") & (cycles > 250_000)]
     assert len(products) == 8
-    assert (products["predicted"] / cycles[products.index] - 1.0).abs().max() < 0.35
+    assert (products["predicted"] / cycles[products.index] - 1.0).abs().max() < 0.4
 
 
 def test_a_network_adds_up_as_on_gem5() -> None:
@@ -102,31 +106,34 @@ def test_layers_drawn_at_random_are_scored_with_their_release() -> None:
     assert not found.refused
     errors = point_errors(found.frame).abs()
     assert len(errors) == 160 and sum(held_out(str(point)) for point in errors.index) == 46
-    assert errors.median() < 0.09 and errors.quantile(0.9) < 0.32
+    assert errors.median() < 0.06 and errors.quantile(0.9) < 0.15
 
 
 def test_later_draws_judge_the_preview_that_had_been_finished_before_it_ran() -> None:
     """Points that nobody had looked at, as docs/preview.md states them."""
     for name, points, median, most in (
-        ("layers_2", 64, 0.055, 0.21),
-        ("layers_3", 40, 0.055, 0.14),
-        ("layers_4", 47, 0.045, 0.15),
-        ("layers_5", 48, 0.05, 0.15),
-        ("layers_6", 47, 0.055, 0.13),
-        ("layers_7", 48, 0.035, 0.16),
-        ("layers_8", 48, 0.065, 0.16),
-        ("layers_9", 48, 0.06, 0.23),
-        ("layers_10", 48, 0.035, 0.14),
-        ("layers_11", 48, 0.055, 0.16),
-        ("layers_12", 48, 0.06, 0.16),
-        ("layers_13", 48, 0.055, 0.15),
-        ("layers_14", 48, 0.055, 0.17),
-        ("layers_15", 102, 0.055, 0.15),
-        ("layers_16", 102, 0.07, 0.21),
-        ("layers_17", 72, 0.07, 0.23),
-        ("layers_18", 72, 0.06, 0.21),
-        ("layers_19", 72, 0.06, 0.2),
-        ("layers_20", 72, 0.07, 0.2),
+        ("layers_2", 64, 0.055, 0.175),
+        ("layers_3", 40, 0.05, 0.14),
+        ("layers_4", 47, 0.05, 0.16),
+        ("layers_5", 48, 0.05, 0.155),
+        ("layers_6", 47, 0.045, 0.135),
+        ("layers_7", 48, 0.04, 0.145),
+        ("layers_8", 48, 0.055, 0.155),
+        ("layers_9", 48, 0.045, 0.18),
+        ("layers_10", 48, 0.03, 0.145),
+        ("layers_11", 48, 0.045, 0.15),
+        ("layers_12", 48, 0.055, 0.155),
+        ("layers_13", 48, 0.045, 0.125),
+        ("layers_14", 48, 0.06, 0.145),
+        ("layers_15", 102, 0.05, 0.15),
+        ("layers_16", 102, 0.055, 0.145),
+        ("layers_17", 72, 0.05, 0.19),
+        ("layers_18", 72, 0.045, 0.175),
+        ("layers_19", 72, 0.06, 0.165),
+        ("layers_20", 72, 0.065, 0.16),
+        ("layers_21", 72, 0.055, 0.155),
+        ("layers_22", 72, 0.045, 0.215),
+        ("layers_23", 72, 0.06, 0.205),
     ):
         found = score(read_tables([PLACE / f"{name}.csv"]))
         assert not found.refused

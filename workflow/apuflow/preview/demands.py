@@ -17,18 +17,17 @@ from apuflow.preview.walks import lockstep_walks
 
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
-HELD = 0.89
+HELD = 0.85
 """Of a page walk, for how long an instruction that waits for it keeps its coalescer token."""
 AGAIN = block("s6 v3 st1 wt1 br1")
 """To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
-PACED = 0.82
-"""Walks in turn, over the time that loads and then stores take of links and DRAM, where half of that order is
-left."""
-SEVERAL = 0.435
-"""Of the order of loads and stores, what is left where several TCCs ask several directories."""
-SPACED = 0.55
-"""Of what messages take of a link that is not the slowest of their way: there they come one by one, spaced by
-that one, and seldom wait."""
+SEVERAL = 0.25
+"""Of the order of loads and stores, what is left where several TCCs ask several directories, and a wavefront
+stores what it has loaded soon."""
+LONG = 52.0
+"""Instructions of a wavefront from which on it does not: a load and a store take 5.9 ns a line in a copy (27
+instructions), 7.4 in ReLU (39), 9.6 to 9.9 in sigmoid, tanh and soft ReLU (126 to 208), 16 and 51 units with
+four TCCs and directories, gem5 v24.0.0.1."""
 
 
 class Demands(NamedTuple):
@@ -75,7 +74,7 @@ def demands(launches: Launches, flow: Traffic, lat: Latencies, phases: Array) ->
     dram = np.where(busier, dram, np.maximum(dram, phases))
     tcc_link = tcc_link_ns(flow, machine)
     slowest = np.maximum(np.maximum(tcc_link, directory), dram)
-    tcc_link, directory = (np.where(ns == slowest, ns, SPACED * ns) for ns in (tcc_link, directory))
+    tcc_link, directory = (np.where(ns == slowest, ns, 0.0) for ns in (tcc_link, directory))
     delay = _waits(launches, flow, lat) + _walks(launches, flow, lat)
     start, fetch, behind = _start(launches, lat, delay)
     stations = (
@@ -132,8 +131,8 @@ def _load(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
         np.where(deciding > 0.0, np.minimum(1.0, lines / deciding), 0.0)
         for lines in (flow.tcc_reads, flow.requested)
     )
-    # Loads are delivered in order: a hit waits for misses of other wavefronts that are older.
-    older = launches.resident * profile.group_waves
+    # Loads are delivered in order, whole: a hit waits for a miss of its own and for those that are older.
+    older = launches.resident * profile.group_waves * np.maximum(1.0, lines_per_load)
     waits_tcc, waits_memory = (1.0 - np.maximum(0.0, 1.0 - part) ** older for part in (from_tcc, from_memory))
     load = lat.tcp + waits_tcc * (lat.tcc - lat.tcp) + waits_memory * (lat.memory - lat.tcc)
     link = from_tcc * machine.link_ns(DATA_BYTES) + from_memory * machine.dram.burst_ns
@@ -223,12 +222,17 @@ def in_turn_ns(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     """ns of page walks that follow one another.
 
     Where one workgroup has all tokens of its compute unit, the next asks for its page when these come back: a
-    page then takes 1,027 ns on one unit, of which 976 are the walk; with twice the tokens 980.
+    page then takes 1,027 ns on one unit, of which 976 are the walk; with twice the tokens 980. On gfx902,
+    further workgroups of a unit that want the page look it up in the L2 TLB, one after the other: 1,080 ns
+    where two do, 1,190 where four do (activations on one unit).
     """
     profile, accesses = launches.profiles, launches.accesses
     once = (profile.rounds <= 1.0) & (launches.machines.tokens < 2 * profile.group_waves)
     waits = once & (accesses.most(accesses.streams.sharing) < 1.5)
-    return flow.walks.in_turn * (lat.walk + np.where(waits, lat.token, 0.0))
+    sharing = accesses.most(accesses.streams.sharing)
+    alike = (profile.rounds <= 1.0) & (sharing <= 4.0) & ~launches.machines.flat
+    behind = np.where(alike, np.maximum(0.0, sharing / launches.used - 1.0) * lat.second_tlb, 0.0)
+    return flow.walks.in_turn * (lat.walk + np.where(waits, lat.token, 0.0) + behind)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -238,11 +242,11 @@ def load_and_store_phases(launches: Launches, flow: Traffic, lat: Latencies) -> 
     Requests wait in order: a load behind the stores that came before it, on the way to the directory, while
     the way back is idle. So workgroups that load and then store stay together, batch after batch: on gem5, of
     a copy on 13 units, all lines come at one in 5.0 ns, then all go at one in 5.0 ns. A line and its last
-    message take 80 bytes. Those whose page walks follow one another come one by one, and do not meet.
+    message take 80 bytes.
 
     Several TCCs and directories have a queue for each pair: loads of one pass while stores of another wait,
-    the more, the longer one of the two takes (on gem5, with four directories, of a load and a store from 10.0
-    to 6.9 ns, of two loads and a store from 15.1 to 9.7).
+    the more, the longer one of the two takes. Where wavefronts compute for long between the two (``LONG``),
+    the first batch loads before any of it stores; later ones mix (softmax on 3 to 48 units, gem5 v24.0.0.1).
 
     Where loads follow stores, they mix; but none are under way while workgroups gather in LDS what they have
     loaded, more than they store.
@@ -265,17 +269,18 @@ def load_and_store_phases(launches: Launches, flow: Traffic, lat: Latencies) -> 
     storing = np.maximum(flow.tcc_writes * message, machine.busy_ns(reads, writes) / ways)
     apart = np.maximum(overlapped, loading + storing)
     order = SEVERAL * np.minimum(loading, storing) / np.maximum(loading, storing)
+    long = counts.instructions > LONG * profile.wavefronts
+    batches = np.maximum(1.0, launches.busiest / launches.resident)
+    order = np.where(long, 1.0 / batches, order)
     several = np.minimum(machine.tccs, ways) > 1
     apart = np.where(several, overlapped + order * (apart - overlapped), apart)
-    paced = np.where(apart > 0.0, walks.in_turn * lat.walk / apart, 0.0)
     stores = walks.serial_store_walks
     outlast = np.maximum(0.0, (walks.serial_walks - stores) * lat.walk - loading)
     outlast = outlast + np.maximum(0.0, stores * lat.walk - storing)
-    phases = overlapped + (apart - overlapped) / (1.0 + (paced / PACED) ** 4)
     mixing = ((profile.store_rounds > 0.0) | (profile.joined_rounds > 0.0)) & ~profile.stores_last
     in_turns = profile.scheduled | profile.alternating
     gathering = (counts.lds > 0.0) & (counts.loads >= counts.stores) & ~in_turns
-    phases = np.where(mixing, np.where(gathering, overlapped, 0.0), phases)
+    phases = np.where(mixing, np.where(gathering, overlapped, 0.0), apart)
     none = (counts.stores == 0.0) | (profile.swaps > 0.0)
     return np.where(none, 0.0, phases), np.where(none | mixing, 0.0, outlast)
 

@@ -298,9 +298,10 @@ def machines(
     drams, constants = columns.pop("dram"), columns.pop("calibration")
     numbers = {field: given.values() for field, given in columns.items()}
     scalor, units = numbers.pop("scalor"), numbers["compute_units"]
-    # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU.
+    # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU. A cache uses as many
+    # of its sets as the bits of an address can number (CacheMemory.cc, floorLog2).
     numbers["link_bytes"] = np.where(scalor, 16.0 * units * scalor, 8.0)
-    numbers["tcc_bytes"] = np.where(scalor, 128 * 1024 * units, numbers["tcc_bytes"])
+    numbers["tcc_bytes"] = np.where(scalor, 128 * 1024 * 2 ** np.floor(np.log2(units)), numbers["tcc_bytes"])
     return Machines(numbers, drams, constants, rows)
 
 

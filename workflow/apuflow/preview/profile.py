@@ -89,13 +89,15 @@ class Stream(NamedTuple):
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
-        cyclic: these bytes are the buffer itself, which is read from begin to end each time; where a group
-            reuses lines, its ``window_bytes`` are.
+        cyclic: how far these bytes are the buffer itself, which is read from begin to end each time; where a
+            group reuses lines, its ``window_bytes`` are. Half, where it is read twice and workgroups drift
+            apart.
         in_turn: the wavefronts of a compute unit load their lines again in turn, each after all others: the
             TCP holds them all, or none.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated: of stores that go to the same lines again: they do so "beside" each other (wavefronts and
-            workgroups in step), or "later" (other instructions, workgroups far away).
+            workgroups in step), "next" (workgroups that follow one another), or "later" (other instructions,
+            workgroups far away).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
         next_to: workgroups among which are those that read the same line, at about the same time (0: all).
@@ -130,10 +132,10 @@ class Stream(NamedTuple):
     readers_apart: float = 1.0
     apart_bytes: float = 0.0
     far_bytes: float = 0.0
-    cyclic: bool = False
+    cyclic: float = 0.0
     in_turn: bool = False
     group_bytes: float = 0.0
-    repeated: Literal["beside", "later"] = "beside"
+    repeated: Literal["beside", "next", "later"] = "beside"
     every: int = 0
     following: int = 0
     next_to: int = 0

@@ -97,8 +97,9 @@ def found_in_tcc(loads: Accesses) -> Array:
     capacity = loads.machines.tcc_bytes
     between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
     between = between * np.maximum(stream.window_bytes, 64.0)
-    cyclic = stream.cyclic & (stream.reuse == "group")
-    drifted = np.where(cyclic, kept_from_begin(capacity, between), survives(capacity, between))
+    cyclic = np.where(stream.reuse == "group", stream.cyclic, 0.0)
+    kept, survived = kept_from_begin(capacity, between), survives(capacity, between)
+    drifted = cyclic * kept + (1.0 - cyclic) * survived
     together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
     beside = np.maximum(drifted, together)
     same_tile = (of_a_tile(stream, tiles) - 1.0) / np.maximum(1e-9, stream.line_sharing - 1.0)

@@ -34,14 +34,14 @@ BEHIND = 0.2
 no barrier brings them back in step: behind one another once, they stay so."""
 BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
-OUTLAST = 0.43
+OUTLAST = 0.25
 """Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
 LAST = 1.05
 """Time of a unit's last workgroups, which begin one by one, over that of as many which begin together."""
 MEANWHILE = 0.4
 """Of the fetch of code that stands behind the first loads, or of all that a wavefront computes and waits for
 if that is less, what goes on beside it."""
-HIDDEN, GATHERED = 3.0, 0.65
+HIDDEN, GATHERED = 1.5, 0.6
 """Of the waits of a loop, in which loads come that are its bound, what these hide; and of those of workgroups
 that gather in LDS what they load."""
 WALKED = 0.87
@@ -50,11 +50,11 @@ in runs of average pooling backward on 8 to 60 units."""
 BESIDE, IN_BATCHES, IN_STEPS = 3.7, 2.8, 3.0
 """Page walks in turn and all else that windows take: together the root of the sum of their powers. That of
 windows where workgroups of several units follow one another, and of products that load in many steps."""
-SMALL, FILLED = 4.0, 0.31
+SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
 """Of the wait at a station, what is left where workgroups alternate whose lines no other one reads."""
-ALTERNATING = 0.49
+ALTERNATING = 0.6
 """As far workgroups come to take turns evenly that alternate between loads and LDS, on one compute unit. On
 several, what they wait for in common brings them back in step."""
 
@@ -123,8 +123,7 @@ class _Network:
         used: compute units with work; resident, per_unit: wavefronts of the busiest, at a time and in all;
             batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
-        scheduled, alternating, local_memory, storing, windows, rounds, apart, met: of the profiles;
-            ``storing``: they wait for their own stores.
+        scheduled, alternating, local_memory, windows, rounds, apart, met: of the profiles.
     """
 
     delay: Array
@@ -140,7 +139,6 @@ class _Network:
     scheduled: Flags
     alternating: Flags
     local_memory: Flags
-    storing: Flags
     windows: Flags
     rounds: Array
     apart: Array
@@ -206,7 +204,6 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         scheduled=scheduled,
         alternating=alternating,
         local_memory=launches.counts.lds > 0.0,
-        storing=profiles.store_rounds > 0.0,
         windows=profiles.windows,
         rounds=profiles.rounds,
         apart=apart,
@@ -246,22 +243,27 @@ def _stored_at_the_end(net: _Network, output: Array, adding: Flags) -> tuple[Row
     return rows, loaded + output[rows].max(axis=1)
 
 
-def _one_batch_in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[Rows, Array]:
+def _in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups load, compute and store one after the other, and their ns.
 
-    All come at once, and each waits once for all that it loads, or gathers in LDS what it computes. In a long
-    loop some of a unit load while others compute.
+    The first batch comes at once: links and DRAM wait until it has computed. In a long loop some of a unit
+    load while others compute. What a single batch waits for hides a part of its loads and stores.
     """
-    gathering = net.local_memory | (net.rounds <= 1.0)
-    rows = np.flatnonzero((net.per_unit <= net.resident) & (phases > 0.0) & ~net.scheduled & gathering)
+    one = net.per_unit <= net.resident
+    rows = np.flatnonzero((phases > 0.0) & ~(one & net.scheduled))
     loops = np.where(net.alternating, net.rounds, 0.0)[rows]
     others = net.crowd[0] + net.apart * np.maximum(net.crowd[1] - net.crowd[0], 0.0)
     beside = others[rows] ** (loops / (loops + DRIFT))
-    gathered = np.where(net.local_memory & ~net.storing, GATHERED, 1.0)
+    gathered = np.where(net.local_memory, GATHERED, 1.0)
     hidden = np.where(net.alternating, net.rounds / (net.rounds + HIDDEN), gathered) * net.delay
-    shown = np.maximum((phases + OUTLAST * outlast - hidden)[rows], 0.0)
+    outlasting, hidden = np.where(one, OUTLAST, 1.0) * outlast, np.where(one, hidden, 0.0)
+    shown = np.maximum((phases + outlasting - hidden)[rows], 0.0)
     computed = net.computed(rows)
-    return rows, np.maximum(computed, shown) + np.minimum(computed, shown) / beside
+    ns = np.maximum(computed, shown) + np.minimum(computed, shown) / beside
+    # Later batches compute while others load and store, but for what each waits for the other by chance.
+    all_computed = computed * np.maximum(1.0, net.batches[rows])
+    later = (all_computed**IN_BATCHES + shown**IN_BATCHES) ** (1.0 / IN_BATCHES)
+    return rows, np.where(net.alternating[rows], ns, np.maximum(ns, later))
 
 
 def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, Array]:
@@ -338,7 +340,7 @@ def times_of(launches: Launches) -> Times:
     adding = launches.profiles.swaps > 0.0
     for rows, longer in (
         _stored_at_the_end(net, stored, adding),
-        _one_batch_in_phases(net, phases, outlast),
+        _in_phases(net, phases, outlast),
     ):
         ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     ns = start + np.maximum(_with_walks(net, ns - start, in_turn), line_turns)

@@ -74,9 +74,10 @@ class Traffic(NamedTuple):
         return self.tcc_misses + self.passed_on
 
 
-WRITES_APART = {"beside": 395.0, "later": 50.0}
+WRITES_APART = {"beside": 395.0, "next": 5000.0, "later": 50.0}
 """Lines that the running wavefronts store to at a time, at which half of the stores to a line that was stored
-to before find it still in the memory controller's write queue of 64 entries. Those that store to a line one
+to before find it still in the memory controller's write queue of 64 entries; where workgroups that follow one
+another store to it ("next"), accesses to lines. Those that store to a line one
 right after the other are in it together, however many run."""
 WRITERS_READ = 0.73
 """Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
@@ -128,8 +129,12 @@ def still_queued(stores: Accesses) -> Array:
     """
     stream = stores.streams
     running = stores.running * stores.profiles.group_waves
-    between = running * stream.lines / np.maximum(1.0, stream.instructions) / stores.machines.directories
-    half = np.where(stream.repeated == "beside", WRITES_APART["beside"], WRITES_APART["later"])
+    beside, following = stream.repeated == "beside", stream.repeated == "next"
+    stored = np.where(following, stream.accesses, stream.lines) / np.maximum(1.0, stream.instructions)
+    between = running * stored / stores.machines.directories
+    half = np.select(
+        [beside, following], [WRITES_APART["beside"], WRITES_APART["next"]], WRITES_APART["later"]
+    )
     part: Array = 1.0 / (1.0 + (between / half) ** 0.6)
     return part
 
@@ -196,7 +201,8 @@ def _loaded(loads: Accesses) -> _Loaded:
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
     again = again + apart * survives(machines.tcc_bytes, running * stream.apart_bytes)
     from_begin = kept_from_begin(machines.tcc_bytes, stream.far_bytes)
-    kept = np.where(stream.cyclic, from_begin, survives(machines.tcc_bytes, stream.far_bytes))
+    survived = survives(machines.tcc_bytes, stream.far_bytes)
+    kept = stream.cyclic * from_begin + (1.0 - stream.cyclic) * survived
     again = again + far * kept
     again = again + np.minimum(stream.lines, reach - again) * stream.cached
     first_missed = np.minimum(stream.lines, reach - again)

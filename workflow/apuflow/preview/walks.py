@@ -16,16 +16,19 @@ PROBES = 2
 """``--L2ProbesPerCycle``: requests that the coalescer of the L2 TLB sends at a time."""
 FEW_SHARERS = 8.0
 """Compute units up to which those that share a page wait for its walk together."""
-TURN = 9.0
+TURN = 11.0
 """GPU cycles by which each unit of a convoy, but for the first few, delays the next walk."""
-CONVOY, FOUR = 0.195, 4.0
+CONVOY, FOUR = 0.21, 3.5
 """Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
 share each of them."""
+AHEAD = 0.47
+"""The same of those that ask for several pages before they wait, for each doubling of the pages of which
+workgroups run."""
 DECODED = 13
 """Instructions that a wavefront decodes ahead (``max_ib_size`` in ``GPU.py``)."""
 MIXED_BATCHES = 3.0
 """Batches of workgroups after which loads and stores of half of them no longer mix."""
-LATER = 0.75
+LATER = 0.65
 """Of the walks of workgroups that were not dispatched first, those that others wait for."""
 IN_FLIGHT = 0.55
 """Page walks in flight over the root of the pages that a step of a workgroup needs: 1.0 for up to three (11 x
@@ -43,8 +46,6 @@ PAIRED, PAIRED_TOKENS, ALL_AT_ONCE = 1.2, 8.0, 2.5
 UNEVEN = 1.5
 """Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
 those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
-SPREAD = 0.75
-"""Of the coalescer tokens that are held for a page's walk, where not all ask for it at once."""
 LOST = 0.51
 """Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
 it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
@@ -134,7 +135,9 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
     # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
     ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / share.follow, beside)
     two = np.where(stream.sharing > 2.0, TWO_UNITS[1], TWO_UNITS[0])
-    shared = np.where(accesses.machines.flat & (used == 2), two, ahead**ALL_SHARE)
+    paired = (used == 2) & (stream.sharing <= 2.0)
+    shared = np.where(paired, 1.0, ahead**ALL_SHARE)
+    shared = np.where(accesses.machines.flat & (used == 2), two, shared)
     ahead = np.where(share.once & (sharers == used) & (stream.sharing <= 4.0), shared, ahead)
     sets = used / sharers
     uneven = np.maximum(sets, UNEVEN / np.maximum(ahead, stream.asked_with))
@@ -145,23 +148,36 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
     some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
     sets = np.where(some, np.minimum(sets, few), sets)
     in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
+    # Single wavefronts that go on to further pages are a convoy at most.
+    convoy = _waited_for(accesses, share)[0]
+    looping = share.single & (profile.walk_rounds > 1.0) & (convoy > 0.0)
+    in_turn = np.where(looping, np.minimum(in_turn, convoy), in_turn)
     waiting = ((stream.page_group > 1.0) & (profile.wavefronts > 1)) | (sharers >= 1.5)
     return np.where(waiting, in_turn, 0.0)
 
 
 def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     """Coalescer tokens that the walks of each stream hold, in walks."""
-    stream, profile, counts, sharers = accesses.streams, accesses.profiles, accesses.counts, share.sharers
+    stream, sharers = accesses.streams, share.sharers
     apart = np.minimum(share.window, accesses.resident / stream.sharing)
     # A second request for a page that is being walked blocks the unit's coalescer for all pages.
     blocked = (accesses.machines.tokens - share.waves) * np.minimum(1.0, share.waves - 1.0) * share.together
     tokens = share.waves + np.where(sharers < 1.5, blocked, 0.0)
     held = stream.cold_pages * tokens / parallel_walks(apart)
     held = held * np.where(accesses.used == 1, held_alone(accesses), 1.0)
-    # Those that gather in LDS what they load come to a page of several units one after the other.
-    gathering = (counts.lds > 0.0) & ~profile.alternating
-    spread = np.where(gathering & (sharers > 2.0), SPREAD, 1.0)
-    return spread * held * (1.0 + stream.lockstep * share.together * (sharers - 1.0))
+    held = held * (1.0 + stream.lockstep * share.together * (sharers - 1.0))
+    # No more than all have while pages are walked.
+    wanted = np.where(stream.cold_pages > 0.0, _wanted(accesses, share), 0.0)
+    of_all = accesses.sum(wanted)[accesses.owner]
+    in_flight = shared_walks(accesses, sharers, of_all, np.zeros_like(held)) * stream.pages_touched
+    most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
+    return np.where(sharers < 1.5, held, np.minimum(held, most))
+
+
+def _wanted(accesses: Accesses, share: _Sharing) -> Array:
+    """Pages of each stream that compute units want at a time."""
+    running = accesses.resident * accesses.profiles.waves_per_group / share.touching
+    return accesses.used * np.minimum(share.window / share.waves, running)
 
 
 def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Array]:
@@ -172,11 +188,8 @@ def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Arra
     several, stepping = (sharers >= 1.5) & ~in_step(accesses), stream.step_pages > 0.0
     in_order = (share.first_run + (1.0 - share.first_run) * LATER) * share.together
     loaded_together = pages * in_order / np.maximum(1.0, IN_FLIGHT * stream.step_pages**0.5)
-    wanted = np.minimum(
-        share.window / share.waves, accesses.resident * profile.waves_per_group / share.touching
-    )
     starting = np.where(share.loads_walked, 0.0, share.first_run)
-    in_flight = shared_walks(accesses, sharers, accesses.used * wanted, starting) * stream.pages_touched
+    in_flight = shared_walks(accesses, sharers, _wanted(accesses, share), starting) * stream.pages_touched
     # Where less than two share a page on average, some pages are not shared.
     convoy = pages * lockstep / in_flight * np.minimum(1.0, sharers - 1.0)
     convoy = convoy * looked_up(profile.walk_rounds, sharers, machines.page_walk_cycles)
@@ -272,14 +285,20 @@ def shared_walks(accesses: Accesses, sharers: Array, pages: Array, starting: Arr
     """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
 
     Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
-    the others wait for theirs. Where 20 and more share, walks run one at a time, where four do, 1.6 to 2.0
-    (batch normalisation per activation on gem5).
+    the others wait for theirs. Where 20 and more share, walks run one at a time, where four do, 1.6 to 2.0.
+    Those that ask for several pages before they wait walk more of them: batch normalisation per activation
+    forward of planes of 29x29 and 32x32 2.1 to 3.7 at a time on 4 to 48 units, with 1 to 16 tokens alike
+    (gem5 v24.0.0.1, four directories).
 
     Units that share an instruction cache start in step. Where each needs one page, walks of the part of the
     workgroups that are ``starting`` are as many as the coalescer sends at a time.
     """
-    profile, machine = accesses.profiles, accesses.machines
-    convoy = parallel_walks(pages, CONVOY * np.minimum(1.0, FOUR / sharers))
+    profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FOUR / sharers)
+    asked = pages_at_once(accesses.launches)[accesses.owner]
+    begun = accesses.running / np.maximum(1.0, accesses.streams.sharing)
+    several = np.minimum(asked, parallel_walks(begun, AHEAD * few))
+    ahead = (asked >= 2.0) & (accesses.counts.lds == 0.0)
+    convoy = np.where(ahead, several, parallel_walks(pages, CONVOY * few))
     one = parallel_walks(pages)
     once = (profile.rounds <= 1.0) & (profile.waves_per_group > 1)
     in_step = machine.flat & once & (sharers <= machine.compute_units_per_sqc)

@@ -201,7 +201,7 @@ def sgemm(facts: Facts) -> Profile:
             _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5,
             line_sharing=tiles_n / (1.0 - edge_a),
             pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
-            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=True, every=tiles_m, tiles=tiles,
+            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=1.0, every=tiles_m, tiles=tiles,
             at_once=AT_ONCE, steps=float(steps), along_k=along_a,
         ),
         Stream(

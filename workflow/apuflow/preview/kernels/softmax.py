@@ -283,7 +283,7 @@ def softmax(facts: Facts) -> Profile:
     pages = pages_of(c * rows)
     piece = 4 * c * batch
     sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
-    sharing = max(1.0, sharing) if spatial == 1 else max(1.0, spatial / batch)
+    sharing = max(1.0, sharing) if spatial == 1 else max(1.0, min(spatial, PAGE // 4) / batch)
     channels = min(c, GROUP // batch, 64)  # of a wavefront's access
     touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0
     streams = [
@@ -300,7 +300,7 @@ def softmax(facts: Facts) -> Profile:
             # The walks of y and dy, loaded one after the other, overlap.
             lockstep=1.0 / inputs,
             line_sharing=line_sharing,
-            cyclic=forward and batch == 1,
+            cyclic=(1.0 if forward else 0.5) if batch == 1 else 0.0,
             pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
             at_once=(0.6 if forward else 0.95) if spatial > 1 else 0.0,
@@ -318,6 +318,7 @@ def softmax(facts: Facts) -> Profile:
             sharing=sharing,
             pages_touched=touched,
             resident=False,
+            repeated="next",
         )
     )
     return Profile(

@@ -144,7 +144,7 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
                 far_bytes=again if operand is a and shared else 0.0,
                 every=tiles_m * solution.global_split_u if operand is a and shared else 0,
                 following=tiles_m if operand is b and shared else 0,
-                cyclic=True,
+                cyclic=1.0,
                 group_bytes=4.0 * solution.depth_u * sum(min(each.tile, each.outer) for each in (a, b)),
             )
         )
