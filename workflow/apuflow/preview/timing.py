@@ -35,7 +35,8 @@ no barrier brings them back in step: behind one another once, they stay so."""
 BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
 OUTLAST = 0.25
-"""Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside."""
+"""Of the time by which page walks outlast what is loaded or stored, what nothing else goes on beside, where
+all workgroups run at once."""
 LAST = 1.05
 """Time of a unit's last workgroups, which begin one by one, over that of as many which begin together."""
 MEANWHILE = 0.4
@@ -49,7 +50,8 @@ WALKED = 0.87
 in runs of average pooling backward on 8 to 60 units."""
 BESIDE, IN_BATCHES, IN_STEPS = 3.7, 2.8, 3.0
 """Page walks in turn and all else that windows take: together the root of the sum of their powers. That of
-windows where workgroups of several units follow one another, and of products that load in many steps."""
+windows where workgroups of several units follow one another and of all that computes beside links and
+DRAM, and of products that load in many steps."""
 SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38

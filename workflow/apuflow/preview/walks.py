@@ -18,9 +18,9 @@ FEW_SHARERS = 8.0
 """Compute units up to which those that share a page wait for its walk together."""
 TURN = 11.0
 """GPU cycles by which each unit of a convoy, but for the first few, delays the next walk."""
-CONVOY, FOUR = 0.21, 3.5
-"""Walks in flight beyond the first, for each doubling of the pages wanted, where four compute units or fewer
-share each of them."""
+CONVOY, FEW = 0.21, 3.5
+"""Walks in flight beyond the first, for each doubling of the pages wanted, where so few compute units share
+each of them."""
 AHEAD = 0.47
 """The same of those that ask for several pages before they wait, for each doubling of the pages of which
 workgroups run."""
@@ -124,12 +124,12 @@ def walks(launches: Launches) -> Walks:
         walk_tokens=accesses.sum(_tokens_held(accesses, share)),
         l1_tlb_misses=accesses.sum(missed),
         waiting=accesses.sum(missed / stream.pages_touched),
-        in_turn=accesses.sum(_in_turn(accesses, share)),
+        in_turn=accesses.sum(_in_turn(accesses, share, waited)),
     )
 
 
-def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
-    """Walks of each stream that follow one another."""
+def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
+    """Walks of each stream that follow one another; ``convoy``: those that others wait for."""
     stream, profile, used = accesses.streams, accesses.profiles, accesses.used
     sharers, beside = share.sharers, pages_at_once(accesses.launches)[accesses.owner] / share.follow
     # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
@@ -149,7 +149,6 @@ def _in_turn(accesses: Accesses, share: _Sharing) -> Array:
     sets = np.where(some, np.minimum(sets, few), sets)
     in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
     # Single wavefronts that go on to further pages are a convoy at most.
-    convoy = _waited_for(accesses, share)[0]
     looping = share.single & (profile.walk_rounds > 1.0) & (convoy > 0.0)
     in_turn = np.where(looping, np.minimum(in_turn, convoy), in_turn)
     waiting = ((stream.page_group > 1.0) & (profile.wavefronts > 1)) | (sharers >= 1.5)
@@ -293,7 +292,7 @@ def shared_walks(accesses: Accesses, sharers: Array, pages: Array, starting: Arr
     Units that share an instruction cache start in step. Where each needs one page, walks of the part of the
     workgroups that are ``starting`` are as many as the coalescer sends at a time.
     """
-    profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FOUR / sharers)
+    profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FEW / sharers)
     asked = pages_at_once(accesses.launches)[accesses.owner]
     begun = accesses.running / np.maximum(1.0, accesses.streams.sharing)
     several = np.minimum(asked, parallel_walks(begun, AHEAD * few))
