@@ -47,8 +47,8 @@ TABLES = (
     "layers_20",
     "layers_21",
     "layers_22",
-    "wide",
     "layers_23",
+    "wide",
 )
 
 

@@ -227,10 +227,9 @@ def in_turn_ns(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     where two do, 1,190 where four do (activations on one unit).
     """
     profile, accesses = launches.profiles, launches.accesses
-    once = (profile.rounds <= 1.0) & (launches.machines.tokens < 2 * profile.group_waves)
-    waits = once & (accesses.most(accesses.streams.sharing) < 1.5)
-    sharing = accesses.most(accesses.streams.sharing)
-    alike = (profile.rounds <= 1.0) & (sharing <= 4.0) & ~launches.machines.flat
+    once, sharing = profile.rounds <= 1.0, accesses.most(accesses.streams.sharing)
+    waits = once & (launches.machines.tokens < 2 * profile.group_waves) & (sharing < 1.5)
+    alike = once & (sharing <= 4.0) & ~launches.machines.flat
     behind = np.where(alike, np.maximum(0.0, sharing / launches.used - 1.0) * lat.second_tlb, 0.0)
     return flow.walks.in_turn * (lat.walk + np.where(waits, lat.token, 0.0) + behind)
 

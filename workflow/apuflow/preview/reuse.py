@@ -97,9 +97,7 @@ def found_in_tcc(loads: Accesses) -> Array:
     capacity = loads.machines.tcc_bytes
     between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
     between = between * np.maximum(stream.window_bytes, 64.0)
-    cyclic = np.where(stream.reuse == "group", stream.cyclic, 0.0)
-    kept, survived = kept_from_begin(capacity, between), survives(capacity, between)
-    drifted = cyclic * kept + (1.0 - cyclic) * survived
+    drifted = found_again(capacity, between, np.where(stream.reuse == "group", stream.cyclic, 0.0))
     together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
     beside = np.maximum(drifted, together)
     same_tile = (of_a_tile(stream, tiles) - 1.0) / np.maximum(1e-9, stream.line_sharing - 1.0)
@@ -116,6 +114,11 @@ def survives(capacity: Number, need: Number) -> Number:
     runs show.
     """
     return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
+
+
+def found_again(capacity: Array, need: Array, cyclic: Array) -> Array:
+    """Part of the reuse that a cache serves: ``cyclic`` of it reads from begin to end each time."""
+    return cyclic * kept_from_begin(capacity, need) + (1.0 - cyclic) * survives(capacity, need)
 
 
 def kept_from_begin(capacity: Number, need: Number) -> Number:

@@ -262,10 +262,10 @@ def _in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[Rows, Arra
     shown = np.maximum((phases + outlasting - hidden)[rows], 0.0)
     computed = net.computed(rows)
     ns = np.maximum(computed, shown) + np.minimum(computed, shown) / beside
-    # Later batches compute while others load and store, but for what each waits for the other by chance.
+    # Later batches compute while others load and store.
     all_computed = computed * np.maximum(1.0, net.batches[rows])
-    later = (all_computed**IN_BATCHES + shown**IN_BATCHES) ** (1.0 / IN_BATCHES)
-    return rows, np.where(net.alternating[rows], ns, np.maximum(ns, later))
+    later = np.maximum(ns, _beside(all_computed, shown, IN_BATCHES))
+    return rows, np.where(net.alternating[rows], ns, later)
 
 
 def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, Array]:
@@ -280,6 +280,12 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
     return rows, net.computed(rows) * net.batches[rows] + np.maximum(walked - net.delay, 0.0)[rows]
 
 
+def _beside(first: Array, second: Array, power: Array | float) -> Array:
+    """Time of two things that go on beside each other, but for what each waits for the other by chance."""
+    both: Array = (first**power + second**power) ** (1.0 / power)
+    return both
+
+
 def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
@@ -289,7 +295,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     others = np.maximum(ns, 0.0)
     followed = (net.batches > 1.0) & (net.used > 2.0)
     power = np.where(net.windows, np.where(followed, IN_BATCHES, BESIDE), IN_STEPS)
-    both = (others**power + in_turn**power) ** (1.0 / power)
+    both = _beside(others, in_turn, power)
     return np.where(net.windows | (net.alternating & (net.rounds > 2.0)), both, np.maximum(others, in_turn))
 
 

@@ -15,8 +15,8 @@ from apuflow.preview.lines import LINE
 from apuflow.preview.profile import Adders
 from apuflow.preview.reuse import (
     asked_at_once,
+    found_again,
     found_in_tcc,
-    kept_from_begin,
     of_a_tile,
     reused_in_tcp,
     survives,
@@ -77,8 +77,8 @@ class Traffic(NamedTuple):
 WRITES_APART = {"beside": 395.0, "next": 5000.0, "later": 50.0}
 """Lines that the running wavefronts store to at a time, at which half of the stores to a line that was stored
 to before find it still in the memory controller's write queue of 64 entries; where workgroups that follow one
-another store to it ("next"), accesses to lines. Those that store to a line one
-right after the other are in it together, however many run."""
+another store to it ("next"), accesses to lines. Those that store to a line one right after the other are in
+it together, however many run."""
 WRITERS_READ = 0.73
 """Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
 their writes, as far as the time of such runs shows."""
@@ -200,10 +200,7 @@ def _loaded(loads: Accesses) -> _Loaded:
     again = (again - apart - far) * found_in_tcc(loads)
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
     again = again + apart * survives(machines.tcc_bytes, running * stream.apart_bytes)
-    from_begin = kept_from_begin(machines.tcc_bytes, stream.far_bytes)
-    survived = survives(machines.tcc_bytes, stream.far_bytes)
-    kept = stream.cyclic * from_begin + (1.0 - stream.cyclic) * survived
-    again = again + far * kept
+    again = again + far * found_again(machines.tcc_bytes, stream.far_bytes, stream.cyclic)
     again = again + np.minimum(stream.lines, reach - again) * stream.cached
     first_missed = np.minimum(stream.lines, reach - again)
     in_step = np.minimum(again, first_missed * asked_at_once(loads))

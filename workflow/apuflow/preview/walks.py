@@ -85,6 +85,7 @@ class _Sharing:
         first_run: part of the workgroups that run first. together: how far they are in step.
         loads_walked: the launch walks pages of what it loads.
         once: a wavefront waits for loads once, at most. single: workgroups have one wavefront.
+        asked: pages that a compute unit walks at a time, as far as its own wavefronts let it.
     """
 
     def __init__(self, accesses: Accesses) -> None:
@@ -95,6 +96,7 @@ class _Sharing:
         self.touching = stream.page_group * stream.sharing
         self.waves = np.maximum(1.0, np.minimum(self.window, self.touching / self.sharers))
         self.once = profile.rounds <= 1.0
+        self.asked = pages_at_once(launches)[accesses.owner]
         self.single = profile.waves_per_group == 1
         self.follow = followed(launches)[accesses.owner]
         self.first_run = np.minimum(1.0, used * resident / profile.workgroups)
@@ -131,22 +133,22 @@ def walks(launches: Launches) -> Walks:
 def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     """Walks of each stream that follow one another; ``convoy``: those that others wait for."""
     stream, profile, used = accesses.streams, accesses.profiles, accesses.used
-    sharers, beside = share.sharers, pages_at_once(accesses.launches)[accesses.owner] / share.follow
+    sharers, beside = share.sharers, share.asked / share.follow
     # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
     ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / share.follow, beside)
-    two = np.where(stream.sharing > 2.0, TWO_UNITS[1], TWO_UNITS[0])
-    paired = (used == 2) & (stream.sharing <= 2.0)
-    shared = np.where(paired, 1.0, ahead**ALL_SHARE)
-    shared = np.where(accesses.machines.flat & (used == 2), two, shared)
+    few, shared = stream.sharing <= 2.0, ahead**ALL_SHARE
+    states = np.where(few, TWO_UNITS[0], TWO_UNITS[1])
+    two = np.where(accesses.machines.flat, states, np.where(few, 1.0, shared))
+    shared = np.where(used == 2, two, shared)
     ahead = np.where(share.once & (sharers == used) & (stream.sharing <= 4.0), shared, ahead)
     sets = used / sharers
     uneven = np.maximum(sets, UNEVEN / np.maximum(ahead, stream.asked_with))
     sets = np.where(share.once & _uneven(accesses), uneven, sets)
     paired = share.once & ~share.single & (sharers >= 1.5) & (sharers <= 2.0)
     sets = np.where(paired, np.minimum(sets, paired_walks(accesses.machines.tokens, share.first_run)), sets)
-    few = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
+    at_a_time = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
     some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
-    sets = np.where(some, np.minimum(sets, few), sets)
+    sets = np.where(some, np.minimum(sets, at_a_time), sets)
     in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
     # Single wavefronts that go on to further pages are a convoy at most.
     looping = share.single & (profile.walk_rounds > 1.0) & (convoy > 0.0)
@@ -168,7 +170,7 @@ def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     # No more than all have while pages are walked.
     wanted = np.where(stream.cold_pages > 0.0, _wanted(accesses, share), 0.0)
     of_all = accesses.sum(wanted)[accesses.owner]
-    in_flight = shared_walks(accesses, sharers, of_all, np.zeros_like(held)) * stream.pages_touched
+    in_flight = shared_walks(accesses, share, of_all, np.zeros_like(held)) * stream.pages_touched
     most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
     return np.where(sharers < 1.5, held, np.minimum(held, most))
 
@@ -188,7 +190,7 @@ def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Arra
     in_order = (share.first_run + (1.0 - share.first_run) * LATER) * share.together
     loaded_together = pages * in_order / np.maximum(1.0, IN_FLIGHT * stream.step_pages**0.5)
     starting = np.where(share.loads_walked, 0.0, share.first_run)
-    in_flight = shared_walks(accesses, sharers, _wanted(accesses, share), starting) * stream.pages_touched
+    in_flight = shared_walks(accesses, share, _wanted(accesses, share), starting) * stream.pages_touched
     # Where less than two share a page on average, some pages are not shared.
     convoy = pages * lockstep / in_flight * np.minimum(1.0, sharers - 1.0)
     convoy = convoy * looked_up(profile.walk_rounds, sharers, machines.page_walk_cycles)
@@ -280,8 +282,8 @@ def parallel_walks(pages: Array, slope: Array | float = 0.12) -> Array:
     return 1.0 + slope * np.log2(np.maximum(1.0, pages))
 
 
-def shared_walks(accesses: Accesses, sharers: Array, pages: Array, starting: Array) -> Array:
-    """Page walks in flight where each of ``pages`` pages is wanted by ``sharers`` compute units.
+def shared_walks(accesses: Accesses, share: _Sharing, pages: Array, starting: Array) -> Array:
+    """Page walks in flight where compute units share each of the ``pages`` that they want.
 
     Units that go on to further pages become a convoy: who shared a page asks for the next one together, while
     the others wait for theirs. Where 20 and more share, walks run one at a time, where four do, 1.6 to 2.0.
@@ -292,17 +294,15 @@ def shared_walks(accesses: Accesses, sharers: Array, pages: Array, starting: Arr
     Units that share an instruction cache start in step. Where each needs one page, walks of the part of the
     workgroups that are ``starting`` are as many as the coalescer sends at a time.
     """
-    profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FEW / sharers)
-    asked = pages_at_once(accesses.launches)[accesses.owner]
+    profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FEW / share.sharers)
     begun = accesses.running / np.maximum(1.0, accesses.streams.sharing)
-    several = np.minimum(asked, parallel_walks(begun, AHEAD * few))
-    ahead = (asked >= 2.0) & (accesses.counts.lds == 0.0)
+    several = np.minimum(share.asked, parallel_walks(begun, AHEAD * few))
+    ahead = (share.asked >= 2.0) & (accesses.counts.lds == 0.0)
     convoy = np.where(ahead, several, parallel_walks(pages, CONVOY * few))
     one = parallel_walks(pages)
-    once = (profile.rounds <= 1.0) & (profile.waves_per_group > 1)
-    in_step = machine.flat & once & (sharers <= machine.compute_units_per_sqc)
+    beside = machine.flat & share.once & ~share.single & (share.sharers <= machine.compute_units_per_sqc)
     more = np.maximum(0.0, np.minimum(PROBES, pages) - one) * starting**2
-    return np.where(profile.walk_rounds > 1.0, convoy, one + np.where(in_step, more, 0.0))
+    return np.where(profile.walk_rounds > 1.0, convoy, one + np.where(beside, more, 0.0))
 
 
 def looked_up(walk_rounds: Array, sharers: Array, walk_cycles: Array) -> Array:
