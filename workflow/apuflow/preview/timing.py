@@ -13,7 +13,7 @@ from apuflow.preview.columns import Numbered, Rows
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import DRIFT, Profile
+from apuflow.preview.profile import DRIFT, MANY_WAITS, Profile
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.tables import Launches, Table
 from apuflow.preview.traffic import Traffic, traffic
@@ -51,7 +51,12 @@ in runs of average pooling backward on 8 to 60 units."""
 BESIDE, IN_BATCHES, IN_STEPS = 3.7, 2.8, 3.0
 """Page walks in turn and all else that windows take: together the root of the sum of their powers. That of
 windows where workgroups of several units follow one another and of all that computes beside links and
-DRAM, and of products that load in many steps."""
+DRAM, and of products that load in many steps and rows of pages of their own."""
+TOGETHER, OTHERS = 0.3, 3.0
+"""How far wavefronts of a unit that load in each of many steps stay in step, since it delivers their loads in
+the order in which they were decoded; and behind how many of them one waits, for tokens and the TCP's link. LRN
+backward of 7x7 and 8x8 takes 10 % longer with two on each of four units, 34 and 41 % with four, 67 and 80 %
+with six (gem5 v24.0.0.1, four TCCs and directories)."""
 SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -125,6 +130,7 @@ class _Network:
         used: compute units with work; resident, per_unit: wavefronts of the busiest, at a time and in all;
             batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
+        own_pages: each workgroup has pages that no more than one other touches.
         scheduled, alternating, local_memory, windows, rounds, apart, met: of the profiles.
     """
 
@@ -138,6 +144,7 @@ class _Network:
     per_unit: Array
     batches: Array
     crowd: tuple[Array, Array, Array]
+    own_pages: Flags
     scheduled: Flags
     alternating: Flags
     local_memory: Flags
@@ -175,6 +182,10 @@ def _network(launches: Launches, asked: Demands) -> _Network:
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     per_group = profiles.group_waves
     wide = np.maximum(per_group, resident / machines.tokens)
+    stepping = (profiles.rounds >= MANY_WAITS) & (launches.counts.lds == 0.0) & (per_group <= 2.0)
+    wide = np.where(stepping, wide * (resident / wide) ** TOGETHER, wide)
+    queued = stations[:, STATIONS.index("tokens")] + stations[:, STATIONS.index("tcp_link")]
+    delay = delay + np.where(stepping, TOGETHER * np.minimum(OTHERS, resident - 1.0) * queued, 0.0)
     scheduled = profiles.scheduled
     # Other compute units disturb workgroups that have no loads ahead.
     turns = np.where(scheduled, 1.0, np.where(alternating, ALTERNATING / np.maximum(used, 1.0), 0.0))
@@ -203,6 +214,7 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         per_unit=per_unit,
         batches=batches,
         crowd=crowd,
+        own_pages=launches.accesses.most(launches.accesses.streams.sharing) < 2.0,
         scheduled=scheduled,
         alternating=alternating,
         local_memory=launches.counts.lds > 0.0,
@@ -290,13 +302,16 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
     Windows of an image hold their pages one after the other while others compute, and so do workgroups that
-    load in many steps. Both go on beside each other but for what each waits for the other by chance.
+    load in many steps, and batches of those that have pages of their own. Both go on beside each other but for
+    what each waits for the other by chance.
     """
     others = np.maximum(ns, 0.0)
     followed = (net.batches > 1.0) & (net.used > 2.0)
     power = np.where(net.windows, np.where(followed, IN_BATCHES, BESIDE), IN_STEPS)
     both = _beside(others, in_turn, power)
-    return np.where(net.windows | (net.alternating & (net.rounds > 2.0)), both, np.maximum(others, in_turn))
+    rows = net.own_pages & net.local_memory & ~net.scheduled & (net.batches > 1.0)
+    steps = (net.alternating | rows) & (net.rounds > 2.0)
+    return np.where(net.windows | steps, both, np.maximum(others, in_turn))
 
 
 def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:

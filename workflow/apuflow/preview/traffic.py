@@ -74,7 +74,7 @@ class Traffic(NamedTuple):
         return self.tcc_misses + self.passed_on
 
 
-WRITES_APART = {"beside": 395.0, "next": 5000.0, "later": 50.0}
+WRITES_APART = {"beside": 395.0, "next": 6000.0, "later": 50.0}
 """Lines that the running wavefronts store to at a time, at which half of the stores to a line that was stored
 to before find it still in the memory controller's write queue of 64 entries; where workgroups that follow one
 another store to it ("next"), accesses to lines. Those that store to a line one right after the other are in
@@ -135,7 +135,7 @@ def still_queued(stores: Accesses) -> Array:
     half = np.select(
         [beside, following], [WRITES_APART["beside"], WRITES_APART["next"]], WRITES_APART["later"]
     )
-    part: Array = 1.0 / (1.0 + (between / half) ** 0.6)
+    part: Array = 1.0 / (1.0 + (between / half) ** np.where(following, 0.5, 0.6))
     return part
 
 
@@ -197,7 +197,10 @@ def _loaded(loads: Accesses) -> _Loaded:
     turns = np.minimum(-(-loads.profiles.workgroups // running), of_a_tile(stream, loads.tiles)) - 1.0
     later = np.where(stream.far_bytes > 0.0, np.maximum(0.0, turns), 0.0)
     far = np.minimum(again - apart, stream.lines * later)
-    again = (again - apart - far) * found_in_tcc(loads)
+    others = reach - stream.lines * np.minimum(stream.line_sharing, loads.used)
+    own = np.where(stream.in_turn, np.clip(others, 0.0, again - apart - far), 0.0)
+    again = (again - apart - far - own) * found_in_tcc(loads)
+    again = again + own * survives(machines.tcc_bytes, running * stream.group_bytes)
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
     again = again + apart * survives(machines.tcc_bytes, running * stream.apart_bytes)
     again = again + far * found_again(machines.tcc_bytes, stream.far_bytes, stream.cyclic)

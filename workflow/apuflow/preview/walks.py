@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apuflow.preview.profile import MANY_WAITS
 from apuflow.preview.tables import Accesses, Array, Launches
 from apuflow.preview.tiles import different
 
@@ -46,6 +47,9 @@ PAIRED, PAIRED_TOKENS, ALL_AT_ONCE = 1.2, 8.0, 2.5
 UNEVEN = 1.5
 """Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
 those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
+COMES_BACK = 1.5
+"""How soon instructions of wavefronts that come back to their pages after each of many waits miss the L1 TLB
+when it is too small for those of all: of LRN, 0.6 at 1.25 times its entries and nearly all at 1.9."""
 LOST = 0.51
 """Of the instructions of single wavefronts that touch twice the pages of the L1 TLB in turn, those that miss
 it (0.4 at 1.6 times its entries, 0.7 at twice, 0.9 at 2.5 times, all at 2.6)."""
@@ -135,7 +139,9 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     stream, profile, used = accesses.streams, accesses.profiles, accesses.used
     sharers, beside = share.sharers, share.asked / share.follow
     # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
-    ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / share.follow, beside)
+    of_each = (accesses.sum(stream.cold_pages) / accesses.launches.profiles.workgroups)[accesses.owner]
+    next_page = np.where(stream.tiled, share.follow, np.minimum(1.0, share.follow * np.maximum(1.0, of_each)))
+    ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / next_page, beside)
     few, shared = stream.sharing <= 2.0, ahead**ALL_SHARE
     states = np.where(few, TWO_UNITS[0], TWO_UNITS[1])
     two = np.where(accesses.machines.flat, states, np.where(few, 1.0, shared))
@@ -172,7 +178,9 @@ def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     of_all = accesses.sum(wanted)[accesses.owner]
     in_flight = shared_walks(accesses, share, of_all, np.zeros_like(held)) * stream.pages_touched
     most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
-    return np.where(sharers < 1.5, held, np.minimum(held, most))
+    # Where planes begin inside of pages, wavefronts of a plane come to a page after one another.
+    held = np.where(sharers < 1.5, held, np.minimum(held, most))
+    return np.where((sharers >= 1.5) & coming_back(accesses), held * stream.lockstep, held)
 
 
 def _wanted(accesses: Accesses, share: _Sharing) -> Array:
@@ -203,7 +211,7 @@ def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Arra
 
 def _missed(accesses: Accesses, share: _Sharing) -> Array:
     """Coalesced lookups of each stream that miss the L1 TLB."""
-    stream, owner = accesses.streams, accesses.owner
+    stream, profile, owner = accesses.streams, accesses.profiles, accesses.owner
     resident, entries = accesses.resident, accesses.machines.l1_tlb_entries
     touches = stream.instructions * stream.pages_touched
     first = stream.pages * share.sharers
@@ -219,14 +227,25 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     lost = np.minimum(1.0, opened / entries - 1.0)
     overflowing = (stream.pages_open > 0.0) & (opened > entries)
     first = np.where(overflowing, np.maximum(first, touches * lost), first)
-    # Pages that single wavefronts of a unit touch between two instructions of one.
+    # Pages that few wavefronts of a unit touch between two instructions of one.
+    waves = profile.waves_per_group
+    returning = coming_back(accesses)
+    few = (share.single | returning) & (stream.pages > 0.0)
     beside = np.maximum(1.0, np.minimum(resident, stream.sharing / accesses.used))
-    between = np.where(share.single & (stream.pages > 0.0), resident * stream.pages_touched / beside, 0.0)
+    between = np.where(few, resident * stream.pages_touched / beside, 0.0)
     between = accesses.sum(between)[owner]
     lost = np.minimum(1.0, LOST * (between / entries - 1.0))
+    # Of the wavefronts of a workgroup the first misses for those that follow.
+    all_lost = 1.0 - np.exp(-COMES_BACK * np.maximum(0.0, between / entries - 1.0))
+    lost = np.where(returning, all_lost / waves, lost)
     first = np.where(between > entries, np.maximum(first, touches * lost), first)
     # An instruction may touch several pages; each walk begins with a miss.
     return np.maximum(stream.pages, np.minimum(touches, first)) * (1.0 - stream.near)
+
+
+def coming_back(accesses: Accesses) -> Array:
+    """Whether wavefronts come back to their pages after each of many waits, as those of LRN do."""
+    return (accesses.profiles.rounds >= MANY_WAITS) & (accesses.counts.lds == 0.0)
 
 
 def _uneven(accesses: Accesses) -> Array:
