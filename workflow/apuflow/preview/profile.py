@@ -106,6 +106,7 @@ class Stream(NamedTuple):
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
+        adjacent: workgroups that touch the same page and follow one another in the order of dispatch (0: all).
         asked_with: buffers that a wavefront stores to, one right after the other: it walks a page of each at
             a time.
         just_loaded: of a store, that the wavefront has loaded the same lines right before.
@@ -155,6 +156,7 @@ class Stream(NamedTuple):
     steps: float = 0.0
     along_k: bool = False
     beside: float = 0.0
+    adjacent: float = 0.0
 
     @property
     def tiled(self) -> bool:

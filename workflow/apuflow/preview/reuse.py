@@ -82,8 +82,8 @@ def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest
 
     Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
     those that read the same lines are far apart in it, only the first of each unit begin together, and share.
-    Later workgroups come to whichever unit has room: so many that follow one another are on fewer units, as many
-    as if each had been drawn at random.
+    Later workgroups come to whichever unit has room: so many that follow one another are on fewer units, as
+    many as if each had been drawn at random.
     """
     shared, begin = np.maximum(1.0, stream.line_sharing), resident / busiest
     first, second = apart(tiles, resident, used)

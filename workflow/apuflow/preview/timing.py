@@ -53,10 +53,10 @@ BESIDE, IN_BATCHES, IN_STEPS = 3.7, 2.8, 3.0
 windows where workgroups of several units follow one another and of all that computes beside links and
 DRAM, and of products that load in many steps and rows of pages of their own."""
 TOGETHER, OTHERS = 0.3, 3.0
-"""How far wavefronts of a unit that load in each of many steps stay in step, since it delivers their loads in
-the order in which they were decoded; and behind how many of them one waits, for tokens and the TCP's link. LRN
-backward of 7x7 and 8x8 takes 10 % longer with two on each of four units, 34 and 41 % with four, 67 and 80 %
-with six (gem5 v24.0.0.1, four TCCs and directories)."""
+"""How far wavefronts of a unit that load in each of many steps stay in step, since it delivers their loads
+in the order in which they were decoded; and behind how many of them one waits, for tokens and the TCP's link.
+LRN backward of 7x7 and 8x8 takes 10 % longer with two on each of four units, 34 and 41 % with four, 67 and
+80 % with six (gem5 v24.0.0.1, four TCCs and directories)."""
 SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -302,8 +302,8 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
     Windows of an image hold their pages one after the other while others compute, and so do workgroups that
-    load in many steps, and batches of those that have pages of their own. Both go on beside each other but for
-    what each waits for the other by chance.
+    load in many steps, and batches of those that have pages of their own. Both go on beside each other but
+    for what each waits for the other by chance.
     """
     others = np.maximum(ns, 0.0)
     followed = (net.batches > 1.0) & (net.used > 2.0)

@@ -16,7 +16,7 @@ from math import ceil
 
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 
@@ -75,13 +75,18 @@ def _sharing(facts: Facts) -> float:
     return max(1.0, min(facts.workgroups, 4096 / (4 * own)))
 
 
+def _adjacent(plane: int) -> float:
+    """Channels of a page: workgroups are dispatched channel after channel, those of one plane far apart."""
+    return max(1.0, PAGE / (4 * plane))
+
+
 def _batch_stores(facts: Facts, at_a_time: int, stores: float, spans: float, elements: int) -> Stream:
     """Of a batch, to ``spans`` lines each; where planes are small, workgroups write parts of one line."""
     hw = facts.integer("c_stride")
     return Stream(
         "store", stores, stores * spans, lines_of(elements), pages_of(elements), page_group=1.0,
         sharing=_sharing(facts), resident=False, repeated="later", writers=16.0 / hw if hw < 16 else 0.0,
-        at_a_time=float(at_a_time),
+        at_a_time=float(at_a_time), adjacent=_adjacent(hw),
     )  # fmt: skip
 
 
@@ -122,7 +127,7 @@ def per_activation_forward(facts: Facts) -> Profile:
     # Of the wavefronts of a workgroup half wait for a page together.
     sharing, group = _sharing(facts), facts.waves_per_group / 2
     window = max(64.0, 4.0 * min(64, hw)) * min(1.0, hw / 16)
-    near = max(1.0, 16 / hw)
+    near, adjacent = max(1.0, 16 / hw), _adjacent(hw)
     streams = [
         Stream(
             "load",
@@ -135,6 +140,7 @@ def per_activation_forward(facts: Facts) -> Profile:
             group,
             sharing,
             line_sharing=near,
+            adjacent=adjacent,
         ),
         _batch_stores(facts, n, n * visits, spans, elements),
     ]
@@ -149,6 +155,7 @@ def per_activation_forward(facts: Facts) -> Profile:
         group,
         sharing,
         line_sharing=near,
+        adjacent=adjacent,
     )
     stored = array._replace(kind="store", resident=False)
     streams += [array] * 4  # scale, bias, running mean, running variance
