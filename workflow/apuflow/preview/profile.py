@@ -106,7 +106,8 @@ class Stream(NamedTuple):
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
-        adjacent: workgroups that touch the same page and follow one another in the order of dispatch (0: all).
+        adjacent: workgroups that touch the same page and follow one another in the order of dispatch (0: all
+            that touch it).
         asked_with: buffers that a wavefront stores to, one right after the other: it walks a page of each at
             a time.
         just_loaded: of a store, that the wavefront has loaded the same lines right before.

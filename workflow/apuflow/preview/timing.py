@@ -17,6 +17,7 @@ from apuflow.preview.profile import DRIFT, MANY_WAITS, Profile
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.tables import Launches, Table
 from apuflow.preview.traffic import Traffic, traffic
+from apuflow.preview.walks import rereading
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -57,6 +58,9 @@ TOGETHER, OTHERS = 0.3, 3.0
 in the order in which they were decoded; and behind how many of them one waits, for tokens and the TCP's link.
 LRN backward of 7x7 and 8x8 takes 10 % longer with two on each of four units, 34 and 41 % with four, 67 and
 80 % with six (gem5 v24.0.0.1, four TCCs and directories)."""
+TWO_BUFFERS = 1.5
+"""The same of softmax backward of 300 to 1000 channels, whose wavefronts load from two buffers before they
+wait: nearly the sum of both (2 to 20 units, gem5 v24.0.0.1)."""
 SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -131,6 +135,7 @@ class _Network:
             batches: of them.
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
         own_pages: each workgroup has pages that no more than one other touches.
+        rereading: as ``walks.rereading``.
         scheduled, alternating, local_memory, windows, rounds, apart, met: of the profiles.
     """
 
@@ -145,6 +150,7 @@ class _Network:
     batches: Array
     crowd: tuple[Array, Array, Array]
     own_pages: Flags
+    rereading: Array
     scheduled: Flags
     alternating: Flags
     local_memory: Flags
@@ -215,6 +221,7 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         batches=batches,
         crowd=crowd,
         own_pages=launches.accesses.most(launches.accesses.streams.sharing) < 2.0,
+        rereading=rereading(launches),
         scheduled=scheduled,
         alternating=alternating,
         local_memory=launches.counts.lds > 0.0,
@@ -308,10 +315,22 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     others = np.maximum(ns, 0.0)
     followed = (net.batches > 1.0) & (net.used > 2.0)
     power = np.where(net.windows, np.where(followed, IN_BATCHES, BESIDE), IN_STEPS)
+    rows = net.rereading == 1.0
+    power = np.where(rows, IN_BATCHES, power)
     both = _beside(others, in_turn, power)
-    rows = net.own_pages & net.local_memory & ~net.scheduled & (net.batches > 1.0)
-    steps = (net.alternating | rows) & (net.rounds > 2.0)
-    return np.where(net.windows | steps, both, np.maximum(others, in_turn))
+    long_rows = net.own_pages & net.local_memory & ~net.scheduled & (net.batches > 1.0)
+    steps = (net.alternating | long_rows) & (net.rounds > 2.0)
+    return np.where(net.windows | rows | steps, both, np.maximum(others, in_turn))
+
+
+def _two_buffers(net: _Network, flat: Flags, walked: Array) -> tuple[Rows, Array]:
+    """Launches whose workgroups read rows of two buffers beside each other, twice, and their ns.
+
+    They compute and walk pages (``walked``) nearly one after the other, but not on gfx8.
+    """
+    two = (net.rereading > 0.0) & (net.rereading < 1.0) & ~flat & (net.per_unit > net.wide)
+    rows = np.flatnonzero(two)
+    return rows, _beside(net.computed(rows) * net.batches[rows], walked[rows], TWO_BUFFERS)
 
 
 def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:
@@ -367,8 +386,11 @@ def times_of(launches: Launches) -> Times:
     ):
         ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     ns = start + np.maximum(_with_walks(net, ns - start, in_turn), line_turns)
-    rows, longer = _walked_first(net, phases, in_turn)
-    ns[rows] = np.maximum(ns[rows], start[rows] + longer)
+    for rows, longer in (
+        _walked_first(net, phases, in_turn),
+        _two_buffers(net, launches.machines.flat, flow.walks.serial_walks * lat.walk),
+    ):
+        ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     rows, batch = _first_batch(net, launches.profiles, stored)
     later = np.where(net.batches > 1.0, ns - start - residence, 0.0)[rows]
     ns[rows] = np.maximum(ns[rows], start[rows] + batch + later)

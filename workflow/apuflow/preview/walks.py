@@ -45,9 +45,12 @@ gfx902 (develop) take 1.04 and 1.1."""
 PAIRED, PAIRED_TOKENS, ALL_AT_ONCE = 1.2, 8.0, 2.5
 """Of ``paired_walks``: at a time, tokens for one more, and more where all workgroups run at once."""
 UNITS, IMAGES = 0.34, 6.0
-"""Pages that are walked at a time for each compute unit, and the pages for which a wavefront asks at once from
-which on it is more: batch normalisation per activation of four to six images walks 1.0 on two and three units
-and 1.3 on four, where workgroups follow others that have ended (gem5 v24.0.0.1, four directories)."""
+"""Pages that are walked at a time for each compute unit, and the pages for which a wavefront asks at once
+from which on it is more: batch normalisation per activation of four to six images walks 1.0 on two and three
+units and 1.3 on four, where workgroups follow others that have ended (gem5 v24.0.0.1, four directories)."""
+ROWS = 0.6
+"""Power of the compute units that is the pages walked at a time where workgroups read rows from begin to end
+again: softmax forward of 500 to 3600 channels on 2 to 20 units (gem5 v24.0.0.1, four directories)."""
 UNEVEN = 1.5
 """Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
 those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
@@ -169,6 +172,8 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     # Single wavefronts that go on to further pages are a convoy at most.
     looping = share.single & (profile.walk_rounds > 1.0) & (convoy > 0.0)
     in_turn = np.where(looping, np.minimum(in_turn, convoy), in_turn)
+    rows = rereading(accesses.launches)[accesses.owner] == 1.0
+    in_turn = np.where(rows, stream.cold_pages / used**ROWS, in_turn)
     waiting = ((stream.page_group > 1.0) & (profile.wavefronts > 1)) | (sharers >= 1.5)
     return np.where(waiting, in_turn, 0.0)
 
@@ -273,6 +278,17 @@ def in_step(accesses: Accesses) -> Array:
     sharing, together = accesses.streams.sharing, accesses.machines.compute_units_per_sqc
     alone = accesses.resident * accesses.profiles.waves_per_group == 1
     return alone & (sharing <= together) & (together % sharing == 0.0)
+
+
+def rereading(launches: Launches) -> Array:
+    """``cyclic`` of launches whose workgroups read rows of their own again from begin to end, 0 of others.
+
+    It is 1 where they read one buffer, as softmax forward does, and a half where they read two beside each
+    other, as softmax backward does.
+    """
+    accesses, profile = launches.accesses, launches.profiles
+    rows = (launches.counts.lds > 0.0) & ~profile.scheduled & ~profile.alternating
+    return np.where(rows, accesses.most(accesses.streams.cyclic), 0.0)
 
 
 def pages_at_once(launches: Launches) -> Array:
