@@ -61,6 +61,9 @@ LRN backward of 7x7 and 8x8 takes 10 % longer with two on each of four units, 34
 TWO_BUFFERS = 1.5
 """The same of softmax backward of 300 to 1000 channels, whose wavefronts load from two buffers before they
 wait: nearly the sum of both (2 to 20 units, gem5 v24.0.0.1)."""
+STAYING = 1.3
+"""The same of all that computes and of links and DRAM where batches stay in step: of max pooling backward of
+13x13 on four units each batch takes what one takes (gem5 v24.0.0.1, four TCCs and directories)."""
 SMALL, FILLED = 4.0, 0.28
 """Wavefronts up to which a workgroup queues as one customer; the power of the rest that lessens its waits."""
 APART = 0.38
@@ -136,7 +139,7 @@ class _Network:
         crowd: the customers of ``solve``, of a compute unit and of all, and what is left of their waits.
         own_pages: each workgroup has pages that no more than one other touches.
         rereading: as ``walks.rereading``.
-        scheduled, alternating, local_memory, windows, rounds, apart, met: of the profiles.
+        scheduled, alternating, in_step, local_memory, windows, rounds, apart, met: of the profiles.
     """
 
     delay: Array
@@ -153,6 +156,7 @@ class _Network:
     rereading: Array
     scheduled: Flags
     alternating: Flags
+    in_step: Flags
     local_memory: Flags
     windows: Flags
     rounds: Array
@@ -224,6 +228,7 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         rereading=rereading(launches),
         scheduled=scheduled,
         alternating=alternating,
+        in_step=profiles.in_step,
         local_memory=launches.counts.lds > 0.0,
         windows=profiles.windows,
         rounds=profiles.rounds,
@@ -281,9 +286,9 @@ def _in_phases(net: _Network, phases: Array, outlast: Array) -> tuple[Rows, Arra
     shown = np.maximum((phases + outlasting - hidden)[rows], 0.0)
     computed = net.computed(rows)
     ns = np.maximum(computed, shown) + np.minimum(computed, shown) / beside
-    # Later batches compute while others load and store.
+    # Later batches compute while others load and store, but for what stays in step.
     all_computed = computed * np.maximum(1.0, net.batches[rows])
-    later = np.maximum(ns, _beside(all_computed, shown, IN_BATCHES))
+    later = np.maximum(ns, _beside(all_computed, shown, np.where(net.in_step[rows], STAYING, IN_BATCHES)))
     return rows, np.where(net.alternating[rows], ns, later)
 
 

@@ -117,6 +117,7 @@ def pooling_backward(facts: Facts) -> Profile:
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
         windows=kh * kw > 1,
+        in_step=maximum and waves == 1,
         scalar_rounds=2.0 if maximum else 1.0,
         scalar_again=0.0 if maximum else 1.0,
         lds_bytes=wide * tall * (5 if maximum else 4),
