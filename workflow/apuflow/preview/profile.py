@@ -202,7 +202,7 @@ class Profile(NamedTuple):
         swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
         windows: wavefronts load windows of an image, whose pages they hold one after the other.
-        in_step: workgroups of a batch stay in step, so that later batches load, compute and store together, too.
+        in_step: workgroups of a batch stay in step: later batches load, compute and store together, too.
         stores_last: all of a workgroup's stores come after all of its loads, though it waits between them.
         loads_first: most of its code stands behind the first loads, and is fetched while it waits for these;
             not on gfx8 where FLAT loads hold up the scalar loads and LDS accesses behind them.
