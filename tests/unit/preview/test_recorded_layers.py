@@ -117,14 +117,14 @@ def test_the_tcc_keeps_lines_from_kernel_to_kernel_and_changes_those_that_are_st
 
 
 def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
-    """Its vector memory instructions; those of one are spilled, and only near."""
+    """Its vector memory instructions; those of two, with 25 images, are spilled, and only near."""
     names = ("MIOpenBatchNormFwdTrainSpatial", "MIOpenBatchNormBwdSpatial")
     rows = [row for row in rows_of("kernel", "Spatial", "layers*") if row["kernel"] in names]
     made = [steps_of(row)[-1].profile.counts.vector_memory for row in rows]
     counted = [float(row["vector_memory_insts"]) for row in rows]
     assert len(rows) >= 22
-    assert sum(one == other for one, other in zip(made, counted, strict=True)) >= len(rows) - 1
-    assert made == pytest.approx(counted, rel=0.03)
+    assert sum(one == other for one, other in zip(made, counted, strict=True)) >= len(rows) - 2
+    assert made == pytest.approx(counted, rel=0.06)
 
 
 def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_image() -> None:
@@ -158,7 +158,7 @@ def test_each_store_to_a_line_reads_and_writes_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.095)]
+    ("kernel", "mean"), [("Softmax", 0.15), ("mloPoolingAveBwd", 0.3), ("mloPoolingG", 0.096)]
 )
 def test_the_memory_controllers_queue_spares_the_bursts_that_it_spares_on_gem5(
     kernel: str, mean: float
@@ -183,12 +183,12 @@ def test_pooling_forward_loads_a_line_again_for_each_tap() -> None:
 
 
 def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
-    """Of 2,060 launches on both GPUs, as clang compiles them for each.
+    """Of 2,544 launches on both GPUs, as clang compiles them for each.
 
     The loops of two kernels over images are compiled as the number of these allows, 1 to 29 here.
     """
     rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
-    assert len(rows) == 2060
+    assert len(rows) == 2544
     # Launches of a point that have the same kernel and grid are recorded as their mean.
     alike: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
@@ -250,7 +250,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     two lines of arguments.
     """
     rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
-    assert len(rows) == 396
+    assert len(rows) == 496
     for row in rows:
         (step,) = steps_of(row)
         flow, caches = flow_of(row, step), -(-int(row["num_compute_units"]) // 4)

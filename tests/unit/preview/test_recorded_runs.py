@@ -12,6 +12,7 @@ from places import ROOT
 from recorded_runs import predicted, runs
 
 import apuflow
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
@@ -340,3 +341,10 @@ def test_the_rows_that_the_readme_shows_are_those_of_the_quickstart() -> None:
     assert (
         found[columns].round({"occupancy": 3, "tcc_hit_rate": 3}).astype(float).to_numpy().tolist() == shown
     )
+
+
+def test_docs_describe_the_version_by_which_points_are_named() -> None:
+    """Results of an older version are not taken for those of the one that the page measures."""
+    page = (ROOT / "docs/preview.md").read_text()
+    assert f"This page is about version {PREVIEW_VERSION}." in page
+    assert f"\n- Preview {PREVIEW_VERSION}" in (ROOT / "CHANGELOG.md").read_text()
