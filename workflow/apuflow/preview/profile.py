@@ -8,8 +8,6 @@ from apuflow.preview.instructions import Counts
 
 DRIFT = 40.0
 """Steps of a loop after which workgroups that began together are half out of step."""
-MANY_WAITS = 10.0
-"""Waits of a wavefront from which on it comes back to what it has touched before."""
 Reuse = Literal["none", "group", "device"]
 
 

@@ -13,11 +13,11 @@ from apuflow.preview.columns import Numbered, Rows
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import DRIFT, MANY_WAITS, Profile
+from apuflow.preview.profile import DRIFT, Profile
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.tables import Launches, Table
 from apuflow.preview.traffic import Traffic, traffic
-from apuflow.preview.walks import rereading
+from apuflow.preview.walks import coming_back, rereading
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -192,7 +192,7 @@ def _network(launches: Launches, asked: Demands) -> _Network:
     # workgroup queue as one customer, and so do single ones as many at a time as there are tokens.
     per_group = profiles.group_waves
     wide = np.maximum(per_group, resident / machines.tokens)
-    stepping = (profiles.rounds >= MANY_WAITS) & (launches.counts.lds == 0.0) & (per_group <= 2.0)
+    stepping = coming_back(launches) & (per_group <= 2.0)
     wide = np.where(stepping, wide * (resident / wide) ** TOGETHER, wide)
     queued = stations[:, STATIONS.index("tokens")] + stations[:, STATIONS.index("tcp_link")]
     delay = delay + np.where(stepping, TOGETHER * np.minimum(OTHERS, resident - 1.0) * queued, 0.0)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apuflow.preview.profile import MANY_WAITS
 from apuflow.preview.tables import Accesses, Array, Launches
 from apuflow.preview.tiles import different
 
@@ -54,6 +53,8 @@ again: softmax forward of 500 to 3600 channels on 2 to 20 units (gem5 v24.0.0.1,
 UNEVEN = 1.5
 """Pages that are walked at a time where the few workgroups of a page do not come to the same compute units as
 those of the next: 1.4 to 1.6 (copies on three and five units, four workgroups to a page)."""
+MANY_WAITS = 10.0
+"""Waits of a wavefront from which on it comes back to what it has touched before."""
 COMES_BACK = 1.5
 """How soon instructions of wavefronts that come back to their pages after each of many waits miss the L1 TLB
 when it is too small for those of all: of LRN, 0.6 at 1.25 times its entries and nearly all at 1.9."""
@@ -195,7 +196,8 @@ def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
     # Where planes begin inside of pages, wavefronts of a plane come to a page after one another.
     held = np.where(sharers < 1.5, held, np.minimum(held, most))
-    return np.where((sharers >= 1.5) & coming_back(accesses), held * stream.lockstep, held)
+    returning = coming_back(accesses.launches)[accesses.owner]
+    return np.where((sharers >= 1.5) & returning, held * stream.lockstep, held)
 
 
 def _wanted(accesses: Accesses, share: _Sharing) -> Array:
@@ -244,7 +246,7 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     first = np.where(overflowing, np.maximum(first, touches * lost), first)
     # Pages that few wavefronts of a unit touch between two instructions of one.
     waves = profile.waves_per_group
-    returning = coming_back(accesses)
+    returning = coming_back(accesses.launches)[owner]
     few = (share.single | returning) & (stream.pages > 0.0)
     beside = np.maximum(1.0, np.minimum(resident, stream.sharing / accesses.used))
     between = np.where(few, resident * stream.pages_touched / beside, 0.0)
@@ -258,9 +260,9 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     return np.maximum(stream.pages, np.minimum(touches, first)) * (1.0 - stream.near)
 
 
-def coming_back(accesses: Accesses) -> Array:
-    """Whether wavefronts come back to their pages after each of many waits, as those of LRN do."""
-    return (accesses.profiles.rounds >= MANY_WAITS) & (accesses.counts.lds == 0.0)
+def coming_back(launches: Launches) -> Array:
+    """Whether wavefronts come back to what they have touched after each of many waits, as those of LRN do."""
+    return (launches.profiles.rounds >= MANY_WAITS) & (launches.counts.lds == 0.0)
 
 
 def _uneven(accesses: Accesses) -> Array:
