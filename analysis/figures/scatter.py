@@ -48,7 +48,10 @@ def scatter(frame: pd.DataFrame) -> Plot:
             axes.plot(span, span, color=GREY, linewidth=0.7)
             axes.plot(part["gpu_cycles"], part["predicted"], **POINTS)
             inside = (part["error"].abs() <= BAND).mean()
-            axes.set_title(f"{name}: {inside:.0%} of {len(part)}")
+            axes.set_title(name)
+            axes.text(
+                0.05, 0.95, f"{inside:.0%} of {len(part)}", transform=axes.transAxes, va="top", fontsize=7
+            )
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_xlim(low, high)
@@ -59,7 +62,7 @@ def scatter(frame: pd.DataFrame) -> Plot:
         panels.left(drawn, "preview [cycles]")
         handles = _handles()
         legend(figure, list(handles.values()), list(handles))
-        notes = (f"in the title: share of the runs within {BAND:.0%}",)
+        notes = (f"in each panel: share of the runs within {BAND:.0%}",)
         head(figure, TITLE, notes)
     return Plot(figure, rows, TITLE, notes=notes)
 

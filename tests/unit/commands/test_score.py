@@ -25,7 +25,7 @@ def test_a_directory_without_the_sources_scores_the_recorded_runs(
 def test_the_figure_has_every_run_and_the_share_within_a_tenth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three softmax runs of runs.csv; the number of those within 10 % stands in the panel's title."""
+    """Three softmax runs of runs.csv; the number of those within 10 % stands in the panel."""
     monkeypatch.chdir(tmp_path)
     runs = pd.read_csv(recorded()[0], dtype=str)
     runs[runs["primitive"] == "softmax_fwd"].head(3).to_csv("runs.csv", index=False)
@@ -34,5 +34,6 @@ def test_the_figure_has_every_run_and_the_share_within_a_tenth(
     drawn = pd.read_csv("seen.csv")
     within = int((drawn["error"].abs() <= 0.10).sum())
     assert len(drawn) == 3
-    assert f"softmax_fwd: {within / 3:.0%} of 3" in (tmp_path / "seen.svg").read_text()
+    drawing = (tmp_path / "seen.svg").read_text()
+    assert "softmax_fwd" in drawing and f"{within / 3:.0%} of 3" in drawing
     assert (tmp_path / "seen.png").stat().st_size > 0
