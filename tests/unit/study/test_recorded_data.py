@@ -55,6 +55,7 @@ TABLES = (
     "layers_27",
     "layers_28",
     "scaling",
+    "large",
 )
 
 
@@ -162,6 +163,14 @@ def test_nine_of_ten_layers_by_which_no_rule_was_chosen_are_within_15_percent() 
     errors = point_errors(found.frame).abs()
     assert not found.refused and len(errors) == 360
     assert errors.median() < 0.05 and errors.mean() < 0.07 and errors.quantile(0.9) < 0.15
+
+
+def test_kernels_a_hundred_times_as_long_are_told_as_well() -> None:
+    """Four of more than ten million cycles, which ran when version 34 was finished."""
+    found = score(read_tables([PLACE / "large.csv"]))
+    assert not found.refused and len(found.frame) == 4
+    assert (pd.to_numeric(found.frame["gpu_cycles"]) > 1e7).all()
+    assert found.frame["error"].abs().max() < 0.12 and found.frame["error"].abs().mean() < 0.07
 
 
 def test_checksums_hold() -> None:
