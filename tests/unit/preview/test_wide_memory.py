@@ -46,23 +46,29 @@ def of_four(runs: pd.DataFrame, primitive: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("primitive", "before", "now"),
+    ("table", "primitive", "before", "now"),
     [
-        ("activation_fwd", 0.100, 0.09),
-        ("bn_fwd", 0.266, 0.19),
-        ("lrn_fwd", 0.152, 0.15),
-        ("lrn_bwd", 0.204, 0.18),
-        ("pool_bwd", 0.106, 0.09),
-        ("softmax_fwd", 0.141, 0.06),
-        ("softmax_bwd", 0.116, 0.09),
+        ("runs", "activation_fwd", 0.100, 0.09),
+        ("runs", "bn_fwd", 0.266, 0.19),
+        ("runs", "lrn_fwd", 0.152, 0.15),
+        ("runs", "lrn_bwd", 0.204, 0.18),
+        ("runs", "pool_bwd", 0.106, 0.09),
+        ("runs", "softmax_fwd", 0.141, 0.06),
+        ("runs", "softmax_bwd", 0.116, 0.09),
+        ("scaled", "softmax_fwd", 0.096, 0.07),
+        ("scaled", "softmax_bwd", 0.111, 0.085),
+        ("scaled", "lrn_bwd", 0.061, 0.045),
+        ("scaled", "bn_fwd", 0.118, 0.11),
+        ("scaled", "pool_bwd", 0.062, 0.06),
     ],
 )
-def test_sweeps_are_nearer_than_by_the_version_that_had_one_directory_in_view(
-    runs: pd.DataFrame, primitive: str, before: float, now: float
+def test_sweeps_are_nearer_than_by_the_version_before(
+    request: pytest.FixtureRequest, table: str, primitive: str, before: float, now: float
 ) -> None:
-    """Mean errors; ``before``: of version 32, to be read beside."""
+    """Mean errors; ``before``: of version 32 (``runs``) and 33 (``scaled``), to be read beside."""
     assert now < before
-    assert runs.loc[runs["primitive"] == primitive, "error"].abs().mean() < now
+    rows: pd.DataFrame = request.getfixturevalue(table)
+    assert rows.loc[rows["primitive"] == primitive, "error"].abs().mean() < now
 
 
 def cycles_by_mode(runs: pd.DataFrame, column: str) -> dict[str, float]:
@@ -103,24 +109,6 @@ def test_coalescer_tokens_do_not_bound_batch_normalisation_whose_units_share_pag
         for column in ("gpu_cycles", "predicted"):
             cycles = same[column].astype(float)
             assert cycles.max() < 1.1 * cycles.min()
-
-
-@pytest.mark.parametrize(
-    ("primitive", "before", "now"),
-    [
-        ("softmax_fwd", 0.096, 0.07),
-        ("softmax_bwd", 0.111, 0.085),
-        ("lrn_bwd", 0.061, 0.045),
-        ("bn_fwd", 0.118, 0.11),
-        ("pool_bwd", 0.062, 0.06),
-    ],
-)
-def test_one_thing_at_a_time_is_nearer_than_by_the_version_that_looked_at_units_alone(
-    scaled: pd.DataFrame, primitive: str, before: float, now: float
-) -> None:
-    """Mean errors; ``before``: of version 33, to be read beside."""
-    assert now < before
-    assert scaled.loc[scaled["primitive"] == primitive, "error"].abs().mean() < now
 
 
 def test_wavefronts_of_lrn_backward_delay_one_another_though_a_unit_could_do_more(

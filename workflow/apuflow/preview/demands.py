@@ -226,8 +226,8 @@ def in_turn_ns(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     further workgroups of a unit that want the page look it up in the L2 TLB, one after the other: 1,080 ns
     where two do, 1,190 where four do (activations on one unit).
     """
-    profile, accesses = launches.profiles, launches.accesses
-    once, sharing = profile.rounds <= 1.0, accesses.most(accesses.streams.sharing)
+    profile, sharing = launches.profiles, launches.sharing
+    once = profile.rounds <= 1.0
     waits = once & (launches.machines.tokens < 2 * profile.group_waves) & (sharing < 1.5)
     alike = once & (sharing <= 4.0) & ~launches.machines.flat
     behind = np.where(alike, np.maximum(0.0, sharing / launches.used - 1.0) * lat.second_tlb, 0.0)

@@ -223,6 +223,11 @@ class Launches:
         return -(-self.profiles.workgroups // self.used)
 
     @cached_property
+    def sharing(self) -> Array:
+        """Workgroups that touch the same page, the most of any stream."""
+        return self.accesses.most(self.accesses.streams.sharing)
+
+    @cached_property
     def fitting(self) -> Array:
         """Workgroups that a compute unit can hold at once."""
         profiles, machines = self.profiles, self.machines

@@ -224,7 +224,7 @@ def _network(launches: Launches, asked: Demands) -> _Network:
         per_unit=per_unit,
         batches=batches,
         crowd=crowd,
-        own_pages=launches.accesses.most(launches.accesses.streams.sharing) < 2.0,
+        own_pages=launches.sharing < 2.0,
         rereading=rereading(launches),
         scheduled=scheduled,
         alternating=alternating,

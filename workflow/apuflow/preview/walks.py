@@ -97,7 +97,9 @@ class _Sharing:
         first_run: part of the workgroups that run first. together: how far they are in step.
         loads_walked: the launch walks pages of what it loads.
         once: a wavefront waits for loads once, at most. single: workgroups have one wavefront.
-        asked: pages that a compute unit walks at a time, as far as its own wavefronts let it.
+        asked: pages that a compute unit walks at a time, as far as its own wavefronts let it. ahead: its
+            wavefronts ask for several before they wait, and gather nothing in LDS.
+        returning: as ``coming_back``.
     """
 
     def __init__(self, accesses: Accesses) -> None:
@@ -109,6 +111,8 @@ class _Sharing:
         self.waves = np.maximum(1.0, np.minimum(self.window, self.touching / self.sharers))
         self.once = profile.rounds <= 1.0
         self.asked = pages_at_once(launches)[accesses.owner]
+        self.ahead = (self.asked >= 2.0) & (accesses.counts.lds == 0.0)
+        self.returning = coming_back(launches)[accesses.owner]
         self.single = profile.waves_per_group == 1
         self.follow = followed(launches)[accesses.owner]
         self.first_run = np.minimum(1.0, used * resident / profile.workgroups)
@@ -150,12 +154,8 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     of_each = (accesses.sum(stream.cold_pages) / accesses.launches.profiles.workgroups)[accesses.owner]
     next_page = np.where(stream.tiled, share.follow, np.minimum(1.0, share.follow * np.maximum(1.0, of_each)))
     ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / next_page, beside)
-    following = share.first_run < 1.0
-    stepping = ~accesses.machines.flat & ~share.once & (share.asked >= 2.0) & (sharers >= 1.5)
-    adjacent = np.where(stream.adjacent > 0.0, stream.adjacent, stream.sharing) >= 1.5
-    stepping = stepping & (accesses.counts.lds == 0.0) & adjacent
-    of_units = np.maximum(1.0, UNITS * used * np.maximum(1.0, share.asked / IMAGES))
-    ahead = np.where(stepping & following, np.minimum(ahead, of_units), ahead)
+    of_units = UNITS * used * np.maximum(1.0, share.asked / IMAGES)
+    ahead = np.where(_of_units(accesses, share), np.minimum(ahead, np.maximum(1.0, of_units)), ahead)
     few, shared = stream.sharing <= 2.0, ahead**ALL_SHARE
     states = np.where(few, TWO_UNITS[0], TWO_UNITS[1])
     two = np.where(accesses.machines.flat, states, np.where(few, 1.0, shared))
@@ -179,6 +179,14 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     return np.where(waiting, in_turn, 0.0)
 
 
+def _of_units(accesses: Accesses, share: _Sharing) -> Array:
+    """Whether ``UNITS`` holds: neighbours share pages, and follow workgroups that have ended."""
+    stream = accesses.streams
+    neighbours = np.where(stream.adjacent > 0.0, stream.adjacent, stream.sharing) >= 1.5
+    later = share.ahead & ~share.once & (share.sharers >= 1.5) & (share.first_run < 1.0)
+    return later & neighbours & ~accesses.machines.flat
+
+
 def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     """Coalescer tokens that the walks of each stream hold, in walks."""
     stream, sharers = accesses.streams, share.sharers
@@ -196,8 +204,7 @@ def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
     # Where planes begin inside of pages, wavefronts of a plane come to a page after one another.
     held = np.where(sharers < 1.5, held, np.minimum(held, most))
-    returning = coming_back(accesses.launches)[accesses.owner]
-    return np.where((sharers >= 1.5) & returning, held * stream.lockstep, held)
+    return np.where((sharers >= 1.5) & share.returning, held * stream.lockstep, held)
 
 
 def _wanted(accesses: Accesses, share: _Sharing) -> Array:
@@ -246,15 +253,14 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     first = np.where(overflowing, np.maximum(first, touches * lost), first)
     # Pages that few wavefronts of a unit touch between two instructions of one.
     waves = profile.waves_per_group
-    returning = coming_back(accesses.launches)[owner]
-    few = (share.single | returning) & (stream.pages > 0.0)
+    few = (share.single | share.returning) & (stream.pages > 0.0)
     beside = np.maximum(1.0, np.minimum(resident, stream.sharing / accesses.used))
     between = np.where(few, resident * stream.pages_touched / beside, 0.0)
     between = accesses.sum(between)[owner]
     lost = np.minimum(1.0, LOST * (between / entries - 1.0))
     # Of the wavefronts of a workgroup the first misses for those that follow.
     all_lost = 1.0 - np.exp(-COMES_BACK * np.maximum(0.0, between / entries - 1.0))
-    lost = np.where(returning, all_lost / waves, lost)
+    lost = np.where(share.returning, all_lost / waves, lost)
     first = np.where(between > entries, np.maximum(first, touches * lost), first)
     # An instruction may touch several pages; each walk begins with a miss.
     return np.maximum(stream.pages, np.minimum(touches, first)) * (1.0 - stream.near)
@@ -344,8 +350,7 @@ def shared_walks(accesses: Accesses, share: _Sharing, pages: Array, starting: Ar
     profile, machine, few = accesses.profiles, accesses.machines, np.minimum(1.0, FEW / share.sharers)
     begun = accesses.running / np.maximum(1.0, accesses.streams.sharing)
     several = np.minimum(share.asked, parallel_walks(begun, AHEAD * few))
-    ahead = (share.asked >= 2.0) & (accesses.counts.lds == 0.0)
-    convoy = np.where(ahead, several, parallel_walks(pages, CONVOY * few))
+    convoy = np.where(share.ahead, several, parallel_walks(pages, CONVOY * few))
     one = parallel_walks(pages)
     beside = machine.flat & share.once & ~share.single & (share.sharers <= machine.compute_units_per_sqc)
     more = np.maximum(0.0, np.minimum(PROBES, pages) - one) * starting**2

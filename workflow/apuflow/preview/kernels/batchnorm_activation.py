@@ -72,7 +72,7 @@ def spills(images: int) -> tuple[float, float]:
 def _sharing(facts: Facts) -> float:
     """Workgroups whose pixels lie on one page: large planes are divided among several."""
     own = min(facts.integer("c_stride"), facts.grid[1], facts.workgroup[1])
-    return max(1.0, min(facts.workgroups, 4096 / (4 * own)))
+    return max(1.0, min(facts.workgroups, PAGE / (4 * own)))
 
 
 def _adjacent(plane: int) -> float:
@@ -184,7 +184,7 @@ def per_activation_forward(facts: Facts) -> Profile:
                 first + (spilled - early) * visits,
                 written,
                 written,
-                (first + (spilled - early) * visits) * 256.0 / 4096,
+                (first + (spilled - early) * visits) * 256.0 / PAGE,
                 page_group=1.0,
                 resident=False,
             )
