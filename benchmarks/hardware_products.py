@@ -60,8 +60,8 @@ def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[floa
     x, y, z = (Arg("buffer", name, max(m * k, n * k, m * n), "in", name) for name in "abc")
     calls = (product("product", "FullyConnected", "fwd", (x, y, z), gemm),)
     found = library_launches(calls, "gfx803") if library else calls
-    profiles = [step.profile for step in steps(found, kept(gpus))]
-    spent = times(profiles, [gpus] * len(profiles))
+    made = steps(found, kept(gpus))
+    spent = times(made, [gpus] * len(made))
     return 2.0 * m * n * k / float(spent.ns.sum()), spent.bound[-1]
 
 

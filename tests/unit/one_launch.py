@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import Profile
+from apuflow.preview.step import Step
 from apuflow.preview.tables import Launches
 from apuflow.preview.traffic import traffic
 
 
-def traffic_of(profile: Profile, machine: GpuModel) -> SimpleNamespace:
+def traffic_of(step: Step, machine: GpuModel) -> SimpleNamespace:
     """Its traffic and its page walks."""
-    found = traffic(Launches.of([profile], [machine]))
+    found = traffic(Launches.of([step], [machine]))
     columns = {"tcc_misses": found.tcc_misses, "requested": found.requested, **found.walks._asdict()}
     columns |= {name: column for name, column in found._asdict().items() if name != "walks"}
     return SimpleNamespace(**{name: float(column[0]) for name, column in columns.items()})

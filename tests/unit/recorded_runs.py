@@ -24,4 +24,4 @@ def is_default(row: dict[str, Any]) -> bool:
 
 def predicted(row: dict[str, Any]) -> float:
     machine = row_machine(row)
-    return float(times([row_steps(row, machine)[0].profile], [machine]).ns[0]) / machine.gpu_ns
+    return float(times([row_steps(row, machine)[0]], [machine]).ns[0]) / machine.gpu_ns

@@ -43,8 +43,7 @@ def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
     """Launches of drawn layers; whether gem5's cycles lie in their intervals, and those of whole layers."""
     known = modelled(read_tables([table]))
     frame = known.scored()
-    profiles = [steps[-1].profile for steps in known.steps]
-    spent = times(profiles, known.machines)
+    spent = times([steps[-1] for steps in known.steps], known.machines)
     found = coverage.coverage(
         by_value(frame["kernel"].tolist()),
         by_value(frame["bound"].tolist()),

@@ -60,7 +60,7 @@ def test_gem5_reads_as_much_memory_where_inputs_that_nobody_loads_fill_the_cache
             continue
         box = row_machine(row)
         (step,) = row_steps(row, box)
-        flow = traffic_of(step.profile, box)
+        flow = traffic_of(step, box)
         read = 64 * (flow.dram_reads + flow.queued_reads)
         assert read == pytest.approx(float(row["dram_bytes_read"]), rel=0.1), row["id"]
         compared += 1

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from launcher_layers import convolution, layer
+from one_launch import traffic_of
 from places import ROOT
 
 from apuflow import preview
@@ -20,7 +21,8 @@ from apuflow.miopen import Launch, launches
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.kept import kept
 from apuflow.preview.machine import machine
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import steps
+from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.study.score import modelled, read_tables, score
 
@@ -125,7 +127,7 @@ def test_later_passes_of_a_loop_find_the_weights_and_walk_their_own_image() -> N
     made = of(convolution((4, 16, 32, 32), 16, kernel=3, pad=1, stride=1))
     found = step_list(made)
     assert [(step.number, step.times) for step in found] == [(0, 1), (1, 1), (0, 3), (1, 3)]
-    cold = [sum(stream.cold_pages for stream in step.profile.streams) for step in found]
+    cold = [traffic_of(step, machine({}, DEFAULTS)).cold_pages for step in found]
     columns = 16 * 9 * 1024 * 4 // 4096
     assert cold[0] == 16 + columns and cold[2] == 16
     assert (
@@ -151,8 +153,8 @@ def test_page_walks_of_layers_are_those_of_gem5() -> None:
     single = (pd.to_numeric(rows["launch"]) > 0) & ~rows["point"].str.contains("fwd_n2")
     later = rows[single].reset_index(drop=True)
     known = modelled(later)
-    profiles = [step[-1].profile for step in known.steps]
-    found = counter_columns(times(profiles, known.machines))["page_walks"]
+    last = [steps[-1] for steps in known.steps]
+    found = counter_columns(times(last, known.machines))["page_walks"]
     apart = pd.to_numeric(known.frame["page_walks"]).to_numpy(float) - found
     assert len(apart) > 60
     assert apart.min() >= -24 and np.percentile(apart, 95) <= 6 and np.median(np.abs(apart)) <= 3

@@ -12,7 +12,7 @@ import pytest
 from one_launch import traffic_of
 from places import ROOT
 
-from apuflow.preview.process import Step
+from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import row_machine, row_steps
 
@@ -38,7 +38,7 @@ def steps_of(row: dict[str, Any]) -> list[Step]:
 
 def flow_of(row: dict[str, Any], step: Step) -> SimpleNamespace:
     """Traffic of a launch of a row."""
-    return traffic_of(step.profile, row_machine(row))
+    return traffic_of(step, row_machine(row))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_copies_on_few_units_take_their_page_walks_one_after_the_other(part: str
     (step,) = steps_of(row)
     box, cycles = row_machine(row), int(row["gpu_cycles"])
     assert 1.0 < cycles / int(row["page_walks"]) / 973 < 1.15
-    found = times([step.profile], [box])
+    found = times([step], [box])
     assert found.ns[0] / box.gpu_ns == pytest.approx(cycles, rel=0.12)
     assert found.bound == ["tlb"]
 
@@ -78,7 +78,7 @@ def test_copies_load_and_store_in_turn(part: str, table: str) -> None:
     row = row_of(part, table)
     (step,) = steps_of(row)
     box, flow = row_machine(row), flow_of(row, step)
-    ns = times([step.profile], [box]).ns[0]
+    ns = times([step], [box]).ns[0]
     assert ns / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.06)
     apart = 5.0 * (flow.tcc_reads - flow.tcc_hits + flow.tcc_writes)
     assert apart == pytest.approx(int(row["gpu_cycles"]) * box.gpu_ns, rel=0.05)
@@ -315,7 +315,7 @@ def test_several_tccs_and_directories_lessen_the_order_on_gfx902_as_well(part: s
     row = row_of(part, table)
     (step,) = steps_of(row)
     box = row_machine(row)
-    found = times([step.profile], [box])
+    found = times([step], [box])
     assert found.bound == ["directory_link"]
     assert found.ns[0] / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.18)
 
@@ -388,7 +388,7 @@ def test_the_link_of_one_tcc_is_what_four_directories_wait_for() -> None:
         "v23.0_u6_max-cu-tokens8_gpu-clock1.5GHz_tcc-size512kB_num-dirs4_c59_h19_n11_w19", "layers_7"
     )
     step, box = steps_of(row)[-1], row_machine(row)
-    found = times([step.profile], [box])
+    found = times([step], [box])
     assert found.bound == ["tcc_link"]
     assert found.ns[0] == pytest.approx(int(row["gpu_cycles"]) * box.gpu_ns, rel=0.1)
 
@@ -413,4 +413,4 @@ def test_walks_overlap_where_pages_come_to_other_units_each_time(part: str, tabl
     (step,) = steps_of(row)
     box = row_machine(row)
     assert 0.6 < int(row["gpu_cycles"]) / int(row["page_walks"]) / 973 < 0.75
-    assert times([step.profile], [box]).ns[0] / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.12)
+    assert times([step], [box]).ns[0] / box.gpu_ns == pytest.approx(int(row["gpu_cycles"]), rel=0.12)

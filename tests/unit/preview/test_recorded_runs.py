@@ -16,6 +16,7 @@ from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
+from apuflow.preview.step import alone
 from apuflow.preview.tables import Launches
 from apuflow.study.score import held_out, read_tables, recorded, report, score
 from apuflow.study.score_runs import row_launch, row_machine, row_steps
@@ -72,7 +73,7 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
         ("bn100_fwd-100x64x1x1-u4", 115840),
     ):
         (row,) = runs(start)
-        assert traffic_of(profile(facts_of(row_launch(row))), row_machine(row)).tcc_writes == writes
+        assert traffic_of(alone(profile(facts_of(row_launch(row)))), row_machine(row)).tcc_writes == writes
 
 
 def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
@@ -226,10 +227,12 @@ def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5(
             except NotModelled:
                 continue
             loaded = [
-                part.lines for part in step.profile.streams if part.kind == "load" and part.in_l2 + part.in_l3
+                part.lines
+                for part, left in zip(step.profile.streams, step.found.streams, strict=True)
+                if part.kind == "load" and left.in_l2 + left.in_l3
             ]
             if sum(loaded) * 64 > 1 << 20:
-                flow = traffic_of(step.profile, machine)
+                flow = traffic_of(step, machine)
                 written = (flow.dram_writes + flow.queued_writes) * 64
                 ratios.append(written / float(row["dram_bytes_written"]))
     assert len(ratios) == 44
@@ -258,7 +261,7 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
     groups = {
-        slots: int(Launches.of([profile(facts_of(row_launch(row)))], [row_machine(row)]).fitting[0])
+        slots: int(Launches.of([alone(profile(facts_of(row_launch(row))))], [row_machine(row)]).fitting[0])
         for slots, row in rows.items()
     }
     assert groups == {1: 1, 2: 2, 4: 4, 10: 4}

@@ -148,7 +148,7 @@ def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     late = flow.walks.late * lat.second_tlb * batch
     # No more walks than a workgroup has pages; and a page is walked once: later workgroups find it.
     walks = profile.walk_rounds * _walked_for(launches.loads) + _walked_for(launches.stores)
-    own = accesses.sum(accesses.streams.cold_pages * accesses.streams.sharing) / profile.workgroups
+    own = accesses.sum(accesses.cold_pages * accesses.streams.sharing) / profile.workgroups
     walks = np.minimum(np.minimum(walks, np.maximum(1.0, own)), flow.walks.cold_pages * batch)
     return late + walks * lat.walk
 
@@ -156,21 +156,21 @@ def _walks(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
 def _walked_for(accesses: Accesses) -> Array:
     """Part of their pages that workgroups which run wait for: nobody has walked them before."""
     stream, workgroups = accesses.streams, accesses.profiles.workgroups
-    pages = accesses.sum(stream.pages)
+    pages = accesses.sum(accesses.pages)
     sharing = np.maximum(1.0, np.minimum(stream.sharing, workgroups))
-    cold = accesses.sum(stream.cold_pages * np.minimum(1.0, accesses.running / sharing))
+    cold = accesses.sum(accesses.cold_pages * np.minimum(1.0, accesses.running / sharing))
     return np.where(pages > 0.0, cold / pages, 0.0)
 
 
 def _start(launches: Launches, lat: Latencies, delay: Array) -> tuple[Array, Array, Array]:
     """ns until the first wavefront computes; of it, for code; of that, for code behind its first loads."""
-    profile, machine = launches.profiles, launches.machines
-    first_fetch = lat.first_fetch - np.where(profile.code_walked, lat.walk, 0.0)
-    fetch = np.where(profile.code_cached, 0.0, np.where(profile.code_kept, lat.refetch, lat.fetch))
+    profile, found, machine = launches.profiles, launches.found, launches.machines
+    first_fetch = lat.first_fetch - np.where(found.code_walked, lat.walk, 0.0)
+    fetch = np.where(found.code_cached, 0.0, np.where(found.code_kept, lat.refetch, lat.fetch))
     first_fetch = first_fetch - (lat.fetch - fetch)
     # Of arguments whose page is walked the CPU's caches have the first lines.
     walked = lat.arguments + (profile.scalar_rounds - 1.0) * lat.scalar
-    scalars = np.where(profile.arguments_walked, walked, profile.scalar_rounds * lat.first_scalar)
+    scalars = np.where(found.arguments_walked, walked, profile.scalar_rounds * lat.first_scalar)
     start = first_fetch + scalars + profile.scalar_again * lat.scalar
     # A wavefront holds two lines; a branch in the first keeps it from asking for the second.
     held = np.where(profile.early_branch, 1.0, 2.0)
@@ -179,7 +179,7 @@ def _start(launches: Launches, lat: Latencies, delay: Array) -> tuple[Array, Arr
     period = machine.issue_period * machine.gpu_ns
     straight = np.minimum(delay, cold * LINE / INSTRUCTION_BYTES * (period + lat.step))
     start = start - np.where(profile.scheduled, straight, 0.0)
-    start = start + np.where(profile.code_walked, 0.0, profile.code_pages * lat.walk)
+    start = start + np.where(found.code_walked, 0.0, profile.code_pages * lat.walk)
     start = start + (cold * fetch + lockstep_walks(launches) * lat.walk)
     return start, first_fetch + cold * fetch, np.where(profile.loads_first, cold * fetch, 0.0)
 

@@ -22,7 +22,8 @@ from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import Coverage, coverage, decades
 from apuflow.preview.kept import each_kept
 from apuflow.preview.machine import Machines, machines
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import steps
+from apuflow.preview.step import Step
 from apuflow.preview.tables import Gpus, Launches, Table
 from apuflow.preview.timing import Times, times_of
 
@@ -124,13 +125,13 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     owner, place = spread(np.array(list(map(len, steps_of)), dtype=np.intp), process)
     lengths = np.array(list(map(len, launches_of)), dtype=np.intp)[process]
     flat = [step for made in steps_of for step in made]
-    numbers, times, profiles = zip(*flat, strict=True) if flat else ((), (), ())
-    profile = by_identity(profiles)
+    numbers, times, profiles, finds = zip(*flat, strict=True) if flat else ((), (), (), ())
+    profile, found = by_identity(profiles), by_value(finds)
     launch = by_identity(
         [launches[step.number] for launches, made in zip(launches_of, steps_of, strict=True) for step in made]
     )
-    of_launch, of_profile = launch.rows[place], profile.rows[place]
-    first, pair = together([of_launch, of_profile, built.rows[owner]], len(owner))
+    of_launch, of_profile, of_found = launch.rows[place], profile.rows[place], found.rows[place]
+    first, pair = together([of_launch, of_profile, of_found, built.rows[owner]], len(owner))
     return Batch(
         points=[point.id for point in points],
         owner=owner,
@@ -139,7 +140,9 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
         times=np.array(times, dtype=np.float64)[place],
         launched=Table.numbered(Numbered(launch.different, of_launch[first])),
         pairs=Launches(
-            Table.numbered(Numbered(profile.different, of_profile[first])), Gpus.built(built)[owner[first]]
+            Table.numbered(Numbered(profile.different, of_profile[first])),
+            Table.numbered(Numbered(found.different, of_found[first])),
+            Gpus.built(built)[owner[first]],
         ),
     )
 

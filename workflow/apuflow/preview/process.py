@@ -25,21 +25,8 @@ from apuflow.preview.kernels.registry import profile
 from apuflow.preview.lines import LINE, PAGE
 from apuflow.preview.profile import Profile, Stream
 from apuflow.preview.reuse import survives
+from apuflow.preview.step import Found, Left, Step
 from apuflow.rocblas.call import SCALE
-
-
-class Step(NamedTuple):
-    """A launch, or those of its passes that find the same.
-
-    Attributes:
-        number: of the launch, in the order in which they were given.
-        times: how often.
-        profile: of one of them.
-    """
-
-    number: int
-    times: int
-    profile: Profile
 
 
 class Buffer(NamedTuple):
@@ -91,9 +78,9 @@ class _Use(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A launch: what it does alone in a process, its kernel, its buffers."""
+    """A launch: what it does, its kernel, its buffers."""
 
-    alone: Profile
+    profile: Profile
     kernel: tuple[object, ...]
     product: bool
     uses: Sequence[_Use]
@@ -128,7 +115,7 @@ class _State:
 
 
 def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -> list[Step]:
-    """Launches as a process makes them, each with a profile that says what it finds.
+    """Launches as a process makes them, each with what it finds.
 
     The first pass of a loop is a step of its own; the others find what the first has left.
 
@@ -147,11 +134,13 @@ def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -
         again = members[0][1] - 1
         before = dict(state.buffers) if again > 0 else {}
         last = len(launches) == 1 and not again
-        found += [Step(number, 1, _profile(work, state, None, last=last)) for number, _, work in members]
+        found += [
+            Step(number, 1, work.profile, _finds(work, state, None, last=last)) for number, _, work in members
+        ]
         if again > 0:
             for number, _, work in members:
                 found += [
-                    Step(number, often, _profile(work, state, before, new_page))
+                    Step(number, often, work.profile, _finds(work, state, before, new_page))
                     for often, new_page in _later_passes(work, again)
                 ]
     return found
@@ -178,14 +167,14 @@ def _work(launch: Launch, vega: bool) -> _Work:
     return _Work(profile(facts_of(launch, vega)), kernel, _is_product(launch), uses)
 
 
-def _profile(
+def _finds(
     work: _Work,
     state: _State,
     before: dict[_Memory, float] | None,
     new_page: bool = False,
     last: bool = False,
-) -> Profile:
-    """The launch's profile in this state, which it changes.
+) -> Found:
+    """What the launch finds in this state, which it changes.
 
     Args:
         before: what had been used before a loop began whose first pass is over; None in the first pass.
@@ -196,16 +185,16 @@ def _profile(
     code_walked = state.since(ran) <= state.kept.tlb_pages
     buffers = [_buffer(use, state, before, new_page) for use in work.uses]
     used = _used(work, buffers)
-    found = _found(
-        work.alone,
-        used,
-        arguments=bool(state.kernels),
-        code=code_walked,
-        cached=code_walked and state.code - code < state.kept.code_bytes,
-        kept=code_walked and state.in_tcc(fetched) > 0.5,
+    streams = work.profile.streams
+    found = Found(
+        tuple([_left(stream, buffer) for stream, buffer in zip(streams, used, strict=False)]),
+        arguments_walked=bool(state.kernels),
+        code_walked=code_walked,
+        code_cached=code_walked and state.code - code < state.kept.code_bytes,
+        code_kept=code_walked and state.in_tcc(fetched) > 0.5,
     )
     if not last:
-        _leave(work, state, [_touched(buffer, work.alone.streams, used) for buffer in buffers])
+        _leave(work, state, [_touched(buffer, streams, used) for buffer in buffers])
     return found
 
 
@@ -227,12 +216,12 @@ def _leave(work: _Work, state: _State, touched: Sequence[tuple[float, float]]) -
         if "out" in use.role:
             state.written.add(use.memory)
     state.kernels[work.kernel] = begin, state.code, state.launches
-    state.code += work.alone.code_bytes
+    state.code += work.profile.code_bytes
     state.launches += 1
 
 
 def _buffer(use: _Use, state: _State, before: dict[_Memory, float] | None, new_page: bool) -> Buffer:
-    """A buffer of a launch in this state; arguments as of ``_profile``."""
+    """A buffer of a launch in this state; arguments as of ``_finds``."""
     name = use.memory[0]
     touched, held = state.touched.get(name, use.pages), state.held.get(name, (0.0, 0.0))
     if use.memory not in state.buffers:  # it is the first launch that uses it
@@ -283,7 +272,7 @@ def _pages(arg: Arg) -> float:
 
 def _used(work: _Work, buffers: Sequence[Buffer]) -> list[Buffer]:
     """The buffer that each of a launch's streams goes to."""
-    streams = work.alone.streams
+    streams = work.profile.streams
     if work.product:  # A, B, C, and C once more where it is read
         read = buffers[2]
         if any(stream.adders for stream in streams):  # a swap takes the line from the TCC
@@ -293,28 +282,6 @@ def _used(work: _Work, buffers: Sequence[Buffer]) -> list[Buffer]:
     for stream in streams:
         found.append(_used_by(stream, buffers, found))
     return found
-
-
-def _found(
-    alone: Profile, used: Sequence[Buffer], *, arguments: bool, code: bool, cached: bool, kept: bool
-) -> Profile:
-    """The launch with what it finds.
-
-    Args:
-        used: the buffer that each of its streams goes to.
-        arguments: an earlier launch has had arguments.
-        code, cached, kept: the TLBs, the instruction cache and the TCC have its code.
-    """
-    streams = tuple([_stream(stream, buffer) for stream, buffer in zip(alone.streams, used, strict=False)])
-    if not arguments and streams == alone.streams:
-        return alone
-    return alone._replace(
-        streams=streams,
-        arguments_walked=arguments,
-        code_walked=code,
-        code_cached=cached,
-        code_kept=kept,
-    )
 
 
 def _touched(buffer: Buffer, streams: Sequence[Stream], used: Sequence[Buffer]) -> tuple[float, float]:
@@ -330,35 +297,15 @@ def _touched(buffer: Buffer, streams: Sequence[Stream], used: Sequence[Buffer]) 
     return pages, lines
 
 
-def _stream(stream: Stream, buffer: Buffer) -> Stream:
-    pages = stream.pages
-    walked = buffer.walked and 2.0 * buffer.touched > pages
+def _left(stream: Stream, buffer: Buffer) -> Left:
+    """What a stream finds of the buffer that it goes to."""
+    walked = buffer.walked and 2.0 * buffer.touched > stream.pages
+    new = buffer.new
     if buffer.walked and not walked:  # an earlier launch has touched few of the pages
-        pages -= buffer.touched
-    if not walked and buffer.new < pages:
-        pages = buffer.new
-    near = walked and buffer.near
+        new = min(new, stream.pages - buffer.touched)
     in_l2, in_l3 = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
-    before = (
-        stream.pages,
-        stream.walked,
-        stream.near,
-        stream.loaded,
-        stream.cached,
-        stream.in_l2,
-        stream.in_l3,
-    )
-    if before == (pages, walked, near, buffer.used, buffer.cached, in_l2, in_l3):
-        return stream
-    return stream._replace(
-        pages=pages,
-        walked=walked,
-        near=near,
-        loaded=buffer.used,
-        cached=buffer.cached,
-        in_l2=in_l2,
-        in_l3=in_l3,
-    )
+    near = walked and buffer.near
+    return Left(float("inf") if walked else new, walked, near, buffer.used, buffer.cached, in_l2, in_l3)
 
 
 def _used_by(stream: Stream, buffers: Sequence[Buffer], taken: Sequence[Buffer]) -> Buffer:

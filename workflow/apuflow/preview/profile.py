@@ -64,9 +64,6 @@ class Stream(NamedTuple):
         beside: of a load's accesses, those to a line that another wavefront of the workgroup loads at the
             same time: the end of its lanes and the begin of the next ones'.
         pages: distinct 4 KiB pages.
-        walked: earlier launches of the process have translated them. near: the L1 TLBs still have them.
-        loaded: earlier launches of the process have used the lines, which the L3 gives away.
-        cached: part of the lines that the TCC still has from earlier launches.
         at_once: of the reads of lines that other compute units have read, those that come before the
             line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
             its misses on gfx902; there are none on v23.0.
@@ -84,7 +81,6 @@ class Stream(NamedTuple):
         step_pages: pages of a step of a workgroup, where others in step need the same ones (0: the walks in
             flight are estimated from the pages that are wanted).
         resident: the CPU wrote the buffer before the launch (inputs).
-        in_l2, in_l3: parts of it that the CPU's L2 and the L3 hold, as long as no launch has used it.
         argument: the kernel argument that has the buffer, where others of its size are not accessed.
         readers_apart: sets of workgroups that read the same line at different times, each set at one time.
         apart_bytes: that a workgroup touches between two of these times.
@@ -128,8 +124,6 @@ class Stream(NamedTuple):
     pages_touched: float = 1.0
     step_pages: float = 0.0
     resident: bool = True
-    in_l2: float = 0.0
-    in_l3: float = 0.0
     argument: str = ""
     readers_apart: float = 1.0
     apart_bytes: float = 0.0
@@ -147,10 +141,6 @@ class Stream(NamedTuple):
     asked_with: float = 1.0
     just_loaded: bool = False
     adders: Adders | None = None
-    walked: bool = False
-    near: bool = False
-    loaded: bool = False
-    cached: float = 0.0
     at_once: float = 0.0
     steps: float = 0.0
     along_k: bool = False
@@ -172,11 +162,6 @@ class Stream(NamedTuple):
         """Of a product's ``tiles``: 0 for the first operand, 1 for the second."""
         return 0 if self.every else 1
 
-    @property
-    def cold_pages(self) -> float:
-        """Pages that are walked."""
-        return 0.0 if self.walked else self.pages
-
 
 class Profile(NamedTuple):
     """One launch.
@@ -187,9 +172,6 @@ class Profile(NamedTuple):
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
         code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
-        arguments_walked, code_walked: earlier launches of the process have translated the page of the kernel
-            arguments, and those of the code. code_cached, code_kept: the instruction cache has the code, or
-            the TCC has.
         trailing: lines that loads touch once more, each beside one that is new: of rows which do not begin
             with a line.
         early_branch: a branch stands in the first line of code, before anything is waited for.
@@ -248,11 +230,7 @@ class Profile(NamedTuple):
     bursts_ahead: float = 0.0
     flops: float = 0.0
     waves: int = 0
-    arguments_walked: bool = False
-    code_walked: bool = False
     trailing: float = 0.0
-    code_cached: bool = False
-    code_kept: bool = False
     in_step: bool = False
 
     @property

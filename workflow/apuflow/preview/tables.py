@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.columns import Numbered, Rows, by_identity, spread, together
 from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, GpuModel, Machines
-from apuflow.preview.profile import Adders, Profile, Tiles
+from apuflow.preview.profile import Adders, Tiles
+from apuflow.preview.step import Step
 
 Array: TypeAlias = NDArray[Any]
 T = TypeVar("T")
@@ -184,20 +185,24 @@ class Launches:
     """Launches on their machines.
 
     Attributes:
-        profiles, counts, machines: what each launch does, its instructions, the GPU it runs on.
+        profiles, counts, found, machines: what each launch does, its instructions, what it finds (``Found``),
+            the GPU it runs on.
         accesses: all their streams.
     """
 
-    def __init__(self, profiles: Table, machines: Gpus) -> None:
+    def __init__(self, profiles: Table, found: Table, machines: Gpus) -> None:
         self.profiles = profiles
         self.counts = profiles.inner("counts")
+        self.found = found
         self.machines = machines
-        self.accesses = Accesses(self, *profiles.each("streams"))
+        streams, owner = profiles.each("streams")
+        self.accesses = Accesses(self, streams, found.each("streams")[0], owner)
 
     @classmethod
-    def of(cls, profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Self:
-        """A launch for each profile."""
-        return cls(Table.of(profiles), Gpus.of(machines))
+    def of(cls, steps: Sequence[Step], machines: Sequence[GpuModel]) -> Self:
+        """One of each step."""
+        profiles, found = Table.of([step.profile for step in steps]), Table.of([step.found for step in steps])
+        return cls(profiles, found, Gpus.of(machines))
 
     def __len__(self) -> int:
         return len(self.profiles)
@@ -253,16 +258,18 @@ class Accesses:
     Attributes:
         launches: all of them. owner: of each stream, its launch.
         streams, tiles, profiles, counts, machines: as rows; a stream without tiles has ``NO_TILES``.
+        left: what each finds of its buffer (``Left``).
     """
 
-    def __init__(self, launches: Launches, streams: Table, owner: Rows) -> None:
+    def __init__(self, launches: Launches, streams: Table, left: Table, owner: Rows) -> None:
         self.launches = launches
         self.streams = streams
+        self.left = left
         self.owner = owner
 
     def __getitem__(self, rows: Array) -> Accesses:
         """Some of the streams, by number or as flags."""
-        return Accesses(self.launches, self.streams[rows], self.owner[rows])
+        return Accesses(self.launches, self.streams[rows], self.left[rows], self.owner[rows])
 
     @cached_property
     def tiles(self) -> Table:
@@ -283,6 +290,16 @@ class Accesses:
     def machines(self) -> Gpus:
         """The GPU of its launch."""
         return self.launches.machines[self.owner]
+
+    @cached_property
+    def pages(self) -> Array:
+        """Their pages, where these are not walked the new ones."""
+        return np.minimum(self.streams.pages, self.left.new_pages)
+
+    @cached_property
+    def cold_pages(self) -> Array:
+        """Pages that are walked."""
+        return np.where(self.left.walked, 0.0, self.pages)
 
     @cached_property
     def used(self) -> Array:

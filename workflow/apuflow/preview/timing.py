@@ -13,8 +13,9 @@ from apuflow.preview.columns import Numbered, Rows
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import DRIFT, Profile
+from apuflow.preview.profile import DRIFT
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
+from apuflow.preview.step import Step
 from apuflow.preview.tables import Launches, Table
 from apuflow.preview.traffic import Traffic, traffic
 from apuflow.preview.walks import coming_back, rereading
@@ -366,9 +367,9 @@ def _bursts(profiles: Table, burst: Array, computed: Array) -> Array:
     return share
 
 
-def times(profiles: Sequence[Profile], machines: Sequence[GpuModel]) -> Times:
-    """Time of each launch on its machine."""
-    return times_of(Launches.of(profiles, machines))
+def times(steps: Sequence[Step], machines: Sequence[GpuModel]) -> Times:
+    """Time of each step's launch on its machine."""
+    return times_of(Launches.of(steps, machines))
 
 
 def times_of(launches: Launches) -> Times:

@@ -204,7 +204,7 @@ def _loaded(loads: Accesses) -> _Loaded:
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
     again = again + apart * survives(machines.tcc_bytes, running * stream.apart_bytes)
     again = again + far * found_again(machines.tcc_bytes, stream.far_bytes, stream.cyclic)
-    again = again + np.minimum(stream.lines, reach - again) * stream.cached
+    again = again + np.minimum(stream.lines, reach - again) * loads.left.cached
     first_missed = np.minimum(stream.lines, reach - again)
     in_step = np.minimum(again, first_missed * asked_at_once(loads))
     passed_on = np.where(machines.flat, 0.0, np.where(stream.tiled, in_step, alone))
@@ -214,18 +214,18 @@ def _loaded(loads: Accesses) -> _Loaded:
         reads=loads.sum(reach),
         tcc_hits=loads.sum(again),
         passed_on=loads.sum(passed_on),
-        l3_hits=loads.sum(np.where(stream.loaded, 0.0, first_missed * stream.in_l3)),
-        in_l2=loads.sum((reach - again) * stream.in_l2),
+        l3_hits=loads.sum(np.where(loads.left.loaded, 0.0, first_missed * loads.left.in_l3)),
+        in_l2=loads.sum((reach - again) * loads.left.in_l2),
     )
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def traffic(launches: Launches) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
-    profile, stored, loaded = launches.profiles, _stored(launches.stores), _loaded(launches.loads)
+    stored, loaded, found = _stored(launches.stores), _loaded(launches.loads), launches.found
     misses = loaded.reads - loaded.tcc_hits
-    lines = -(-profile.code_bytes // LINE)
-    code = np.where(profile.code_cached, 0.0, lines)
+    lines = -(-launches.profiles.code_bytes // LINE)
+    code = np.where(found.code_cached, 0.0, lines)
     written_back = misses - loaded.in_l2  # a dirty line of the CPU's L2 stays there
     # The directory reads memory for each store, and writes it.
     return Traffic(
@@ -246,6 +246,6 @@ def traffic(launches: Launches) -> Traffic:
         in_line=stored.in_line,
         line_turns=stored.line_turns,
         code_reads=-(-launches.used // launches.machines.compute_units_per_sqc) * (code + SCALAR_LINES),
-        code_misses=np.where(profile.code_kept, 0.0, code) + SCALAR_LINES,
+        code_misses=np.where(found.code_kept, 0.0, code) + SCALAR_LINES,
         walks=walks(launches),
     )

@@ -117,7 +117,8 @@ class _Sharing:
         self.follow = followed(launches)[accesses.owner]
         self.first_run = np.minimum(1.0, used * resident / profile.workgroups)
         # Walks of what they load keep the first in step; without them they go on when their data has come.
-        self.loads_walked = accesses.most(stream.walked & (stream.kind == "load"))[accesses.owner] > 0.0
+        walked = accesses.left.walked & (stream.kind == "load")
+        self.loads_walked = accesses.most(walked)[accesses.owner] > 0.0
         # Workgroups start together; where barriers come seldom, those of later batches drift apart.
         meeting = profile.barriers_per_wait
         self.together = meeting + (1.0 - meeting) * self.first_run
@@ -133,7 +134,7 @@ def walks(launches: Launches) -> Walks:
     # A workgroup alone in its unit asks for pages of A, then of B, as all others do; several mix them.
     all_of, one_of = accesses.sum(loaded_together), accesses.most(loaded_together)
     missed = _missed(accesses, share)
-    pages = accesses.sum(stream.cold_pages)
+    pages = accesses.sum(accesses.cold_pages)
     return Walks(
         cold_pages=pages,
         serial_walks=accesses.sum(waited) + np.where(launches.resident == 1, all_of, one_of),
@@ -151,7 +152,7 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     stream, profile, used = accesses.streams, accesses.profiles, accesses.used
     sharers, beside = share.sharers, share.asked / share.follow
     # Wavefronts of a workgroup ask for one page, then for another: the first holds back the rest.
-    of_each = (accesses.sum(stream.cold_pages) / accesses.launches.profiles.workgroups)[accesses.owner]
+    of_each = (accesses.sum(accesses.cold_pages) / accesses.launches.profiles.workgroups)[accesses.owner]
     next_page = np.where(stream.tiled, share.follow, np.minimum(1.0, share.follow * np.maximum(1.0, of_each)))
     ahead = np.where((stream.page_group > 1.0) & (sharers < 1.5), 1.0 / next_page, beside)
     of_units = UNITS * used * np.maximum(1.0, share.asked / IMAGES)
@@ -169,12 +170,12 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     at_a_time = np.where(share.loads_walked, 1.0, few_sharers(accesses, sharers, share.first_run))
     some = (sharers > 2.0) & (sharers <= FEW_SHARERS) & (profile.rounds <= 2.0)
     sets = np.where(some, np.minimum(sets, at_a_time), sets)
-    in_turn = stream.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
+    in_turn = accesses.cold_pages / np.maximum(np.maximum(ahead, stream.step_pages), stream.asked_with) / sets
     # Single wavefronts that go on to further pages are a convoy at most.
     looping = share.single & (profile.walk_rounds > 1.0) & (convoy > 0.0)
     in_turn = np.where(looping, np.minimum(in_turn, convoy), in_turn)
     rows = rereading(accesses.launches)[accesses.owner] == 1.0
-    in_turn = np.where(rows, stream.cold_pages / used**ROWS, in_turn)
+    in_turn = np.where(rows, accesses.cold_pages / used**ROWS, in_turn)
     waiting = ((stream.page_group > 1.0) & (profile.wavefronts > 1)) | (sharers >= 1.5)
     return np.where(waiting, in_turn, 0.0)
 
@@ -194,14 +195,14 @@ def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
     # A second request for a page that is being walked blocks the unit's coalescer for all pages.
     blocked = (accesses.machines.tokens - share.waves) * np.minimum(1.0, share.waves - 1.0) * share.together
     tokens = share.waves + np.where(sharers < 1.5, blocked, 0.0)
-    held = stream.cold_pages * tokens / parallel_walks(apart)
+    held = accesses.cold_pages * tokens / parallel_walks(apart)
     held = held * np.where(accesses.used == 1, held_alone(accesses), 1.0)
     held = held * (1.0 + stream.lockstep * share.together * (sharers - 1.0))
     # No more than all have while pages are walked.
-    wanted = np.where(stream.cold_pages > 0.0, _wanted(accesses, share), 0.0)
+    wanted = np.where(accesses.cold_pages > 0.0, _wanted(accesses, share), 0.0)
     of_all = accesses.sum(wanted)[accesses.owner]
     in_flight = shared_walks(accesses, share, of_all, np.zeros_like(held)) * stream.pages_touched
-    most = accesses.machines.tokens * accesses.used * stream.cold_pages / in_flight
+    most = accesses.machines.tokens * accesses.used * accesses.cold_pages / in_flight
     # Where planes begin inside of pages, wavefronts of a plane come to a page after one another.
     held = np.where(sharers < 1.5, held, np.minimum(held, most))
     return np.where((sharers >= 1.5) & share.returning, held * stream.lockstep, held)
@@ -216,7 +217,7 @@ def _wanted(accesses: Accesses, share: _Sharing) -> Array:
 def _waited_for(accesses: Accesses, share: _Sharing) -> tuple[Array, Array, Array]:
     """Of each stream: walks that others wait for; those of loads of one step; units late for a page."""
     stream, profile, machines = accesses.streams, accesses.profiles, accesses.machines
-    sharers, pages = share.sharers, stream.cold_pages
+    sharers, pages = share.sharers, accesses.cold_pages
     lockstep = stream.lockstep * share.together
     several, stepping = (sharers >= 1.5) & ~in_step(accesses), stream.step_pages > 0.0
     in_order = (share.first_run + (1.0 - share.first_run) * LATER) * share.together
@@ -238,9 +239,9 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     stream, profile, owner = accesses.streams, accesses.profiles, accesses.owner
     resident, entries = accesses.resident, accesses.machines.l1_tlb_entries
     touches = stream.instructions * stream.pages_touched
-    first = stream.pages * share.sharers
+    first = accesses.pages * share.sharers
     # Every wavefront walks all pages: each window of tokens brings its own back.
-    cyclic = (stream.sharing >= 16) & (accesses.sum(stream.pages)[owner] > entries)
+    cyclic = (stream.sharing >= 16) & (accesses.sum(accesses.pages)[owner] > entries)
     again = stream.instructions / (1.5 * accesses.machines.tokens)
     first = np.where(cyclic, np.maximum(first, again), first)
     first_tiles, second_tiles = different(accesses.tiles, resident, accesses.used)
@@ -253,7 +254,7 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     first = np.where(overflowing, np.maximum(first, touches * lost), first)
     # Pages that few wavefronts of a unit touch between two instructions of one.
     waves = profile.waves_per_group
-    few = (share.single | share.returning) & (stream.pages > 0.0)
+    few = (share.single | share.returning) & (accesses.pages > 0.0)
     beside = np.maximum(1.0, np.minimum(resident, stream.sharing / accesses.used))
     between = np.where(few, resident * stream.pages_touched / beside, 0.0)
     between = accesses.sum(between)[owner]
@@ -263,7 +264,7 @@ def _missed(accesses: Accesses, share: _Sharing) -> Array:
     lost = np.where(share.returning, all_lost / waves, lost)
     first = np.where(between > entries, np.maximum(first, touches * lost), first)
     # An instruction may touch several pages; each walk begins with a miss.
-    return np.maximum(stream.pages, np.minimum(touches, first)) * (1.0 - stream.near)
+    return np.maximum(accesses.pages, np.minimum(touches, first)) * (1.0 - accesses.left.near)
 
 
 def coming_back(launches: Launches) -> Array:
@@ -306,8 +307,9 @@ def pages_at_once(launches: Launches) -> Array:
     in that of the L2 TLB (``TLBCoalescer::processProbeTLBEvent``). So the wavefronts that want one page walk
     it alone, but for the pages that one of them asks for before it waits.
     """
-    profile, counts, stream = launches.profiles, launches.counts, launches.accesses.streams
-    asked = launches.accesses.sum(stream.pages * np.maximum(1.0, stream.sharing)) / profile.workgroups
+    profile, counts, accesses = launches.profiles, launches.counts, launches.accesses
+    shared = accesses.pages * np.maximum(1.0, accesses.streams.sharing)
+    asked = accesses.sum(shared) / profile.workgroups
     both = (counts.loads > 0.0) & (counts.stores > 0.0)
     waits = np.maximum(1.0, profile.rounds) + both
     return np.maximum(1.0, asked / waits)
@@ -421,8 +423,8 @@ def lockstep_walks(launches: Launches) -> Array:
     rows, ends = np.flatnonzero(many), np.cumsum(many)
     first, last = (ends - many)[rows], ends[rows] - 1
     stored = (profile.rounds[rows] <= 1.0) & (accesses.streams.kind[last] == "store")
-    asking = accesses.streams[np.where(stored, last, first)]
+    asking = accesses[np.where(stored, last, first)]
     together = np.minimum(launches.machines.compute_units_per_sqc, launches.used)[rows]
-    apart = (asking.sharing < 1.5) & ~asking.walked
+    apart = (asking.streams.sharing < 1.5) & ~asking.left.walked
     found[rows] = np.where(apart, -(-together // PROBES) - 1.0, 0.0)
     return found

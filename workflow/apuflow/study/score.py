@@ -23,7 +23,7 @@ from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.core.preview_constants import Calibration
 from apuflow.preview.coverage import measured
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.process import Step
+from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
 
@@ -158,9 +158,9 @@ class Modelled:
         """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
         machines = [one._replace(calibration=calibration) if calibration else one for one in self.machines]
         row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
-        profiles = [step.profile for steps in self.steps for step in steps]
-        often = np.array([float(step.times) for steps in self.steps for step in steps])
-        result = times(profiles, [machines[k] for k in row])
+        every = [step for steps in self.steps for step in steps]
+        often = np.array([float(step.times) for step in every])
+        result = times(every, [machines[k] for k in row])
         total = np.bincount(row, weights=result.ns * often, minlength=len(machines))
         period = np.array([machine.gpu_ns for machine in machines])
         bound = dict(zip(row.tolist(), result.bound, strict=True))  # the last step is most passes

@@ -40,7 +40,8 @@ from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
 from apuflow.preview.kept import Kept, kept
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
-from apuflow.preview.process import Step, steps
+from apuflow.preview.process import steps
+from apuflow.preview.step import Step
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)

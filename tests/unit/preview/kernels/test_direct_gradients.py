@@ -22,6 +22,7 @@ from apuflow.preview.counters import counter_columns
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import machine
+from apuflow.preview.step import alone
 from apuflow.preview.timing import times
 
 RUNS = Path(__file__).parents[3] / "data" / "direct_gradients.csv"
@@ -55,13 +56,13 @@ def compared() -> pd.DataFrame:
     """Each run that the preview models: gem5's counters, and the preview's behind ``preview_``."""
     defaults = option_rules.defaults("v23.0")
     rows = recorded()[[not refused(row) for _, row in recorded().iterrows()]].reset_index(drop=True)
-    profiles = [profile(facts_of(launch_of(row))) for _, row in rows.iterrows()]
+    made = [alone(profile(facts_of(launch_of(row)))) for _, row in rows.iterrows()]
     machines = [
         machine({"num-compute-units": int(units), "cu-per-sa": int(units)}, defaults)
         for units in rows["units"]
     ]
-    made = pd.DataFrame(counter_columns(times(profiles, machines)))
-    return pd.concat([rows, made.add_prefix("preview_")], axis=1)
+    found = pd.DataFrame(counter_columns(times(made, machines)))
+    return pd.concat([rows, found.add_prefix("preview_")], axis=1)
 
 
 def errors(counter: str, rows: pd.DataFrame) -> np.ndarray:

@@ -14,6 +14,7 @@ from apuflow.operations.operation import Pass
 from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.machine import machine
+from apuflow.preview.step import alone
 
 COUNTED: list[tuple[str, dict[str, Any], Pass, list[float]]] = [
     # 28 waves reach the test (13), 25 have work (22), each for one trip (62)
@@ -133,6 +134,6 @@ def test_stacks_of_a_direct_convolution_find_no_image_larger_than_the_tcc() -> N
     }
     (one,) = operations.make("convolution", shape).launches("fwd", 4)
     defaults = option_rules.defaults(preview.RELEASE)
-    found = traffic_of(profile(facts_of(one)), machine(defaults, defaults, barrier_slots=4))
+    found = traffic_of(alone(profile(facts_of(one))), machine(defaults, defaults, barrier_slots=4))
     image = 64 * 128 * 128 * 4 / 64
     assert found.tcc_reads - found.tcc_hits > 7 * image

@@ -19,6 +19,7 @@ from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import copies_of
+from apuflow.preview.step import alone
 from apuflow.preview.tables import NO_TILES, Table
 from apuflow.preview.timing import times
 from apuflow.preview.traffic import tries
@@ -44,7 +45,7 @@ def gpu(units: int) -> GpuModel:
 
 def cycles(found: tuple[Launch, ...], units: int = 4) -> float:
     box = gpu(units)
-    made = [step.profile for step in steps(found, kept(box))]
+    made = steps(found, kept(box))
     return float(times(made, [box] * len(made)).ns.sum()) / box.gpu_ns
 
 
@@ -174,7 +175,7 @@ def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
 def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> None:
     """11 x 185 x 833 on 36 units, gem5: 162 pages of 973 cycles, 153,450 cycles in all."""
     found = launches(11, 185, 833, "NT")[-1]
-    walked = traffic_of(profile(facts_of(found)), gpu(36))
+    walked = traffic_of(alone(profile(facts_of(found))), gpu(36))
     assert walked.cold_pages == pytest.approx(162, abs=3)
     assert walked.serial_walks * 973 == pytest.approx(153_450, rel=0.1)
 
@@ -187,10 +188,9 @@ def test_rows_on_pages_of_their_own_do_not_fit_the_l1_tlb() -> None:
     gemm = Gemm(723, 2, 903, True, True, 1, 903, 2, 723)
     x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
     found = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
-    missed = traffic_of(profile(facts_of(found)), gpu(3))
-    assert missed.l1_tlb_misses == pytest.approx(35_527, rel=0.2)
-    alone = traffic_of(profile(facts_of(found)), gpu(64))
-    assert alone.l1_tlb_misses < 35_527 / 10
+    step = alone(profile(facts_of(found)))
+    assert traffic_of(step, gpu(3)).l1_tlb_misses == pytest.approx(35_527, rel=0.2)
+    assert traffic_of(step, gpu(64)).l1_tlb_misses < 35_527 / 10
 
 
 def test_more_compute_units_take_less_time_where_there_are_workgroups() -> None:
