@@ -45,7 +45,7 @@ class _Line(NamedTuple):
     Attributes:
         text: without spaces around it.
         name: of the section that it begins, else "".
-        key, value: before and behind "="; no value where there is none.
+        key, value: before and behind "="; no value where there is none, or where a section begins.
     """
 
     text: str
@@ -60,9 +60,10 @@ def _line(raw: str) -> _Line | None:
     text = raw.strip(SPACE)
     if not text or text[0] == "#":
         return None
-    name = text[1:-1] if text[0] == "[" and text[-1] == "]" else ""
+    if text[0] == "[" and text[-1] == "]":
+        return _Line(text, text[1:-1], "", None)
     key, equals, value = text.partition("=")
-    return _Line(text, name, key.strip(SPACE), value.strip(SPACE) if equals else None)
+    return _Line(text, "", key.strip(SPACE), value.strip(SPACE) if equals else None)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -74,40 +75,30 @@ def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
             outside every section or a ``[DNNMark]`` behind a layer (DNNMark passes over both in silence).
     """
     sections: list[tuple[str, int, list[Entry]]] = []
-    for number, raw in enumerate(text.split("\n"), start=1):
-        said = _line(raw)
-        if said is None:
+    for number, line in enumerate(map(_line, text.split("\n")), start=1):
+        if line is None:
             continue
-        line, name, key, value = said
-        if name == GENERAL and sections:
-            raise ConfigError(
-                "a second [DNNMark] section, or one behind a layer: DNNMark ignores it",
-                file=file,
-                key=f"line {number}",
-                value=line,
-                remedy="put one [DNNMark] section with run_mode at the top of the file",
-            )
-        if name == GENERAL or name in KINDS:
-            sections.append((name, number, []))
-            continue
-        if value is None or name:
-            raise ConfigError(
-                "neither a section of DNNMark nor key=value",
-                file=file,
-                key=f"line {number}",
-                value=line,
-                remedy=f"the sections are {', '.join(f'[{kind}]' for kind in (GENERAL, *KINDS))}",
-            )
-        if not sections:
-            raise ConfigError(
-                "a line before the first section: DNNMark ignores it",
-                file=file,
-                key=f"line {number}",
-                value=line,
-                remedy="begin the file with [DNNMark] and run_mode=standalone or composed",
-            )
-        sections[-1][2].append(Entry(key, value, number))
-    return tuple(Section(name, line, tuple(entries)) for name, line, entries in sections)
+        if line.value is not None and sections:
+            sections[-1][2].append(Entry(line.key, line.value, number))
+        elif line.name in KINDS or (line.name == GENERAL and not sections):
+            sections.append((line.name, number, []))
+        else:
+            raise _misplaced(line, number, file)
+    return tuple([Section(name, line, tuple(entries)) for name, line, entries in sections])
+
+
+def _misplaced(line: _Line, number: int, file: str | Path | None) -> ConfigError:
+    """What is wrong with a line that no section can take."""
+    if line.name == GENERAL:
+        message = "a second [DNNMark] section, or one behind a layer: DNNMark ignores it"
+        remedy = "put one [DNNMark] section with run_mode at the top of the file"
+    elif line.value is None:
+        message = "neither a section of DNNMark nor key=value"
+        remedy = f"the sections are {', '.join(f'[{kind}]' for kind in (GENERAL, *KINDS))}"
+    else:
+        message = "a line before the first section: DNNMark ignores it"
+        remedy = "begin the file with [DNNMark] and run_mode=standalone or composed"
+    return ConfigError(message, file=file, key=f"line {number}", value=line.text, remedy=remedy)
 
 
 @functools.lru_cache(maxsize=16384)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -78,7 +77,7 @@ def _launches(
                 f"what MIOpen launches for a layer of kind {layer.kind} is not known",
                 key="miopen.formulas",
                 value=formulas,
-                remedy=f"leave the layer {layer.name} out; known are {', '.join(builders)}",
+                remedy=f"leave the layer {layer.label} out; known are {', '.join(builders)}",
             )
         launches += builders[layer.kind](layer, buffers, pass_direction, compute_units)
     return tuple(launches)
@@ -94,11 +93,11 @@ def passes(network: Network, direction: Direction) -> Iterator[tuple[Layer, Buff
 
 
 def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
-    """Each layer, by its name or kind, with the names of its buffers (unique in the network)."""
+    """Each layer with the names of its buffers (unique in the network)."""
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
-        own = label = layer.label
+        own = layer.label
         if own in used:
             own = f"{own}#{number}"
         used.add(own)
@@ -107,8 +106,6 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
             bottom, bottom_diff = tops[layer.previous]
         top = (f"{own}.top", f"{own}.top_diff")
         tops[layer.name] = top
-        if not layer.name:
-            layer = replace(layer, name=label)
         yield layer, Buffers(own, bottom, bottom_diff, *top)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from apuflow.miopen.launch import Arg, Gemm, Launch
-from apuflow.miopen.rocm_4_0_1.gemm import gemm_launch
+from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.operations.key import flag, real, whole
 from apuflow.operations.operation import Operation, Pass
 
@@ -69,4 +69,4 @@ class Product(Operation):
             beta=self.beta,
             alpha=self.alpha,
         )
-        return (gemm_launch(self, direction, memory, gemm),)
+        return (product(self.name, self.kind, direction, memory, gemm),)

@@ -12,7 +12,7 @@ from apuflow.miopen.launch import Arg, Gemm, Launch, Role
 from apuflow.miopen.rocm_4_0_1.activation import OPERATIONS
 from apuflow.miopen.rocm_4_0_1.activation import arguments as activation_arguments
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints, read_unit
-from apuflow.miopen.rocm_4_0_1.gemm import GROUP, gemm_launch
+from apuflow.miopen.rocm_4_0_1.gemm import GROUP, product
 from apuflow.operations.launching import HIP_COPY, Named, buffer, copy, launch, scalars
 
 MOST_GROUPS = 4096
@@ -155,7 +155,7 @@ class Rows:
             step_c=c.step,
         )
         args = a.arg("in", "a"), b.arg("in", "b"), c.arg("inout" if beta else "out", "c")
-        return gemm_launch(self.of, self.direction, args, gemm)
+        return product(self.of.name, self.of.kind, self.direction, args, gemm)
 
     def _constants(self, mode: str) -> tuple[Arg, ...]:
         """MIOpen's recurrent layers pass alpha, beta and gamma 1, but beta 0 where no tanh is."""

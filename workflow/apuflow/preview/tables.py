@@ -55,8 +55,7 @@ class _Objects:
 
     def column(self, name: str) -> Array:
         if name not in self.columns:
-            # What no object has could be of any type: flags, counts and sums work with whole numbers.
-            self.columns[name] = np.array(self.values(name), dtype=None if self.objects else np.int64)
+            self.columns[name] = _array(self.values(name))
         return self.columns[name]
 
     def of_rows(self, name: str, rows: Rows) -> Array:
@@ -67,6 +66,15 @@ class _Objects:
         if name not in self.alike:
             self.alike[name] = bool((column == column[0]).all())
         return np.broadcast_to(column[0], len(rows)) if self.alike[name] else column[rows]
+
+
+def _array(values: Sequence[Any]) -> Array:
+    """A column of these values. Most objects have the default of most fields: one value is quick to copy."""
+    if not values:
+        return np.array(values, dtype=np.int64)  # of any type: flags, counts and sums work with whole numbers
+    if values[1:] == values[:-1]:
+        return np.full(len(values), values[0])
+    return np.array(values)
 
 
 class Table:

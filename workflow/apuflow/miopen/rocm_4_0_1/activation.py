@@ -48,7 +48,7 @@ def launches(
     offsets = (Arg("long", 0, name="offset"),) * (2 if direction == "fwd" else 4)
     return (
         Launch(
-            layer.name,
+            layer.label,
             layer.kind,
             direction,
             "MIOpenNeuron.cl",

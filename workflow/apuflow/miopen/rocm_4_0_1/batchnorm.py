@@ -139,7 +139,7 @@ def launches(
     if not params.save_intermediates:
         raise NotDerivable(
             "batch normalisation with save_intermediates=false: DNNMark crashes before any kernel",
-            key=layer.name,
+            key=layer.label,
             value="save_intermediates=false",
             remedy="set save_intermediates=true",
         )
@@ -165,7 +165,7 @@ def launches(
         )
         program = f"MIOpenBatchNorm{'FwdTrain' if forward else 'Bwd'}PerAct.cl"
     return tuple(
-        Launch(layer.name, layer.kind, direction, program, compiled, name, grid, group, args)
+        Launch(layer.label, layer.kind, direction, program, compiled, name, grid, group, args)
         for name, args in kernels
     )
 

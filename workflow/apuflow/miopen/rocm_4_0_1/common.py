@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from apuflow.miopen.launch import Arg
 
 FP32 = " -DMIOPEN_USE_FP16=0 -DMIOPEN_USE_FP32=1"
@@ -26,7 +28,13 @@ def read_type(unit: int) -> str:
 
 def ints(**values: int) -> tuple[Arg, ...]:
     """Int arguments by name, in order."""
-    return tuple([Arg("int", value, 0, "", name) for name, value in values.items()])
+    return tuple(map(_int, values, values.values()))
+
+
+@lru_cache(maxsize=65536)
+def _int(name: str, value: int) -> Arg:
+    """One object for all layers: they have most of their arguments in common."""
+    return Arg("int", value, 0, "", name)
 
 
 def floats(**values: float) -> tuple[Arg, ...]:

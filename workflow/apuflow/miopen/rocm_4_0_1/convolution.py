@@ -44,7 +44,7 @@ def launches(
         raise NotDerivable(
             f"conv_mode={params.conv_mode} is a transposed convolution on HIP and needs c = num_output: "
             "DNNMark aborts before any kernel",
-            key=layer.name,
+            key=layer.label,
             value=f"c={layer.input.c}, num_output={params.num_output}",
             remedy="set conv_mode=cross_correlation",
         )
@@ -242,7 +242,7 @@ class Products:
         layer = self.layer
         group = (workgroup, 1, 1)
         return Launch(
-            layer.name,
+            layer.label,
             layer.kind,
             self.direction,
             program,

@@ -13,7 +13,7 @@ Source: DNNMark ``layers/fc_layer.h``; MIOpen ``src/gemm_v2.cpp``, ``src/ocl/uti
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
@@ -36,22 +36,8 @@ def stand_in(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
     return (-(-m // TILE) * TILE, -(-n // TILE) * TILE, batch), (TILE, TILE, 1)
 
 
-class Caller(Protocol):
-    """Whoever asks for a product: a layer or an operation, by name and kind."""
-
-    @property
-    def name(self) -> str:
-        """Its name in launches."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Its kind in launches."""
-        ...
-
-
 def gemm_launch(
-    layer: Caller,
+    layer: Layer,
     direction: Literal["fwd", "bwd"],
     memory: tuple[Arg, Arg, Arg],
     gemm: Gemm,
@@ -59,7 +45,7 @@ def gemm_launch(
     loop: int = 0,
 ) -> Launch:
     """A rocBLAS call of a layer on the buffers A, B and C."""
-    return product(layer.name, layer.kind, direction, memory, gemm, count, loop)
+    return product(layer.label, layer.kind, direction, memory, gemm, count, loop)
 
 
 def product(

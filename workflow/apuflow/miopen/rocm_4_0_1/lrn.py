@@ -114,7 +114,7 @@ def launches(
     assert isinstance(params, LRN)
     if params.refused:
         raise NotDerivable(
-            "LRN with k=0: MIOpen refuses the layer", key=layer.name, value=params.k, remedy="set k to 1.0"
+            "LRN with k=0: MIOpen refuses the layer", key=layer.label, value=params.k, remedy="set k to 1.0"
         )
     n, c, h, w = layer.input
     elements = layer.input.elements
@@ -155,7 +155,7 @@ def launches(
             Arg("buffer", buffers.bottom_diff, elements, "out", "dx"),
             *floats(ratio=2 * params.alpha * params.beta / area, alpha=params.alpha, beta=params.beta),
         )
-    return (Launch(layer.name, layer.kind, direction, program, compiled, kernel, grid, group, args),)
+    return (Launch(layer.label, layer.kind, direction, program, compiled, kernel, grid, group, args),)
 
 
 def _tiles(h: int, w: int, planes: int, tile: tuple[int, int, int, int]) -> Extent:

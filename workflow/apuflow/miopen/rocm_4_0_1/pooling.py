@@ -122,7 +122,7 @@ def launches(
         if maximum and params.kernel.h * params.kernel.w > INDEX_MAX:
             raise NotDerivable(
                 f"max pooling backward over {params.kernel.h}x{params.kernel.w}: MIOpen refuses the layer",
-                key=layer.name,
+                key=layer.label,
                 value=params.kernel.h * params.kernel.w,
                 remedy=f"make kernel_h*kernel_w at most {INDEX_MAX}, or set pool_mode=avg",
             )
@@ -139,7 +139,7 @@ def launches(
     group = (tile.group0, tile.group1, 1)
     return (
         Launch(
-            layer.name,
+            layer.label,
             layer.kind,
             direction,
             program,

@@ -70,7 +70,7 @@ def launches(
     offsets = _OFFSET * len(memory)
     return (
         Launch(
-            layer.name,
+            layer.label,
             layer.kind,
             direction,
             "MIOpenSoftmax.cl",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from apuflow.core.errors import NotModelled
 from apuflow.core.grid import workgroups
@@ -19,8 +19,7 @@ def definitions(arguments: str) -> Mapping[str, str]:
     return {name: value or "1" for name, value in re.findall(r"-D([A-Za-z0-9_]+)(?:=(\S+))?", arguments)}
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """One launch as the kernel models see it.
 
     Attributes:
@@ -35,7 +34,7 @@ class Facts:
     grid: tuple[int, int, int]
     workgroup: tuple[int, int, int]
     arguments: str
-    values: tuple[tuple[str, float], ...] = field(default=())
+    values: tuple[tuple[str, float], ...] = ()
     vega: bool = False
 
     @property
