@@ -50,19 +50,6 @@ def build(
     return assemble(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
 
 
-def of_counters(
-    columns: Mapping[str, Sequence[Any] | np.ndarray[Any, Any]], axes: Sequence[str]
-) -> pd.DataFrame:
-    """The table of points whose counters are at hand, as ``build`` makes it of their records.
-
-    Args:
-        columns: identity, axes, machine options and counters, an element per point.
-        axes: names of what varies.
-    """
-    named = {axis_column(name): values for name, values in columns.items()}
-    return assemble([Batch(named, tuple(axis_column(name) for name in axes))])
-
-
 def _gather(rows: Sequence[Row]) -> Batch:
     axes = tuple(dict.fromkeys(name for row in rows for name in row.axes))
     cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]

@@ -116,3 +116,27 @@ def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
         """
     )
     assert lines == ["72 [72, 24] True True", "72 [72, 72] True True", "72 [72, 24] True True"]
+
+
+def test_processes_that_share_a_question_give_the_table_and_the_mistakes_of_one() -> None:
+    """24 points by three processes, and three mistakes, of which each process sees one."""
+    lines = said(
+        """
+        import apuflow
+        from apuflow.core import forked
+        from apuflow.core.errors import ConfigError
+        from apuflow.study import ask
+        ask.FEWEST = 2
+        def told(processes, units):
+            forked.usable = lambda: processes
+            try:
+                return apuflow.evaluate("softmax_fwd", {"num-compute-units": units}, {"n": [1, 2, 3, 4]})
+            except ConfigError as error:
+                return str(error)
+        one, three = (told(processes, [2, 4, 8, 16, 32, 64]) for processes in (1, 3))
+        print(len(three), one.equals(three), one.attrs == three.attrs)
+        one, three = (told(processes, [4, -1, 8, -2, 16, -3]) for processes in (1, 3))
+        print("value: -1, -2, -3" in three, one == three)
+        """
+    )
+    assert lines == ["24 True True", "True True"]

@@ -48,6 +48,18 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
             process.join()
 
 
+def parts(rows: Sequence[Part], fewest: int, most: int | None = None) -> list[Sequence[Part]]:
+    """Rows in parts of equal size, no more than there are ``usable`` processes.
+
+    Args:
+        fewest: rows of a part, unless that is the only one.
+        most: parts, where it is not all processes that are usable.
+    """
+    count = max(1, min(usable() if most is None else most, len(rows) // fewest))
+    size = max(1, -(-len(rows) // count))
+    return [rows[start : start + size] for start in range(0, len(rows), size)] or [rows]
+
+
 def usable() -> int:
     """Processes that may share work here: as many as this one has processors, or one where forking is unsafe.
 

@@ -240,11 +240,9 @@ def columns(
     Raises:
         NotModelled: by name, what the model does not have.
     """
-    count = max(1, min(processes, len(points) // FEWEST))
-    if count > 1 and len(points) < MANY and not _different_layers(points, defaults):
-        count = 1
-    size = max(1, -(-len(points) // count))
-    parts = [points[start : start + size] for start in range(0, len(points), size)] or [points]
+    parts = forked.parts(points, FEWEST, processes)
+    if len(parts) > 1 and len(points) < MANY and not _different_layers(points, defaults):
+        parts = [points]
     found = forked.each(lambda part: _columns(part, defaults), parts)
     return {name: _joined([part[name] for part in found]) for name in found[0]}
 

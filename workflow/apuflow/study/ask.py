@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
+from analysis.tables.columns import axis_column
+from analysis.tables.records import Batch
 from analysis.tables.suites import Folder
-from analysis.tables.tables import of_counters
+from analysis.tables.tables import assemble
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import points, sweep_workloads
+from apuflow.campaign.points import chosen_points, points, sweep_workloads
 from apuflow.configure.catalogue import catalogue
-from apuflow.configure.combinations import PLACES
+from apuflow.configure.combinations import PLACES, Assignment, plan
 from apuflow.configure.layer_list import plain_value
 from apuflow.configure.loading import check_new_name, suite_names, sweep_of
 from apuflow.configure.point import Point
@@ -26,8 +28,10 @@ from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
 from apuflow.study.suites import iterations
 
-ENGINE = "preview"
+ENGINE: Final = "preview"
 NAME = "question"
+FEWEST = 1000
+"""Points for which a process of its own is worth while: it takes 40 ms to begin, they take 100 to 400."""
 
 
 def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
         ConfigError: a point cannot run.
     """
     names = [name for name in sweep_workloads(sweep, root) if name != paths.OPERATIONS]
-    tables = [table_of(points(sweep, name, root)) for name in names]
+    tables = [answer_of(sweep, name, list(plan(sweep, name, root).combinations()), root) for name in names]
     if sweep.suites:
         campaign = Campaign(root)
         folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
@@ -116,16 +120,42 @@ def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
+def answer_of(
+    sweep: Sweep, workload: str, combinations: Sequence[Assignment], root: Path = Path()
+) -> pd.DataFrame:
+    """The preview's result table of some combinations of a workload's axes.
+
+    Raises:
+        ConfigError: a point cannot run; then every reason is listed.
+    """
+
+    def resolved(some: Sequence[Assignment]) -> list[Point]:
+        return chosen_points(sweep, workload, ENGINE, some, root)
+
+    parts = forked.parts(combinations, FEWEST)
+    try:
+        found = forked.each(lambda part: _rows(resolved(part)), parts)
+    except ConfigError:
+        resolved(combinations)  # what is wrong with all of them, not only with one part
+        raise
+    return assemble(found)
+
+
 def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
     """The result table of points of one workload whose engine is the preview."""
+    return assemble([_rows(chosen)])
+
+
+def _rows(chosen: Sequence[Point]) -> Batch:
     shared = {
         "engine": ENGINE,
         "workload": chosen[0].workload,
         "direction": chosen[0].direction,
         "evidence": f"preview {preview.VERSION}",
     }
-    same = {name: [value] * len(chosen) for name, value in shared.items()}
-    return of_counters({**batch_columns(chosen, forked.usable()), **same}, axes_of(chosen))
+    columns = batch_columns(chosen) | {name: [value] * len(chosen) for name, value in shared.items()}
+    named = {axis_column(name): values for name, values in columns.items()}
+    return Batch(named, tuple(map(axis_column, axes_of(chosen))))
 
 
 def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:

@@ -18,14 +18,14 @@ import pandas as pd
 
 from analysis.tables.columns import axis_column
 from analysis.tables.objectives import Objective, holds, of_machines, pareto, values
-from apuflow.campaign.points import chosen_points, sweep_workloads
+from apuflow.campaign.points import sweep_workloads
 from apuflow.configure.combinations import Assignment, Plan, plan
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
-from apuflow.study.ask import table_of
+from apuflow.study.ask import answer_of
 
 SEED = 1
 
@@ -95,7 +95,7 @@ def search(
         else:
             space += len(combinations)
         evaluated += len(combinations)
-        tables.append(table_of(chosen_points(wide, workload, "preview", combinations, root)))
+        tables.append(answer_of(wide, workload, combinations, root))
     frame = pd.concat(tables, ignore_index=True).copy()
     axes = tuple(
         dict.fromkeys(
