@@ -19,10 +19,12 @@ from apuflow.core.errors import AnalysisError
 _ACTIVE = f"{ACTIVE} ".encode()
 _LAUNCHED = LAUNCHED.encode()
 _NEARBY = (96, 4096)
+_CELLS = 64
+"""Bytes behind a name that have its first number."""
 _AROUND_UNIT = 1 << 14
-_ROW = re.compile(rb"\n([^ \n]+) +([^ \n]+)")
 _NUMBER = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)")
-_SLOT = re.compile(rb"wavefronts\d*\.numInstrExecuted")
+_EXECUTED = b".numInstrExecuted"
+_SLOT = re.compile(rb"wavefronts\d*" + re.escape(_EXECUTED))
 
 Place = tuple[str, bytes, int]
 """A row within a compute unit: its name, how its line goes on after the unit's name, its distance from the
@@ -42,19 +44,27 @@ def locate(text: Text, start: int, stop: int) -> Snapshot | None:
     units = _Units(text, start, stop, shader)
     if not units.alike:
         return None
-    rows: dict[bytes, bytes] = dict(_ROW.findall(text, start, units.start + 1))
-    rows.update(_ROW.findall(text, units.stop, stop))
-    launched = next((value for name, value in rows.items() if name.endswith(_LAUNCHED)), None)
+    rows = _rows(text, start, units.start) | _rows(text, units.stop, stop)
+    launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")
 
     def row(name: str) -> float | None:
-        return _number(rows.get(name.encode()))
+        return _number(rows.get(name.encode(), b""))
 
     return Snapshot(shader.decode(), units.values, row, _number(launched), units.slots or NAN)
 
 
-def _number(text: bytes | None) -> float | None:
-    """The number in the second column; None where there is no row, or one of several cells."""
-    if text is None or text.startswith(b"|"):
+def _rows(text: Text, start: int, stop: int) -> dict[bytes, bytes]:
+    """The lines after the one that ``start`` lies in: their names, and what stands behind each."""
+    lines = text[start:stop].split(b"\n")[1:]
+    return {name: cells for name, _, cells in [line.partition(b" ") for line in lines]}
+
+
+def _number(cells: bytes) -> float | None:
+    """The number that a row begins with behind its name; None where there is none, or several cells."""
+    text = next(iter(cells.split(None, 1)), b"|")
+    if text.isdigit():
+        return float(text)
+    if text.startswith(b"|"):
         return None
     if _NUMBER.fullmatch(text) is None:
         raise AnalysisError(
@@ -138,11 +148,13 @@ class _Units:
         exact = {name for name in wanted if not name.endswith(b"*")}
         open_ended = tuple(name[:-1] for name in wanted if name.endswith(b"*"))
         places: list[Place] = []
-        for row in re.compile(re.escape(prefix) + rb"([^ \n]+ )").finditer(self._text, at, self.stop):
-            name = row[1][:-1]
-            self.slots += bool(_SLOT.fullmatch(name))
+        place = 0
+        for line in self._text[at : self.stop].split(prefix)[1:]:
+            name = line[: line.find(b" ")]
+            self.slots += name.endswith(_EXECUTED) and bool(_SLOT.fullmatch(name))
             if name in exact or name.startswith(open_ended):
-                places.append((name.decode(), row[1], row.start() - at))
+                places.append((name.decode(), name + b" ", place))
+            place += len(prefix) + len(line)
         lacking = exact - {name.encode() for name, _, _ in places}
         self.alike = self.alike and not any(
             self._text.find(b"." + name + b" ", *self._bounds) >= 0 for name in lacking
@@ -150,26 +162,31 @@ class _Units:
         return places
 
     def _read(self, prefix: bytes, at: int, places: Sequence[Place]) -> dict[str, float]:
-        text, (start, stop) = self._text, self._bounds
         values: dict[str, float] = {}
         drift = 0
         for name, rest, distance in places:
             line = prefix + rest
-            guess = at + distance + drift
-            for width in _NEARBY:
-                place = text.find(line, max(guess - width, start), min(guess + width + len(line), stop))
-                if place >= 0:
-                    break
-            else:
-                place = text.find(line, start, stop)
-            if place < 0:
-                continue
-            drift = place - at - distance
-            behind = place + len(line)
-            value = _number(text[behind : behind + 64].split(None, 1)[0])
+            place = at + distance + drift
+            row = self._text[place : place + len(line) + _CELLS]
+            if not row.startswith(line):
+                place = self._find(line, place)
+                if place < 0:
+                    continue
+                drift = place - at - distance
+                row = self._text[place : place + len(line) + _CELLS]
+            value = _number(row[len(line) :])
             if value is not None:
                 values[name] = value
         return values
+
+    def _find(self, line: bytes, near: int) -> int:
+        """Where a line stands, near a place or anywhere; negative: nowhere."""
+        start, stop = self._bounds
+        for width in _NEARBY:
+            place = self._text.find(line, max(near - width, start), min(near + width + len(line), stop))
+            if place >= 0:
+                return place
+        return self._text.find(line, start, stop)
 
 
 def _numbered(count: int) -> list[bytes]:

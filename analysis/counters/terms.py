@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from analysis.counters.table import ARRAYS, COUNTERS, LAUNCHED, VALU_CYCLES
 from apuflow.core.errors import AnalysisError
@@ -55,6 +55,11 @@ class Snapshot:
     row: Lookup
     launched: float | None
     slots: float
+
+    @cached_property
+    def unit_rows(self) -> Sequence[str]:
+        """Names of the rows that any compute unit has."""
+        return tuple(dict.fromkeys(name for unit in self.units for name in unit))
 
 
 @cache
@@ -167,14 +172,10 @@ def _counted(name: str, value: float) -> float:
 
 
 def _sum_units(name: str, dump: Snapshot) -> float | None:
+    names = [name]
     if name.endswith("*"):
-        parts = [
-            math.fsum(_counted(key, value) for key, value in unit.items() if key.startswith(name[:-1]))
-            for unit in dump.units
-        ]
-        known = any(key.startswith(name[:-1]) for unit in dump.units[:1] for key in unit)
-        return math.fsum(parts) if known else None
-    present = [_counted(name, unit[name]) for unit in dump.units if name in unit]
+        names = [row for row in dump.unit_rows if row.startswith(name[:-1])]
+    present = [_counted(row, unit[row]) for unit in dump.units for row in names if row in unit]
     return math.fsum(present) if present else None
 
 
