@@ -187,7 +187,7 @@ def _finds(
     used = _used(work, buffers)
     streams = work.profile.streams
     found = Found(
-        tuple([_left(stream, buffer) for stream, buffer in zip(streams, used, strict=False)]),
+        tuple([_left(stream, buffer) for stream, buffer in zip(streams, used, strict=True)]),
         arguments_walked=bool(state.kernels),
         code_walked=code_walked,
         code_cached=code_walked and state.code - code < state.kept.code_bytes,
@@ -277,7 +277,7 @@ def _used(work: _Work, buffers: Sequence[Buffer]) -> list[Buffer]:
         read = buffers[2]
         if any(stream.adders for stream in streams):  # a swap takes the line from the TCC
             read = read._replace(cached=0.0)
-        return [buffers[0], buffers[1], buffers[2], read]
+        return [*buffers[:3], read][: len(streams)]
     found: list[Buffer] = []
     for stream in streams:
         found.append(_used_by(stream, buffers, found))
@@ -291,7 +291,7 @@ def _touched(buffer: Buffer, streams: Sequence[Stream], used: Sequence[Buffer]) 
         used: the buffer that each of the streams goes to.
     """
     pages = lines = 0.0
-    for stream, other in zip(streams, used, strict=False):
+    for stream, other in zip(streams, used, strict=True):
         if other is buffer:
             pages, lines = max(pages, stream.pages), max(lines, stream.lines)
     return pages, lines

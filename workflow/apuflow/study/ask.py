@@ -143,17 +143,18 @@ def answer_of(
 
 def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
     """The result table of points of one workload whose engine is the preview."""
-    return assemble([_rows(chosen)])
+    return assemble([_rows(chosen, forked.usable())])
 
 
-def _rows(chosen: Sequence[Point]) -> Batch:
+def _rows(chosen: Sequence[Point], processes: int = 1) -> Batch:
     shared = {
         "engine": ENGINE,
         "workload": chosen[0].workload,
         "direction": chosen[0].direction,
         "evidence": f"preview {preview.VERSION}",
     }
-    columns = batch_columns(chosen) | {name: [value] * len(chosen) for name, value in shared.items()}
+    columns = batch_columns(chosen, processes)
+    columns |= {name: [value] * len(chosen) for name, value in shared.items()}
     named = {axis_column(name): values for name, values in columns.items()}
     return Batch(named, tuple(map(axis_column, axes_of(chosen))))
 
