@@ -197,7 +197,7 @@ def _profile(
     lines, pages = lines_of(elements), pages_of(elements)
     accesses = max(loads, elements / 64 * span_lines(256, 4 * hw))
     spread = 2.0 if part.unit > 1 else 1.0  # the second loop takes neighbours one after the other
-    sharing = max(1.0, 4096 / (4 * hw))
+    sharing = max(1.0, PAGE / (4 * hw))
     group = float(min(waves, PAGE // 256))  # wavefronts next to each other have 256 bytes each
     streams = []
     for number in range(max(part.reads, part.again)):

@@ -15,7 +15,7 @@ import numpy as np
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves, touched_lines
-from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 MAPS = 8
@@ -125,7 +125,7 @@ def point_gradient(facts: Facts) -> Profile:
             Stream(
                 *("load", float(groups * (total * number + sum(lasts) * MAPS)), accesses),
                 *(lines_of(elements), pages_of(elements), "device"),
-                *(min(window, both / groups), 1.0, max(1.0, sharing * 4096 / (4.0 * plane * maps))),
+                *(min(window, both / groups), 1.0, max(1.0, sharing * PAGE / (4.0 * plane * maps))),
                 line_sharing=sharing,
                 group_bytes=window,
             )
@@ -137,7 +137,7 @@ def point_gradient(facts: Facts) -> Profile:
             *("store", float(groups * (4 if wide else 1)), groups * written * span_lines(32, 4 * inputs)),
             *(lines_of(weights), pages_of(weights)),
             page_group=1.0,
-            sharing=max(1.0, min(groups, 4096 / (4.0 * inputs * maps) * inputs / maps)),
+            sharing=max(1.0, min(groups, PAGE / (4.0 * inputs * maps) * inputs / maps)),
             resident=False,
         )
     )
@@ -175,7 +175,7 @@ def subsample(facts: Facts) -> Profile:
         lines *= 1.02
     written, read = float(n * channels * width * height), float(n * channels * image)
     touched = read if stride * down < 16 else read / 2
-    per_page = max(1.0, 4096 * facts.workgroups / (4.0 * read))
+    per_page = max(1.0, PAGE * facts.workgroups / (4.0 * read))
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=min(4, ceil(facts.grid[0] / 64)),

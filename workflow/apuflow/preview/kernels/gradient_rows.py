@@ -20,7 +20,7 @@ from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.gradient_scans import gradient_scans
 from apuflow.preview.kernels.sample import serialised, touched_lines
-from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.lines import PAGE, lines_of, pages_of
 from apuflow.preview.profile import Profile, Stream
 
 _WRITTEN_OUT = 2
@@ -226,7 +226,7 @@ def gradient_rows(facts: Facts) -> Profile:
                 reuse="device",
                 window_bytes=min(4.0 * span.floats, 4.0 * (inputs + elements) / groups),
                 page_group=float(min(4, waves)),
-                sharing=max(1.0, stacks * min(blocks, 4096 / (4.0 * plane * span.inputs))),
+                sharing=max(1.0, stacks * min(blocks, PAGE / (4.0 * plane * span.inputs))),
                 line_sharing=stacks,
                 group_bytes=4.0 * span.floats,
             ),

@@ -22,7 +22,7 @@ from apuflow.operations.direct_weights import sums_in_memory
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import serialised
-from apuflow.preview.lines import lines_of, pages_of, region_lines, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, region_lines, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 READ = 6
@@ -240,7 +240,7 @@ def gradient_scans(facts: Facts) -> Profile:
                 reuse="device",
                 window_bytes=min(4.0 * scan.floats, both / groups),
                 page_group=1.0,
-                sharing=max(1.0, sharing * min(4096 / (4.0 * read), per_group)),
+                sharing=max(1.0, sharing * min(PAGE / (4.0 * read), per_group)),
                 line_sharing=max(1.0, sharing),
                 group_bytes=4.0 * scan.floats,
             )

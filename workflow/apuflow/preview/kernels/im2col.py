@@ -16,7 +16,7 @@ from typing import NamedTuple
 from apuflow.core.errors import NotModelled
 from apuflow.preview.instructions import NOTHING, Counts, Tally, block
 from apuflow.preview.kernels.facts import Facts, definitions
-from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 FEW_TAPS, FEW_TAPS_OF_PLANES = 9, 4
@@ -273,7 +273,7 @@ def im2col(facts: Facts) -> Profile:
     elements = channels * shape.kh * shape.kw
     elements *= shape.oh * shape.ow
     row = shape.high * shape.ow * 4
-    sharing = float(min(tiles, across * max(1, 4096 // row)))
+    sharing = float(min(tiles, across * max(1, PAGE // row)))
     streams = (
         Stream(
             "load",
@@ -306,7 +306,7 @@ def im2col(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1050.0,
         rounds=total.loads_in_turn / tiles,
-        walk_rounds=1.0 + stores_in_turn * min(1.0, plane / 4096),
+        walk_rounds=1.0 + stores_in_turn * min(1.0, plane / PAGE),
         store_rounds=stores_in_turn,
         stores_last=shape.kh * shape.kw <= FEW_TAPS,
         lds_bytes=shape.lds * 4,
@@ -360,11 +360,11 @@ def whole_planes(facts: Facts) -> Profile:
     streams = (
         Stream(
             "load", float(trips * groups), trips * groups * 4.0, lines_of(channels * h * w),
-            pages_of(channels * h * w), page_group=4.0, sharing=max(1.0, 4096 / (4.0 * image)),
+            pages_of(channels * h * w), page_group=4.0, sharing=max(1.0, PAGE / (4.0 * image)),
         ),
         Stream(
             "store", taps_total, written, lines_of(elements), pages_of(elements), page_group=1.0,
-            sharing=max(1.0, 4096 / (plane * kh * kw * in_group)), resident=False,
+            sharing=max(1.0, PAGE / (plane * kh * kw * in_group)), resident=False,
         ),
     )  # fmt: skip
     return Profile(
@@ -374,7 +374,7 @@ def whole_planes(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1100.0,
         rounds=ceil(image / 256),
-        walk_rounds=1.0 + plane * kh * kw / 4096,
+        walk_rounds=1.0 + plane * kh * kw / PAGE,
         store_rounds=float(kh * kw),
         stores_last=kh * kw <= FEW_TAPS_OF_PLANES,
         lds_bytes=facts.define("LOCAL_MEM_SIZE") * 4,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
-from apuflow.preview.lines import lines_of, pages_of, span_lines
+from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 STEP = 8
@@ -49,7 +49,7 @@ def pointwise(facts: Facts) -> Profile:
     lines = span_lines(4 * min(64.0, pixels), 256) if plane % 16 == 0 else span_lines(4 * lanes, 4 * plane)
     loads, stores = float(waves * channels), float(waves * outputs)
     read, written = float(pixels * channels), float(pixels * groups * outputs)
-    sharing = max(1.0, min(64.0, 4096 / (4 * plane))) if plane < 1024 else 1.0
+    sharing = max(1.0, min(64.0, PAGE / (4 * plane))) if plane < 1024 else 1.0
     streams = (
         Stream(
             "load",

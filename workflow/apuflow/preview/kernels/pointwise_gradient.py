@@ -15,7 +15,7 @@ import numpy as np
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves, touched_lines
-from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.lines import PAGE, lines_of, pages_of
 from apuflow.preview.profile import Profile, Stream
 
 _UNROLLED = 400
@@ -103,7 +103,7 @@ def pointwise_gradient(facts: Facts) -> Profile:
     elements = float(n * plane_in * channels)
     height = plane_out // width
     rows = height / ceil(height / strides[1]) if strided else 1.0
-    per_page = max(1.0, min(64.0, 4096 / (4.0 * plane_in)))
+    per_page = max(1.0, min(64.0, PAGE / (4.0 * plane_in)))
     near = max(1.0, min(plane_in, 1024) / (64.0 * unit))
     stores = float(waves * storing.stores)
     return Profile(

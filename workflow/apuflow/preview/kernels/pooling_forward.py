@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from apuflow.preview.instructions import Counts, Tally
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.kernels.sample import sampled_waves
-from apuflow.preview.lines import LINE, lines_of, pages_of, region_lines
+from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, region_lines
 from apuflow.preview.profile import Profile, Stream
 
 Numbers = NDArray[np.int64]
@@ -221,7 +221,7 @@ def pooling_forward(facts: Facts) -> Profile:
     height = (tall - 1) * sh + kh
     counts = counts * planes
     out = planes * oh * ow
-    sharing = max(1.0, 4096 / (h * w * 4)) * across * (down if h * w * 4 < 4096 else 1)
+    sharing = max(1.0, PAGE / (h * w * 4)) * across * (down if h * w * 4 < PAGE else 1)
     streams = (
         Stream(
             "load",
@@ -259,7 +259,7 @@ def pooling_forward(facts: Facts) -> Profile:
         windows=kh * kw > 1,
         loads_first=facts.vega,
         scalar_again=1.0,
-        walk_rounds=max(1.0, min(float(height), height * w * 4 / 4096)),
+        walk_rounds=max(1.0, min(float(height), height * w * 4 / PAGE)),
         vgprs=48,
         sgprs=48,
         flops=float(out * kh * kw),

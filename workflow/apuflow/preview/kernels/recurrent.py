@@ -11,7 +11,7 @@ from math import ceil
 
 from apuflow.preview.instructions import Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.lines import pages_of, span_lines
+from apuflow.preview.lines import PAGE, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
 _COMBINE = {
@@ -85,7 +85,7 @@ _UPDATE = {
 def _gapped(kind: str, instructions: float, rows: int, width: int, pitch: int) -> Stream:
     """Rows of a buffer, each with a gap behind it."""
     lines = rows * span_lines(4 * width, 4 * pitch)
-    pages = min(pages_of(rows * pitch), rows * (1.0 + 4 * width / 4096))
+    pages = min(pages_of(rows * pitch), rows * (1.0 + 4 * width / PAGE))
     load = kind == "load"
     sharing = max(1.0, min(4.0, 1024 / width))
     return Stream(

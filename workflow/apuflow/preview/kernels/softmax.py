@@ -282,7 +282,7 @@ def softmax(facts: Facts) -> Profile:
         code = LINE * _code_lines(c, size, forward)
     pages = pages_of(c * rows)
     piece = 4 * c * batch
-    sharing = 4096 / piece + (0.0 if piece % 4096 == 0 or 4096 % piece == 0 else 1.0)
+    sharing = PAGE / piece + (0.0 if piece % PAGE == 0 or PAGE % piece == 0 else 1.0)
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, min(spatial, PAGE // 4) / batch)
     channels = min(c, GROUP // batch, 64)  # of a wavefront's access
     touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0

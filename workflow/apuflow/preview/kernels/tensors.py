@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from apuflow.preview.instructions import NOTHING, Counts, block
 from apuflow.preview.kernels.facts import Facts
-from apuflow.preview.lines import lines_of, pages_of
+from apuflow.preview.lines import PAGE, lines_of, pages_of
 from apuflow.preview.profile import Profile, Stream
 
 Ints = NDArray[np.int64]
@@ -146,7 +146,7 @@ def frozen_normalisation(facts: Facts) -> Profile:
     elements = channels * images * area
     per_wave = min(64, area)
     lines = elements / area * max(1.0, -(-area // 64)) * min(4.0, (4.0 * per_wave + 60) / 64)
-    sharing = max(1.0, 4096 / (4.0 * area)) if area < 1024 else 4.0
+    sharing = max(1.0, PAGE / (4.0 * area)) if area < 1024 else 4.0
     trips = float(busy * images)
     packed = lines_of(elements), pages_of(elements)
     accesses = max(packed[0], lines)
