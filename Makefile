@@ -12,11 +12,12 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 # $(1): lock file, $(2): stamp. A half-made environment has no stamp and is finished by the next call.
+# Python compiles what it imports, and keeps it: pip would take as long to compile everything as to install it.
 define install
 	@test -n "$(PYTHON)" || { echo "apuflow needs Python 3.11 or newer with the venv module (Debian: apt-get install python3-venv); set PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || { echo "creating $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing $(1)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile) -r $(1)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(2)
 endef

@@ -211,13 +211,16 @@ def score(frame: pd.DataFrame) -> Scored:
     return Scored(known.scored(), known.refused)
 
 
-def sweeps(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """CU sweeps: rows that are equal but for the number of compute units, three numbers or more."""
+def sweeps(frame: pd.DataFrame) -> Iterator[list[int]]:
+    """CU sweeps: the numbers of rows that are equal but for the compute units, three of these or more."""
     keys = [column for column in frame.columns if column in SHAPE or column in KEYS]
     keys.remove("num_compute_units")
-    for _, group in frame.fillna("").astype(str).groupby(keys, sort=False):
-        rows = frame.loc[group.index]
-        if rows["num_compute_units"].astype(float).nunique() >= 3:
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, cells in enumerate(frame[keys].fillna("").astype(str).to_numpy().tolist()):
+        alike.setdefault(tuple(cells), []).append(number)
+    units = frame["num_compute_units"].astype(float).tolist()
+    for rows in alike.values():
+        if len({units[row] for row in rows}) >= 3:
             yield rows
 
 
@@ -228,13 +231,12 @@ def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
     cycles differ by more than 10 %. Equal predictions are not in order.
     """
     counts = [(0, 0)]
+    units = frame["num_compute_units"].astype(float).tolist()
+    runs = list(zip(pd.to_numeric(frame["gpu_cycles"]).tolist(), frame["predicted"].tolist(), strict=True))
     for rows in sweeps(frame):
-        of_units = rows["num_compute_units"].astype(float)
-        measured = pd.to_numeric(rows["gpu_cycles"])
-        points = zip(of_units, measured, rows["predicted"], strict=True)
-        for (units_a, *a), (units_b, *b) in combinations(points, 2):
-            if units_a != units_b:
-                counts.append(order.ordered_pairs([(a[0], a[1]), (b[0], b[1])]))
+        for a, b in combinations(rows, 2):
+            if units[a] != units[b]:
+                counts.append(order.ordered_pairs([runs[a], runs[b]]))
     return sum(right for right, _ in counts), sum(pairs for _, pairs in counts)
 
 
