@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from analysis.counters.table import ACTIVE, LAUNCHED
+from analysis.counters.table import ACTIVE, LAUNCHED, SLOT
 from analysis.counters.terms import NAN, Snapshot, unit_rows
 from analysis.stats.files import Text
 from apuflow.core.errors import AnalysisError
@@ -23,8 +23,7 @@ _CELLS = 64
 """Bytes behind a name that have its first number."""
 _AROUND_UNIT = 1 << 14
 _NUMBER = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)")
-_EXECUTED = b".numInstrExecuted"
-_SLOT = re.compile(rb"wavefronts\d*" + re.escape(_EXECUTED))
+_SLOT = re.compile(SLOT.encode())
 
 Place = tuple[str, bytes, int]
 """A row within a compute unit: its name, how its line goes on after the unit's name, its distance from the
@@ -151,7 +150,7 @@ class _Units:
         place = 0
         for line in self._text[at : self.stop].split(prefix)[1:]:
             name = line[: line.find(b" ")]
-            self.slots += name.endswith(_EXECUTED) and bool(_SLOT.fullmatch(name))
+            self.slots += bool(_SLOT.fullmatch(name))
             if name in exact or name.startswith(open_ended):
                 places.append((name.decode(), name + b" ", place))
             place += len(prefix) + len(line)

@@ -136,7 +136,8 @@ def answer_of(
     try:
         found = forked.each(lambda part: _rows(resolved(part)), parts)
     except ConfigError:
-        resolved(combinations)  # what is wrong with all of them, not only with one part
+        if len(parts) > 1:
+            resolved(combinations)  # what is wrong with all of them, not only with one part
         raise
     return assemble(found)
 
