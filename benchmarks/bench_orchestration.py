@@ -23,8 +23,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from apuflow.configure.image_source import ImageSource
 from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
-from apuflow.prepare import resolve_image
+from apuflow.prepare import ImagePlan, first_image
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import prepare, simulate
 from apuflow.run.command import Gem5, Guest
@@ -84,7 +85,8 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
     (programs / "ok").write_text("#!program\nall is well\n")
     options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
     guest = Guest(programs, "ok", end_marker="all is well")
-    reference = resolve_image(engine, "local", name=image or "", log=project / "log").reference
+    sources = () if image is None else (ImageSource(local=image),)
+    reference = first_image(engine, ImagePlan(sources, project / "log"))[0].reference
     return Simulation(
         project=project,
         run_dir=project / "runs/gem5/demo/u4",

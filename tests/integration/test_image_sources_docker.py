@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from apuflow.configure.image_source import ImageSource
 from apuflow.containers import DockerEngine, Job, Labels
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImageRecord, resolve_image
+from apuflow.prepare import ImagePlan, ImageRecord, first_image
 from apuflow.prepare.image_stages import SourcesBuild, build_stages
 from apuflow.prepare.recipes import read_done, read_recipe
 
@@ -76,9 +77,10 @@ def test_stages_are_built_in_order_and_kept(
 ) -> None:
     log = tmp_path / "log"
     build = replace(build, arguments={"WORD": "hello"})
-    record = resolve_image(engine, "sources", name=name, sources=build, log=log)
+    source = ImageSource(recipe=str(build.recipe.directory))
+    record, _ = first_image(engine, ImagePlan((source,), log, tag=name, build=lambda _: build))
     assert isinstance(record, ImageRecord) and record.reference is not None
-    assert (record.mode, record.digest) == ("sources", record.reference)
+    assert (record.kind, record.digest) == ("recipe", record.reference)
     assert read(engine, record.reference, "/three.txt", tmp_path) == "one\none\n"
     assert read(engine, record.reference, "/word", tmp_path) == "hello\n"
     text = log.read_text()

@@ -15,6 +15,7 @@ from standins.repositories import behave, make_gem5, make_resources
 
 from apuflow.campaign.points import points
 from apuflow.configure import Release, load_release, load_sweep
+from apuflow.configure.image_source import ImageSource
 from apuflow.configure.point import Point
 from apuflow.containers import DockerEngine, Limits
 from apuflow.core.errors import ApuflowError, EngineError
@@ -24,11 +25,12 @@ from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
 from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
+    ImagePlan,
     ImageRecord,
     build_dnnmark,
     build_gem5,
     fetch_source,
-    resolve_image,
+    first_image,
 )
 from apuflow.prepare.data_file import write_mmap
 from apuflow.run.attempt import simulate
@@ -37,13 +39,19 @@ from apuflow.run.process import RunFailed, Simulation
 pytestmark = pytest.mark.engine
 
 
+def resolved(engine: DockerEngine, log: Path, **source: str) -> ImageRecord:
+    """The image of one source; a Dockerfile's is called apuflow-test:made."""
+    plan = ImagePlan((ImageSource.model_validate(source),), log, tag="apuflow-test:made")
+    return first_image(engine, plan)[0]
+
+
 class Site:
     """Everything that a run needs, made once in containers of a real daemon."""
 
     def __init__(self, project: Path, url: str, base: str) -> None:
         self.project = project
         self.engine = DockerEngine("docker", url)
-        self.image: ImageRecord = resolve_image(self.engine, "local", name=base, log=self.log("image"))
+        self.image: ImageRecord = resolved(self.engine, self.log("image"), local=base)
         upstream = project.parent / "upstream"
         gem5, resources = make_gem5(upstream / "gem5"), make_resources(upstream / "resources")
         step = {"container": self.engine, "image": self.image.reference, "project": project, "jobs": 2}
@@ -171,7 +179,7 @@ def build(site: Site, tmp_path: Path, docker_image: str) -> Callable[[str], Imag
     def build(text: str) -> ImageRecord:
         (tmp_path / "Dockerfile").write_text(text.replace("BASE", docker_image))
         log = tmp_path / "log"
-        return resolve_image(site.engine, "build", name="apuflow-test:made", context=tmp_path, log=log)
+        return resolved(site.engine, log, dockerfile=str(tmp_path))
 
     return build
 
@@ -199,26 +207,24 @@ def test_a_build_that_fails_says_so(build: Callable[[str], ImageRecord], tmp_pat
 )
 def test_a_wrong_image_name_is_said(site: Site, tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ApuflowError, match=message):
-        resolve_image(site.engine, "local", name=name, log=tmp_path / "log")
+        resolved(site.engine, tmp_path / "log", local=name)
 
 
 def test_a_directory_without_a_dockerfile_is_said(site: Site, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="no Dockerfile"):
-        resolve_image(site.engine, "build", name="x", context=tmp_path, log=tmp_path / "log")
+        resolved(site.engine, tmp_path / "log", dockerfile=str(tmp_path))
 
 
 def test_an_image_cannot_be_pulled_without_a_network(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="cannot pull"):
-        resolve_image(site.engine, "pull", name="nowhere.invalid/gcn-gpu:v22-1", log=tmp_path / "log")
+    with pytest.raises(EngineError, match="cannot ask the registry"):
+        resolved(site.engine, tmp_path / "log", registry="nowhere.invalid/gcn-gpu:v22-1")
 
 
 def test_another_content_than_the_pinned_one_is_refused(
     site: Site, tmp_path: Path, docker_image: str
 ) -> None:
     with pytest.raises(EngineError, match="the image has another digest"):
-        resolve_image(
-            site.engine, "local", name=docker_image, digest=f"sha256:{'0' * 64}", log=tmp_path / "log"
-        )
+        resolved(site.engine, tmp_path / "log", local=docker_image, digest=f"sha256:{'0' * 64}")
 
 
 def test_a_build_step_that_fails_ends_with_its_last_lines(site: Site) -> None:

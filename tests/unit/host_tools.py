@@ -25,7 +25,7 @@ RUN = Path("/srv/project/runs/point")
 
 def toolset(root: Path) -> Toolset:
     tools = Toolset("v23.0", root)
-    tools.__dict__["image"] = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
+    tools.__dict__["image"] = ImageRecord(engine="host", kind="none", name=None, reference=None, digest=None)
     return tools
 
 

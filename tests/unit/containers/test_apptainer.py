@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from apuflow.configure.image_source import ImageSource
 from apuflow.containers import Job, Limits
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.core.errors import EngineError
-from apuflow.prepare.images import ImageRecord, resolve_image
+from apuflow.prepare.images import ImagePlan, ImageRecord, resolve_image
 
 
 def test_apptainers_command_line(job: Callable[..., Job], tmp_path: Path) -> None:
@@ -52,7 +53,8 @@ def test_an_apptainer_image_is_there_whole_or_not_at_all(tmp_path: Path) -> None
     engine = ApptainerEngine(str(tool))
 
     def pull() -> ImageRecord:
-        return resolve_image(engine, "pull", name="ghcr.io/gem5/gcn-gpu:v22", directory=images, log=log)
+        source = ImageSource(registry="ghcr.io/gem5/gcn-gpu:v22")
+        return resolve_image(engine, source, ImagePlan((source,), log, directory=images))
 
     tool.write_text('#!/bin/sh\nprintf half > "$3"\necho no network\nexit 1\n')
     tool.chmod(0o755)

@@ -124,7 +124,7 @@ def test_rows_list_the_patches_and_a_run_checks_the_sources(root: Path, gem5: Re
     assert unchanged_gem5(record, root / "record.json") == record
     (root / "configs/sweeps/k.yaml").write_text(HEAD.replace("preview", "gem5-kernels"))
     point = points(load_sweep("k", root), "softmax_fwd", root)[0]
-    image = ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
+    image = ImageRecord(engine="host", kind="none", name=None, reference=None, digest=None)
     made = provenance(point, record, image)
     assert made.gem5_patches == f"a.patch {patches[0].sha256[:12]}" and made.notes == ()
     (Path(source.path) / "shape.txt").write_text("mine\n")

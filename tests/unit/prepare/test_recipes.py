@@ -87,7 +87,7 @@ def test_plan_and_doctor_tell_the_cost_before_it_starts(root: Path, recipe: Path
         "cores, 20 GB of disk",
     )
     assert plan_sweep("quickstart", "softmax_fwd", root).preparations == ()
-    write_done(tools.image_build().note, {"base": 300.0, "rocr": 1800.0})
+    write_done(tools.image_build("recipes/toy").note, {"base": 300.0, "rocr": 1800.0})
     (line,) = plan_sweep("default", "softmax_fwd", root).preparations
     assert "1 of 3 stages to build (image)" in line
     checks = {

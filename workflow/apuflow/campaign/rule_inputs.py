@@ -68,9 +68,10 @@ class RuleInputs:
         return []
 
     def image_sources(self, wildcards: Wildcards) -> list[str]:
-        """gem5's checkout, where the image is built from its Dockerfile."""
+        """gem5's checkout, where the image may be built from its Dockerfile."""
         tools = self._requested("image", wildcards)
-        builds = tools.site.container != "host" and tools.image_mode == "build"
+        built = any(source.kind == "dockerfile" for source in tools.image_sources)
+        builds = built and tools.site.container != "host"
         return [tools.record("source-gem5")] if builds else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:

@@ -28,6 +28,8 @@ NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 COMMIT = r"^[0-9a-f]{40}$"
 WORD = r"^[^\s\x00]+$"
 """apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
+IMAGE_NAME = r"^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$"
+DIGEST = r"^sha256:[0-9a-f]{64}$"
 IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """A name that can stand in an expression."""
 BYTES = r"^([0-9a-fA-F]{2})+$"
@@ -277,6 +279,8 @@ _PATTERNS = {
     COMMIT: ("a full commit hash is expected", "40 hex digits"),
     DURATION: ("a duration is expected", "a number and s, m, h or d: 90s, 30m, 12h, 7d"),
     WORD: ("an argument cannot hold white space", "apu_se.py splits arguments there: write two arguments"),
+    IMAGE_NAME: ("not an image name", "such as registry/name:tag"),
+    DIGEST: ("a digest is expected", "sha256: and 64 hexadecimal digits"),
     IDENTIFIER: ("not a name that can stand in an expression", "a letter, then letters, digits, underscores"),
     BYTES: ("bytes are expected", "two hexadecimal digits each, in quotes: '0a00ff10'"),
 }

@@ -10,7 +10,7 @@ from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
-from apuflow.configure.site import ImageMode
+from apuflow.configure.image_source import ImageSources
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
@@ -59,12 +59,12 @@ class Gem5Source(Source):
 
 
 class ReleaseImage(Model):
-    """The gcn-gpu image of a release, by mode."""
+    """The gcn-gpu image of a release."""
 
-    mode: ImageMode = Field("pull", description="what is used when configs/site.yaml does not say")
-    pull: Text = Field(description="name in the upstream registry")
-    build: Text = Field(description="directory of gem5's Dockerfile, in the gem5 checkout")
-    debian: Text = Field("docker/gcn-gpu-debian", description="directory of this project's Dockerfile")
+    sources: ImageSources = Field(
+        description="places that it may come from, in order; one that cannot give it is passed over and its "
+        "reason logged"
+    )
 
 
 class Miopen(Model):

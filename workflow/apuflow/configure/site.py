@@ -17,6 +17,7 @@ from pydantic import Field, StringConstraints, model_validator
 from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, did_you_mean, read
 from apuflow.configure.gem5_build import Build
+from apuflow.configure.image_source import Digest, ImageSources
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import DURATION, duration_seconds
@@ -92,12 +93,18 @@ class Image(Model):
 
     mode: ImageMode | None = Field(
         None,
-        description="build: gem5's own Dockerfile; pull: from the registry; debian: this project's; "
+        description="left out: the release's sources in order; build: gem5's own Dockerfile; pull: from a "
+        "registry; debian: this project's, for kernels alone; "
         "sources: built stage by stage from a recipe (needs recipe); local: an image that is already there "
         "(needs name)",
     )
+    sources: ImageSources | None = Field(
+        None, description="without mode: places that it may come from, instead of the release's"
+    )
     name: Text | None = Field(None, description="image name, or path of an Apptainer file")
-    digest: Text | None = Field(None, description="pin, sha256:...; recorded by itself when left out")
+    digest: Digest | None = Field(
+        None, description="pin; images.lock.yaml keeps it by itself where this is left out"
+    )
     recipe: Text | None = Field(
         None, description="mode sources: directory with a Dockerfile and maybe a recipe.yaml"
     )
@@ -123,6 +130,12 @@ class Image(Model):
                 "mode sources needs a recipe",
                 key="recipe",
                 remedy="add recipe: with a directory that holds a Dockerfile",
+            )
+        if self.sources is not None and (self.mode or self.name or self.digest):
+            raise ValueProblem(
+                "sources says already where the image comes from",
+                key="sources",
+                remedy="remove mode, name and digest; give a source its digest",
             )
         for key in ("recipe", "base", "arguments"):
             if self.mode != "sources" and getattr(self, key):

@@ -122,6 +122,14 @@ def describe(client: docker.DockerClient) -> Daemon:
     )
 
 
+def has_image(client: docker.DockerClient, reference: str) -> bool:
+    """Whether the engine has an image, by name or by ``repository@digest``."""
+    with contextlib.suppress(docker.errors.ImageNotFound):
+        client.api.inspect_image(reference)  # type: ignore[no-untyped-call]
+        return True
+    return False
+
+
 @contextlib.contextmanager
 def engine_errors(doing: str) -> Iterator[None]:
     """Turn the SDK's exceptions into an :class:`EngineError` that says what was being done."""

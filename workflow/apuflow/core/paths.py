@@ -223,6 +223,11 @@ def image_dir() -> str:
     return "build/images"
 
 
+def image_lock() -> str:
+    """Which image each release runs in; the user commits it."""
+    return "images.lock.yaml"
+
+
 def image_stages(request: str) -> str:
     """Finished stages of an image that is built from a recipe, and how long each took."""
     return f"{image_dir()}/stages-{request}.json"

@@ -283,8 +283,8 @@ def _c_compiler() -> str:
 
 def _image(site: Site, release: Release, project: Path) -> Iterator[Check]:
     """Of an image that is built from a recipe: what is left to build, and what makes its base."""
-    mode, image = site.image.mode or release.image.mode, site.image
-    if site.container == "host" or mode != "sources" or image.recipe is None:
+    image = site.image
+    if site.container == "host" or image.recipe is None:
         return
     note = project / paths.image_stages(request("image", release, site, project))
     directory = project / image.recipe

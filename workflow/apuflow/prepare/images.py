@@ -1,15 +1,18 @@
-"""Container images: build gem5's own, pull, build Debian's or one from a recipe, or use one that is there."""
+"""Container images: from a registry, from what the engine has, or built from a Dockerfile."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from apuflow.configure.base import IMAGE_NAME
+from apuflow.configure.image_source import ImageKind, ImageSource
 from apuflow.containers import ApptainerEngine, ContainerEngine
-from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import atomic_write, sha256_file
 from apuflow.prepare.records import ToolRecord
 
@@ -17,117 +20,178 @@ if TYPE_CHECKING:
     from apuflow.containers import DockerEngine
     from apuflow.prepare.image_stages import SourcesBuild
 
-Mode = Literal["build", "pull", "debian", "sources", "local"]
-_NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$")
-
 
 class ImageRecord(ToolRecord):
     """An image that is there.
 
     Attributes:
+        kind: kind of the source that gave it; none: tools of the host are used.
+        name: the source's name or directory.
         reference: what the engine runs: an image id that no later tag can move, or a ``.sif`` path.
         digest: ``sha256:...`` of its content; from the registry where it was pulled.
     """
 
     engine: str
-    mode: Mode | Literal["none"]
+    kind: ImageKind | Literal["none"]
     name: str | None
     reference: str | None
     digest: str | None
 
 
-def resolve_image(
-    engine: ContainerEngine,
-    mode: Mode,
-    *,
-    name: str,
-    context: Path | None = None,
-    sources: SourcesBuild | None = None,
-    digest: str | None = None,
-    directory: Path | None = None,
-    log: Path,
-) -> ImageRecord:
-    """Make sure that the engine has an image, and record exactly which.
+@dataclass(frozen=True)
+class ImagePlan:
+    """How an image is got.
 
-    Args:
-        name: registry name (pull), the tag to give (build, debian, sources), or what is there (local).
-        context: directory with the Dockerfile (build, debian).
-        sources: recipe and what it is built with (sources).
-        digest: pin: another content is refused.
+    Attributes:
+        sources: places in order; one that cannot give it is passed over.
+        tag: name that a built image gets.
+        checkout: gem5's sources, for sources of kind dockerfile.
+        build: what a source of kind recipe is built with.
         directory: where Apptainer puts ``.sif`` files.
-        log: the engine's output is appended here.
+        log: the engine's output, and why a source was passed over, are appended here.
+    """
+
+    sources: Sequence[ImageSource]
+    log: Path
+    tag: str = ""
+    checkout: Path | None = None
+    build: Callable[[str], SourcesBuild] | None = None
+    directory: Path = Path("images")
+
+
+def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, ImageSource | None]:
+    """The image of the first source that has it, and that source.
 
     Raises:
-        EngineError: it cannot be made or found, or is not the pinned one.
-        ConfigError: the mode does not go with the engine.
+        EngineError: no source has it (ONE message with each and its reason), or the disk is full.
+        ConfigError: a source does not go with the engine.
+    """
+    plan.log.parent.mkdir(parents=True, exist_ok=True)
+    if engine.name == "host":
+        return ImageRecord(engine="host", kind="none", name=None, reference=None, digest=None), None
+    reasons: list[tuple[ImageSource, DescribedError]] = []
+    for source in plan.sources:
+        try:
+            return resolve_image(engine, source, plan), source
+        except (EngineError, ConfigError) as error:
+            if len(plan.sources) == 1 or _FULL.search(error.message):
+                raise
+            reasons.append((source, error))
+            _note(plan.log, f"passed over: {source}: {error.message}")
+    listed = "\n".join(
+        f"  {number}. {source}: {error.message}" + (f"\n     fix: {error.remedy}" if error.remedy else "")
+        for number, (source, error) in enumerate(reasons, 1)
+    )
+    raise EngineError(f"no source has the image:\n{listed}", file=plan.log, remedy=WITHOUT_IMAGE)
+
+
+WITHOUT_IMAGE = (
+    "mend one of these, or name an image of yours (image in configs/site.yaml). Without an image: "
+    "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
+    "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
+)
+_FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
+
+
+def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
+    """Make sure that the engine has the image of one source, and record exactly which.
+
+    Raises:
+        EngineError: it cannot be made or found, or is not the one of the source's digest.
+        ConfigError: the source does not go with the engine.
     """
     from apuflow.containers import DockerEngine
 
-    log.parent.mkdir(parents=True, exist_ok=True)
-    if engine.name == "host":
-        return ImageRecord(engine="host", mode="none", name=None, reference=None, digest=None)
     if isinstance(engine, ApptainerEngine):
-        record = _apptainer(engine, mode, name, digest, directory or Path("images"), log)
+        record = _apptainer(engine, source, plan)
     elif isinstance(engine, DockerEngine):
-        record = _docker(engine, mode, name, context, sources, digest, log)
+        record = _docker(engine, source, plan)
     else:
-        raise ConfigError("this container engine runs no images", key="engine", value=engine.name)
-    if digest is not None and record.digest != digest:
+        raise ConfigError("this container engine runs no images", key="container", value=engine.name)
+    if source.digest is not None and record.digest != source.digest:
         raise EngineError(
             f"the image has another digest: {record.digest}",
             key="digest",
-            value=digest,
-            remedy="correct or remove the pin (image.digest in configs/site.yaml)",
+            value=source.digest,
+            remedy="correct or remove the digest of this source",
         )
     return record
 
 
-def _docker(
-    engine: DockerEngine,
-    mode: Mode,
-    name: str,
-    context: Path | None,
-    sources: SourcesBuild | None,
-    digest: str | None,
-    log: Path,
-) -> ImageRecord:
+def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
     from apuflow.containers.docker_connection import engine_errors
 
-    if not _NAME.match(name):
-        raise ConfigError(
-            "not an image name", key="image.name", value=name, remedy="such as registry/name:tag"
-        )
-    api = engine.client.api
-    if mode == "pull":
-        repository, tag = _split(name)
-        with engine_errors(f"pull {name}"):
-            _write(log, api.pull(repository, tag=digest or tag, stream=True, decode=True), f"pull {name}")
-    elif mode == "sources":
+    if source.kind == "registry":
+        reference = _pull(engine, source, plan.log)
+    elif source.kind == "local":
+        reference = source.place
+    else:
+        _build(engine, source, plan)
+        reference = plan.tag
+    if not re.match(IMAGE_NAME, reference):
+        raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
+    with engine_errors(f"find the image {reference}"):
+        image: dict[str, Any] = engine.client.api.inspect_image(reference)  # type: ignore[no-untyped-call]
+    known = reference.partition("@")[2] or str(image["Id"])
+    known = known if known.startswith("sha256:") else f"sha256:{known}"
+    return ImageRecord(
+        engine=engine.name, kind=source.kind, name=source.place, reference=str(image["Id"]), digest=known
+    )
+
+
+def _build(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
+    """Build a Dockerfile of gem5's checkout, or a recipe of this project."""
+    from apuflow.containers.docker_connection import engine_errors
+
+    if source.kind == "recipe":
         from apuflow.prepare.image_stages import build_stages
 
-        assert sources is not None
-        build_stages(engine, sources, name, log)
-    elif mode in ("build", "debian"):
-        if context is None or not (context / "Dockerfile").is_file():
-            raise EngineError(
-                "no Dockerfile here", file=context, remedy="correct image.build in configs/gem5"
-            )
-        network = None if engine.daemon.bridge else "host"
-        with engine_errors(f"build {name}"):
-            _write(
-                log,
-                api.build(
-                    path=str(context), tag=name, rm=True, forcerm=True, network_mode=network, decode=True
-                ),
-                f"build {name} from {context}",
-            )
-    reference = f"{_split(name)[0]}@{digest}" if mode == "pull" and digest else name
-    with engine_errors(f"find the image {name}"):
-        image: dict[str, Any] = api.inspect_image(reference)  # type: ignore[no-untyped-call]
-    from_registry = [entry.partition("@")[2] for entry in image.get("RepoDigests") or []]
-    known = from_registry[0] if mode == "pull" and from_registry else str(image["Id"])
-    known = known if known.startswith("sha256:") else f"sha256:{known}"
-    return ImageRecord(engine=engine.name, mode=mode, name=name, reference=str(image["Id"]), digest=known)
+        assert plan.build is not None
+        build_stages(engine, plan.build(source.place), plan.tag, plan.log)
+        return
+    context = (plan.checkout or Path()) / source.place
+    if not (context / "Dockerfile").is_file():
+        raise EngineError("no Dockerfile here", file=context, remedy="correct image.sources in configs/gem5")
+    with engine_errors(f"build {plan.tag}"):
+        lines = engine.client.api.build(
+            path=str(context),
+            tag=plan.tag,
+            rm=True,
+            forcerm=True,
+            network_mode=None if engine.daemon.bridge else "host",
+            decode=True,
+        )
+        _write(plan.log, lines, f"build {plan.tag} from {context}")
+
+
+def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
+    """Pull an image by the digest that its registry says; return ``repository@digest``.
+
+    An image that the engine has under its digest needs no registry. Otherwise the registry is asked for the
+    manifest before anything is pulled. The engine keeps the layers that an interrupted pull has finished.
+    """
+    from apuflow.containers.docker_connection import engine_errors, has_image
+
+    api = engine.client.api
+    repository = _split(source.place)[0]
+    if source.digest is not None and has_image(engine.client, f"{repository}@{source.digest}"):
+        return f"{repository}@{source.digest}"
+    digest = source.digest
+    with engine_errors(f"ask the registry for {source.place}"):
+        wanted = f"{repository}@{digest}" if digest else source.place
+        found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
+        digest = str(found["Descriptor"]["digest"])
+    reference = f"{repository}@{digest}"
+    if not has_image(engine.client, reference):
+        _note(log, f"pulling {source.place} as {digest}")
+        with engine_errors(f"pull {source.place}"):
+            _write(log, api.pull(repository, tag=digest, stream=True, decode=True), f"pull {source.place}")
+    return reference
+
+
+def _note(log: Path, text: str) -> None:
+    with log.open("a", encoding="utf-8") as stream:
+        print(f"apuflow: {text}", file=stream)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -148,46 +212,43 @@ def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
                 raise EngineError(
                     f"cannot {doing}: {str(line['error']).strip().splitlines()[0]}",
                     file=log,
-                    remedy="check the name and the network; image mode debian builds from Debian's archive, "
-                    "local takes an image that you have",
+                    remedy="check the name and the network",
                 )
 
 
-def _apptainer(
-    engine: ApptainerEngine, mode: Mode, name: str, digest: str | None, directory: Path, log: Path
-) -> ImageRecord:
-    if mode in ("build", "debian", "sources"):
+def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
+    if source.kind in ("dockerfile", "recipe"):
         raise ConfigError(
             "Apptainer cannot build a Dockerfile",
-            key="image.mode",
-            value=mode,
-            remedy="mode pull, or build with docker or podman elsewhere, `apptainer build name.sif "
-            "docker-archive://...`, and mode local with that file",
+            key="image.sources",
+            value=source.place,
+            remedy="build it with docker or podman elsewhere, `apptainer build name.sif docker-archive://...`"
+            ", and mode local with that file",
         )
-    if mode == "local":
-        file = Path(name).resolve()
+    if source.kind == "local":
+        file = Path(source.place).resolve()
     else:
-        file = (directory / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.sif").resolve()
+        repository = _split(source.place)[0]
+        name = f"{repository}@{source.digest}" if source.digest else source.place
+        file = (plan.directory / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.sif").resolve()
         if not file.exists():
-            repository = _split(name)[0]
-            source = f"docker://{repository}@{digest}" if digest else f"docker://{name}"
-            with atomic_write(file, flush=False) as part, log.open("ab") as stream:
+            with atomic_write(file, flush=False) as part, plan.log.open("ab") as stream:
                 done = subprocess.run(
-                    [engine.program, "pull", "--force", str(part), source],
+                    [engine.program, "pull", "--force", str(part), f"docker://{name}"],
                     stdout=stream,
                     stderr=subprocess.STDOUT,
                     check=False,
                 )
                 if done.returncode != 0:
                     remedy = "check the name and the network"
-                    raise EngineError(f"cannot pull {source}", file=log, remedy=remedy)
+                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
-    digest_of_file = f"sha256:{sha256_file(file)}"
+    pulled = source.kind == "registry" and source.digest
     return ImageRecord(
         engine=engine.name,
-        mode=mode,
-        name=name,
+        kind=source.kind,
+        name=source.place,
         reference=str(file),
-        digest=digest if mode == "pull" and digest else digest_of_file,
+        digest=source.digest if pulled else f"sha256:{sha256_file(file)}",
     )

@@ -19,6 +19,7 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
 from apuflow.core.git import changes_of, commit_of
 from apuflow.prepare import quick_pipeline
+from apuflow.prepare.image_choice import check_recorded, image_sources
 from apuflow.prepare.patches import gem5_patches
 from apuflow.prepare.recipes import directory_sha256
 from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT
@@ -85,7 +86,7 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
     if tool == "source-tensile":
         return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
     image = _requested_image(release, site) | {"engine": site.container} | _recipe(site, root)
-    if image["mode"] == "build":
+    if "dockerfile" in next(iter(image.get("sources", ())), {}):
         image["gem5"] = gem5
     if tool == "image":
         return image
@@ -140,30 +141,33 @@ def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
 
 
 def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
-    """Digest of the requested image, as stage ``image`` recorded it; None before that stage."""
-    place = root / paths.tool_record(release.name, "image", request("image", release, site, root))
+    """Digest of the requested image, as stage ``image`` recorded it; None before that stage.
+
+    Raises:
+        ConfigError: the lock fixes another image.
+    """
+    path = paths.tool_record(release.name, "image", request("image", release, site, root))
     try:
-        record = json.loads(place.read_text(encoding="utf-8"))
+        record = json.loads((root / path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     digest = record.get("digest") if isinstance(record, dict) else None
-    return digest if isinstance(digest, str) else None
+    if not isinstance(digest, str):
+        return None
+    check_recorded(release, site, digest, path, root)
+    return digest
 
 
 def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
-    """The image by mode, name and the digest that is pinned, or was recorded when it was first seen."""
-    image = _requested_image(release, site)
-    if image["mode"] != "host" and image["digest"] is None:
-        image["digest"] = recorded_digest(release, site, root)
-    return image
+    """The image by its recorded digest; before it is known, where it may come from."""
+    digest = recorded_digest(release, site, root)
+    return _requested_image(release, site) if digest is None else {"digest": digest}
 
 
 def _requested_image(release: Release, site: Site) -> dict[str, Any]:
     if site.container == "host":
-        return {"mode": "host"}
-    mode = site.image.mode or release.image.mode
-    name = site.image.name or (release.image.pull if mode == "pull" else mode)
-    return {"mode": mode, "name": name, "digest": site.image.digest}
+        return {"kind": "host"}
+    return {"sources": [source.model_dump(exclude_none=True) for source in image_sources(site, release)]}
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:

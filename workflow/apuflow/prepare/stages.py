@@ -14,7 +14,8 @@ from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare.dnnmark import build_dnnmark, existing_dnnmark
 from apuflow.prepare.gem5 import build_gem5, existing_gem5
-from apuflow.prepare.images import resolve_image
+from apuflow.prepare.image_choice import lock
+from apuflow.prepare.images import ImagePlan, first_image
 from apuflow.prepare.patches import gem5_patches, patched_source, read_patches
 from apuflow.prepare.records import read_record, write_record
 from apuflow.prepare.requests import gem5_build
@@ -33,34 +34,25 @@ def container(tools: Toolset) -> ContainerEngine:
 
 
 def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None:
-    """Stage ``image``: make sure that it is there and record exactly which.
+    """Stage ``image``: make sure that it is there, record exactly which, and lock its source.
 
     Args:
         jobs: processors for a build from a recipe; None: all.
     """
-    release, site, mode = tools.release, tools.site, tools.image_mode
-    context = sources = None
-    name = site.image.name or release.image.pull
-    if mode == "debian":
-        context = tools.root / release.image.debian
-        name = site.image.name or "apuflow/gcn-gpu-debian"
-    elif mode == "build":
-        source = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
-        context = Path(source.path) / release.image.build
-        name = site.image.name or f"apuflow/gcn-gpu:{release.name}"
-    elif mode == "sources":
-        sources = tools.image_build(jobs)
-        name = site.image.name or f"apuflow/{sources.recipe.directory.resolve().name.lower()}"
-    record = resolve_image(
-        container(tools),
-        mode,
-        name=name,
-        context=context,
-        sources=sources,
-        digest=site.image.digest,
+    sources = tools.image_sources
+    builds = any(source.kind == "dockerfile" for source in sources) and tools.site.container != "host"
+    checkout = read_record(tools.root / tools.record("source-gem5"), SourceRecord).path if builds else None
+    plan = ImagePlan(
+        sources,
+        log,
+        tag=tools.site.image.name or f"apuflow/gcn-gpu:{tools.release.name}",
+        checkout=None if checkout is None else Path(checkout),
+        build=lambda recipe: tools.image_build(recipe, jobs),
         directory=tools.root / paths.image_dir(),
-        log=log,
     )
+    record, source = first_image(container(tools), plan)
+    if source is not None:
+        lock(tools.release.name, source, record.digest, tools.root)
     write_record(out, record)
 
 

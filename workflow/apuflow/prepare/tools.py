@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from apuflow.configure import Release, Site, load_release, load_site, load_workload
-from apuflow.configure.site import ImageMode
+from apuflow.configure.image_source import ImageSource
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
@@ -20,6 +20,7 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
+from apuflow.prepare.image_choice import check_recorded, image_sources, locked_source
 from apuflow.prepare.image_stages import SourcesBuild
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.recipes import cost, read_done, read_recipe
@@ -78,36 +79,40 @@ class Toolset:
 
     @cached_property
     def image(self) -> ImageRecord:
-        """The image that stage ``image`` recorded."""
-        return read_record(self.root / self.record("image"), ImageRecord)
+        """The image that stage ``image`` recorded; ConfigError when the lock fixes another one."""
+        path = self.record("image")
+        record = read_record(self.root / path, ImageRecord)
+        check_recorded(self.release, self.site, record.digest, path, self.root)
+        return record
+
+    @cached_property
+    def image_sources(self) -> tuple[ImageSource, ...]:
+        """Places that the image may come from, in order; just one where the lock or a record fixes it."""
+        locked = locked_source(self.site, self.release, self.root)
+        return image_sources(self.site, self.release) if locked is None else (locked,)
 
     @property
-    def image_mode(self) -> ImageMode:
-        """Where the image comes from: the site's choice, else the release's."""
-        return self.site.image.mode or self.release.image.mode
+    def built_from_recipe(self) -> str | None:
+        """The recipe that the image is built from; None: the first source is of another kind."""
+        first = self.image_sources[0]
+        return first.place if first.kind == "recipe" and self.site.container != "host" else None
 
-    def image_build(self, cores: int | None = None) -> SourcesBuild:
-        """What an image of mode sources is built from.
+    def image_build(self, recipe: str, cores: int | None = None) -> SourcesBuild:
+        """What an image is built from a recipe with.
 
         Args:
+            recipe: directory, relative to the project's.
             cores: processors that a stage may use; None: all.
 
         Raises:
-            ConfigError: the site names no recipe, or it cannot be read.
+            ConfigError: the recipe cannot be read.
         """
         image, mirrors = self.site.image, self.site.mirrors
-        if image.recipe is None:
-            raise ConfigError(
-                "image mode sources needs a recipe",
-                file="configs/site.yaml",
-                key="image.recipe",
-                remedy="image: {mode: sources, recipe: DIRECTORY}",
-            )
         sources = mirrors.image_sources
         if sources is not None and (self.root / sources).is_dir():
             sources = str(self.root / sources)
         return SourcesBuild(
-            read_recipe(self.root / image.recipe),
+            read_recipe(self.root / recipe),
             self.root / paths.image_stages(self.request("image")),
             base=image.base,
             arguments=image.arguments,
@@ -119,21 +124,20 @@ class Toolset:
     @property
     def image_threads(self) -> int:
         """All cores for an image that is built from a recipe; the engine itself builds or pulls others."""
-        return 64 if self.image_mode == "sources" else 1
+        return 64 if self.built_from_recipe else 1
 
     @property
     def image_minutes(self) -> int:
         """Wall limit of making the image."""
-        return 1440 if self.image_mode == "sources" else 240
+        return 240 if all(source.kind in ("registry", "local") for source in self.image_sources) else 1440
 
     def image_cost(self) -> str | None:
-        """What is left to build of an image from a recipe, for people; None: nothing, or another mode."""
-        if self.site.container == "host" or self.image_mode != "sources":
+        """What is left to build of an image from a recipe, for people; None: nothing, or another source."""
+        recipe = self.built_from_recipe
+        if recipe is None or (self.root / self.record("image")).exists():
             return None
-        if (self.root / self.record("image")).exists():
-            return None
-        build = self.image_build()
-        return f"container image from {self.site.image.recipe}: {cost(build.recipe, read_done(build.note))}"
+        build = self.image_build(recipe)
+        return f"container image from {recipe}: {cost(build.recipe, read_done(build.note))}"
 
     # sources ---------------------------------------------------------------------------------------------
     def gem5_tool(self, gfx: str) -> str:
@@ -174,7 +178,7 @@ class Toolset:
     def compiler(self) -> Compiler:
         """What compiles kernels for MIOpen: clang-ocl of its image, or clang here where that has none."""
         image = self.image
-        if image.engine == "host" or image.mode in ("debian", "sources") or image.digest is None:
+        if image.engine == "host" or image.kind == "recipe" or image.digest is None:
             return _host_compiler(3)
         return image_compiler(image.digest)
 

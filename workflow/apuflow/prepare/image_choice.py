@@ -1,0 +1,114 @@
+"""Which places the image of a release may come from, and the one that ``images.lock.yaml`` fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import Field
+
+from apuflow.configure.base import Model, Name, read
+from apuflow.configure.image_source import ImageKind, ImageSource
+from apuflow.configure.release import Release
+from apuflow.configure.site import ImageMode, Site
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
+
+DEBIAN_RECIPE = "docker/gcn-gpu-debian"
+"""This project's own image, without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
+
+_KINDS: Mapping[ImageMode | None, tuple[ImageKind, ...]] = {
+    None: ("local", "registry", "dockerfile", "recipe"),
+    "pull": ("registry",),
+    "build": ("dockerfile",),
+}
+"""Of the release's sources those that a mode takes."""
+
+_HEAD = """\
+# Which image each gem5 release runs in. apuflow adds an entry when an image is found for the first time.
+# Commit this file: the next run and the next person then get the same content. To take another image, remove
+# the release's entry.
+"""
+
+
+class ImageLock(Model):
+    """The whole of ``images.lock.yaml``."""
+
+    images: dict[Name, ImageSource] = Field(
+        description="by release: the source that gave its image; of a registry with its digest"
+    )
+
+
+def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
+    """Places that the release's image may come from on this site, in order."""
+    image = site.image
+    if image.sources is not None:
+        return image.sources
+    if image.mode == "local":
+        return (ImageSource(local=image.name, digest=image.digest),)
+    if image.mode in ("debian", "sources"):
+        return (ImageSource(recipe=image.recipe or DEBIAN_RECIPE),)
+    if image.name is not None and image.mode != "build":
+        return (ImageSource(registry=image.name, digest=image.digest),)
+    return tuple(
+        source.model_copy(update={"digest": image.digest}) if image.digest and kind == "registry" else source
+        for source in release.image.sources
+        if (kind := source.kind) in _KINDS[image.mode]
+    )
+
+
+def locked_source(site: Site, release: Release, root: Path) -> ImageSource | None:
+    """The source that the lock fixes for a release; None: it has no entry, or one of another site's sources.
+
+    Raises:
+        ConfigError: the lock cannot be read.
+    """
+    entry = _read(root).get(release.name)
+    if entry is None:
+        return None
+    wanted = {(source.kind, source.place) for source in image_sources(site, release)}
+    return entry if (entry.kind, entry.place) in wanted else None
+
+
+def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
+    """Fix the source of a release's image, once: an entry that is there stays.
+
+    Args:
+        digest: content that a registry gave. What a machine has or builds is its own: no digest is fixed.
+    """
+    entries = _read(root)
+    if release in entries or source.kind == "local":
+        return
+    entries[release] = source.model_copy(update={"digest": digest if source.kind == "registry" else None})
+    plain = ImageLock(images=dict(sorted(entries.items()))).model_dump(mode="json", exclude_none=True)
+    write_text(root / paths.image_lock(), _HEAD + yaml.safe_dump(plain, sort_keys=False))
+
+
+def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
+    """Refuse an image that was recorded here and is not the one that the lock fixes.
+
+    Args:
+        digest: of the recorded image.
+        record: path of its record.
+
+    Raises:
+        ConfigError: both digests are known and differ.
+    """
+    locked = locked_source(site, release, root)
+    if locked is None or locked.digest is None or digest is None or locked.digest == digest:
+        return
+    raise ConfigError(
+        f"this project ran gem5 {release.name} in another image than the lock fixes: {digest}",
+        file=paths.image_lock(),
+        key=f"images.{release.name}.digest",
+        value=locked.digest,
+        remedy=f"to take the locked image, remove {record} and what was built in the other one "
+        f"(build/toolchain/{release.name}); to keep the other one, remove the entry from the lock",
+    )
+
+
+def _read(root: Path) -> dict[str, ImageSource]:
+    path = root / paths.image_lock()
+    return dict(read(path, ImageLock).images) if path.is_file() else {}
