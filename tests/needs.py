@@ -77,6 +77,12 @@ DOCKER = Need(
     ("dockerd",),
     "and run the tests as root, or start the daemon",
 )
+REGISTRY = Need(
+    "registry of images",
+    "images from a registry: names that are gone, digests, the lock",
+    ("docker-registry", "apache2-utils"),
+    ("docker-registry",),
+)
 BROWSER = Need(
     "browser",
     "the report as a browser shows it",
@@ -108,7 +114,7 @@ ROCBLAS = Need(
     "rocBLAS' own kernels: writing, assembling and running them",
     otherwise="name checkouts at rocm-4.0.0 in APUFLOW_TEST_ROCBLAS and APUFLOW_TEST_TENSILE",
 )
-NEEDS = (C_COMPILER, CLANG, DOCKER, BROWSER, SLURM, MOUNT, GEM5, OTHER_GEM5, MIOPEN, ROCBLAS)
+NEEDS = (C_COMPILER, CLANG, DOCKER, REGISTRY, BROWSER, SLURM, MOUNT, GEM5, OTHER_GEM5, MIOPEN, ROCBLAS)
 
 ANYWHERE = (
     # They reckon, and read and write files, in Python alone.

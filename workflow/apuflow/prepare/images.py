@@ -177,16 +177,30 @@ def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
     if source.digest is not None and has_image(engine.client, f"{repository}@{source.digest}"):
         return f"{repository}@{source.digest}"
     digest = source.digest
-    with engine_errors(f"ask the registry for {source.place}"):
-        wanted = f"{repository}@{digest}" if digest else source.place
-        found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
-        digest = str(found["Descriptor"]["digest"])
+    wanted = f"{repository}@{digest}" if digest else source.place
+    try:
+        with engine_errors(f"ask the registry for {wanted}"):
+            found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
+    except EngineError as error:
+        raise EngineError(
+            error.message, remedy=_registry_remedy(error.message, engine.name, source)
+        ) from error
+    digest = str(found["Descriptor"]["digest"])
     reference = f"{repository}@{digest}"
     if not has_image(engine.client, reference):
         _note(log, f"pulling {source.place} as {digest}")
         with engine_errors(f"pull {source.place}"):
             _write(log, api.pull(repository, tag=digest, stream=True, decode=True), f"pull {source.place}")
     return reference
+
+
+def _registry_remedy(message: str, engine: str, source: ImageSource) -> str:
+    """What to do about a registry's answer, in the words of docker's distribution client."""
+    if re.search(r"no basic auth|unauthorized|authentication required|denied", message):
+        return f"`{engine} login {source.place.partition('/')[0]}`, if you may use it; else another source"
+    if re.search(r"manifest unknown|not found|name unknown|no such manifest", message):
+        return "the registry has no such image: correct its name, tag or digest"
+    return "check the network and the registry's name"
 
 
 def _note(log: Path, text: str) -> None:

@@ -1,0 +1,159 @@
+"""Images from a real registry: sources in order, digests, the lock."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from image_registry import Registry, registry
+
+import docker
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.prepare import ImageRecord, read_record, stages
+from apuflow.prepare.tools import Toolset
+
+pytestmark = pytest.mark.engine
+
+RELEASE = "v23.0"
+FIRST, SECOND = "gem5/gcn-gpu:v22-1", "gem5/gcn-gpu:v23-1"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with registry(tmp_path_factory.mktemp("registry")) as found:
+        yield found
+
+
+class Project:
+    """A project whose release takes its image from the registry under two names."""
+
+    def __init__(self, root: Path, url: str, served: Registry) -> None:
+        self.root, self.url, self.served = root, url, served
+        self.names(FIRST, SECOND)
+
+    def names(self, *names: str, digest: str | None = None) -> None:
+        """Write the release's sources and forget the record of its image."""
+        path = self.root / f"configs/gem5/{RELEASE}.yaml"
+        content = yaml.safe_load(path.read_text())
+        content["image"]["sources"] = [
+            {"registry": f"{self.served.host}/{name}", **({"digest": digest} if digest else {})}
+            for name in names
+        ]
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        (self.root / "configs/site.yaml").write_text(f"container: docker\nsocket: {self.url}\n")
+
+    def image(self) -> ImageRecord:
+        """Run stage ``image``, as rule ``image`` does."""
+        tools = Toolset(RELEASE, self.root)
+        record = self.root / tools.record("image")
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.unlink(missing_ok=True)
+        stages.image(tools, record, self.log)
+        return read_record(record, ImageRecord)
+
+    @property
+    def log(self) -> Path:
+        return self.root / "image.log"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "images.lock.yaml"
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, docker_url: str, served: Registry, new_project: Callable[[Path], Path]
+) -> Iterator[Project]:
+    yield Project(new_project(tmp_path), docker_url, served)
+    client = docker.DockerClient(base_url=docker_url)
+    for image in client.images.list():
+        if any(served.host in name for name in image.attrs.get("RepoDigests") or []):
+            client.images.remove(image.id, force=True, noprune=True)
+
+
+def test_the_second_name_answers_where_the_first_is_gone(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    digest = served.push(docker_url, docker_image, SECOND, "second")
+    record = project.image()
+    assert (record.kind, record.name, record.digest) == ("registry", f"{served.host}/{SECOND}", digest)
+    assert f"passed over: registry {served.host}/{FIRST}" in project.log.read_text()
+    locked = yaml.safe_load(project.lock.read_text())["images"][RELEASE]
+    assert locked == {"registry": f"{served.host}/{SECOND}", "digest": digest}
+
+
+def test_a_tag_that_moves_after_the_lock_changes_nothing(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    before = served.push(docker_url, docker_image, SECOND, "before")
+    assert project.image().digest == before
+    after = served.push(docker_url, docker_image, SECOND, "after")
+    first = served.push(docker_url, docker_image, "gem5/other:v1", "other")
+    assert len({before, after, first}) == 3
+    assert project.image().digest == before
+    project.lock.unlink()
+    assert project.image().digest == after
+
+
+def test_a_locked_image_needs_no_registry_where_the_engine_has_it(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    digest = served.push(docker_url, docker_image, SECOND, "kept")
+    project.image()
+    served.stop()
+    try:
+        assert project.image().digest == digest
+    finally:
+        served.start()
+
+
+def test_an_image_recorded_here_that_the_lock_contradicts_is_refused(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    digest = served.push(docker_url, docker_image, SECOND, "mine")
+    project.image()
+    other = f"sha256:{'0' * 64}"
+    project.lock.write_text(project.lock.read_text().replace(digest, other))
+    with pytest.raises(ConfigError, match="another image than the lock fixes") as caught:
+        _ = Toolset(RELEASE, project.root).image
+    assert caught.value.file == "images.lock.yaml" and caught.value.key == f"images.{RELEASE}.digest"
+    with pytest.raises(EngineError, match=r"manifest unknown|not found"):
+        project.image()
+
+
+def test_a_registry_without_the_wanted_digest_is_passed_over(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    served.push(docker_url, docker_image, SECOND, "another")
+    project.names(FIRST, SECOND, digest=f"sha256:{'1' * 64}")
+    with pytest.raises(EngineError, match="no source has the image") as caught:
+        project.image()
+    assert f"1. registry {served.host}/{FIRST}" in str(caught.value)
+    assert f"2. registry {served.host}/{SECOND}" in str(caught.value)
+    assert "results/kernels/report.html" in str(caught.value)
+    assert not project.lock.exists()
+
+
+def test_a_registry_that_is_down_is_named(project: Project, served: Registry) -> None:
+    served.stop()
+    try:
+        with pytest.raises(EngineError, match=r"connection refused"):
+            project.image()
+    finally:
+        served.start()
+
+
+def test_a_registry_that_wants_a_login_says_so(project: Project, served: Registry, tmp_path: Path) -> None:
+    passwords = tmp_path / "htpasswd"
+    subprocess.run(["htpasswd", "-Bbc", str(passwords), "reader", "secret"], check=True, capture_output=True)
+    served.stop()
+    served.start(passwords)
+    try:
+        with pytest.raises(EngineError, match=f"docker login {served.host}"):
+            project.image()
+    finally:
+        served.stop()
+        served.start()
