@@ -115,8 +115,8 @@ def described_points(root: Path) -> dict[str, Any]:
         project = _small_project(root, root / f"described/{number}", engine, workload, site)
         found[name] = _described(project, workload)
     project = _small_project(root, root / "described/recorded", "gem5", "softmax_bwd", "")
-    image = request("image", load_release("v22.1", project), Site(), project)
-    record = project / paths.tool_record("v22.1", "image", image)
+    image = request("image", load_release("v23.0", project), Site(), project)
+    record = project / paths.tool_record("v23.0", "image", image)
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"digest": _DIGEST}))
     return found | {_RECORDED: _described(project, "softmax_bwd")}

@@ -125,7 +125,7 @@ def tries(project: Gem5Project, clock: str) -> list[str]:
 
 
 def run_dir(project: Gem5Project, clock: str) -> Path:
-    [directory] = (project.root / "runs/gem5/softmax_fwd").glob(f"u4_*{clock}*")
+    [directory] = (project.root / "runs/gem5/softmax_fwd").glob(f"*_u4_*{clock}*")
     return directory
 
 
@@ -258,14 +258,14 @@ class Event:
 
     def hangs(self) -> bool:
         """Whether the second point's gem5 simulates."""
-        found = list((self.project.root / "runs/gem5/softmax_fwd").glob(f"u4_*{self.clocks[1]}*"))
+        found = list((self.project.root / "runs/gem5/softmax_fwd").glob(f"*_u4_*{self.clocks[1]}*"))
         logs = [log for directory in found for log in directory.glob("attempts/1/m5out/simerr")]
         return any("event queue" in log.read_text() for log in logs)
 
     def records(self) -> list[bool]:
         """Which of the points have a record."""
         runs = self.project.root / "runs/gem5/softmax_fwd"
-        return [any(runs.glob(f"u4_*{clock}*/run.json")) for clock in self.clocks]
+        return [any(runs.glob(f"*_u4_*{clock}*/run.json")) for clock in self.clocks]
 
     def said(self) -> str:
         """Everything about it, for messages."""

@@ -83,12 +83,12 @@ def test_another_build_is_another_gem5_and_upstreams_is_what_it_was(root: Path) 
     seen = []
     for keys in ("{scons: []}", "{build: {allocator: tcmalloc, lto: false}}", "{build: {variant: fast}}"):
         (root / "configs/site.yaml").write_text(f"gem5: {keys}\n")
-        record = Toolset("v22.1", root).record("gem5-GCN3_X86")
+        record = Toolset("v23.0", root).record("gem5-GCN3_X86")
         seen.append((record, points(load_sweep("k", root), "softmax_fwd", root)[0].id))
     assert seen[0] == seen[1]
     assert seen[0][0] != seen[2][0] and seen[0][1] != seen[2][1]
     (root / "configs/site.yaml").unlink()
-    release = root / "configs/gem5/v22.1.yaml"
+    release = root / "configs/gem5/v23.0.yaml"
     release.write_text(release.read_text().replace("gem5:\n  url", "gem5:\n  build: {variant: fast}\n  url"))
     assert points(load_sweep("k", root), "softmax_fwd", root)[0].id == seen[2][1]
 
@@ -123,7 +123,7 @@ def test_flags_reach_a_gem5_that_reads_them_from_the_environment(tmp_path: Path)
 
 def test_a_profile_needs_a_gem5_that_may_write(root: Path) -> None:
     (root / "configs/site.yaml").write_text("gem5: {build: {pgo: generate}}\n")
-    tools = Toolset("v22.1", root)
+    tools = Toolset("v23.0", root)
     record = SourceRecord(path=str(root), commit="0" * 40)
     write_record(root / tools.record("source-gem5"), record)
     with pytest.raises((ConfigError, EngineError), match="which a container does not let it"):

@@ -69,10 +69,10 @@ def test_gem5_points_depend_on_cpus_and_commits(root: Path) -> None:
     head = HEAD.replace("preview", "gem5")
     base = one(root, head)
     assert one(root, head + "options: {num-cpus: 4}\n").identity != base.identity
-    release = root / "configs/gem5/v22.1.yaml"
-    release.write_text(release.read_text().replace("5fa484e2", "5fa484e3"))
+    release = root / "configs/gem5/v23.0.yaml"
+    release.write_text(release.read_text().replace("6835f066", "6835f067"))
     assert one(root, head).identity != base.identity
-    assert base.describe()["gem5"]["commit"].startswith("5fa484e2")
+    assert base.describe()["gem5"]["commit"].startswith("6835f066")
 
 
 def test_identity_is_made_of_describe(root: Path) -> None:
@@ -89,7 +89,7 @@ def test_labels_are_readable_file_names(root: Path) -> None:
     assert one(root, HEAD + "options: {num-compute-units: 8, num-tccs: 2}\nlayer: {n: 5}\n").label == (
         "v23.0_u8_num-tccs2_n5"
     )
-    assert one(root, KERNELS + "machine: dgpu-gfx803\n").label == "u4_gfx-versiongfx803_dgpu"
+    assert one(root, KERNELS + "machine: dgpu-gfx803\n").label == "v23.0_u4_gfx-versiongfx803_dgpu"
     text = HEAD.replace("softmax_fwd", "composed") + "layer: {conv1.num_output: 16, fc1.num_output: 8}\n"
     assert one(root, text, "composed").label == "v23.0_u4_conv1.num_output16_fc1.num_output8"
     everything = "options: {" + ", ".join(f"L{n}TLBentries: {32 << n}" for n in (1, 2, 3))

@@ -297,7 +297,7 @@ def test_default_and_quickstart_are_what_the_readme_says(root: Path) -> None:
 def test_a_sweep_of_the_preview_alone_is_of_the_release_that_it_was_measured_on() -> None:
     head = {"name": "x", "description": "x"}
     assert Sweep.model_validate({**head, "engines": ["preview"]}).release == "v23.0"
-    assert Sweep.model_validate({**head, "engines": ["preview", "gem5"]}).release == "v22.1"
+    assert Sweep.model_validate({**head, "engines": ["preview", "gem5"]}).release == "v23.0"
     assert Sweep.model_validate({**head, "engines": ["preview"], "release": "v22.1"}).release == "v22.1"
 
 

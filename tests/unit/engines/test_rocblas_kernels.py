@@ -40,7 +40,7 @@ def toolset(root: Path) -> Toolset:
     tools = Toolset("v23.0", root)
     digest = f"sha256:{'2' * 64}"
     tools.__dict__["image"] = ImageRecord(
-        engine="docker", mode="sources", name="rocm", reference="rocm", digest=digest
+        engine="docker", kind="recipe", name="rocm", reference="rocm", digest=digest
     )
     return tools
 

@@ -25,7 +25,7 @@ def test_another_wish_has_another_record_and_other_points(root: Path) -> None:
     ids, records = {}, {}
     for name, site in SITES.items():
         (root / "configs/site.yaml").write_text(site)
-        tools = Toolset("v22.1", root)
+        tools = Toolset("v23.0", root)
         records[name] = {tool: tools.record(tool) for tool in (tools.gem5_tool("gfx801"), "image", "dnnmark")}
         ids[name] = {point.id for point in expand(root, HEAD.replace("preview", "gem5"))}
         digest = f'{{"digest": "sha256:{name}"}}'
@@ -34,16 +34,16 @@ def test_another_wish_has_another_record_and_other_points(root: Path) -> None:
     gem5 = [next(iter(record.values())) for record in records.values()]
     assert len(set(gem5)) == len(SITES)
     assert len({record["image"] for record in records.values()}) == 3  # scons and an own gem5 keep the image
-    release = root / "configs/gem5/v22.1.yaml"
-    commit = load_release("v22.1", root).gem5.commit
+    release = root / "configs/gem5/v23.0.yaml"
+    commit = load_release("v23.0", root).gem5.commit
     release.write_text(release.read_text().replace(commit, commit[::-1]))
     (root / "configs/site.yaml").write_text(SITES["plain"])
-    assert Toolset("v22.1", root).record("gem5-GCN3_X86") not in gem5
+    assert Toolset("v23.0", root).record("gem5-GCN3_X86") not in gem5
 
 
 def test_the_digest_of_another_image_is_not_part_of_a_point(root: Path) -> None:
     (root / "configs/site.yaml").write_text("image: {mode: local, name: one}\n")
-    write_text(root / Toolset("v22.1", root).record("image"), '{"digest": "sha256:11"}')
+    write_text(root / Toolset("v23.0", root).record("image"), '{"digest": "sha256:11"}')
     text = HEAD.replace("preview", "gem5")
     assert expand(root, text)[0].describe()["image"]["digest"] == "sha256:11"
     (root / "configs/site.yaml").write_text("image: {mode: local, name: two}\n")

@@ -42,8 +42,8 @@ def names(project: Path, **chosen: Any) -> list[str]:
 
 
 def test_failures_are_chosen_by_sweep_workload_and_status(project: Path) -> None:
-    assert sorted(names(project)) == ["old", "older", "u8"]
-    assert names(project, sweep="mine") == ["u8"]
+    assert sorted(names(project)) == ["old", "older", "v23.0_u8"]
+    assert names(project, sweep="mine") == ["v23.0_u8"]
     assert names(project, workload="lrn_fwd") == ["older"]
     assert names(project, outcomes=["deadlock"]) == ["old"]
     assert names(project, outcomes=["deadlock"], workload="lrn_fwd") == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from apuflow.configure.sweep import DEFAULT_RELEASE
 from apuflow.core.scalar import Scalar
 
 LABEL_LENGTH = 100
@@ -13,12 +12,11 @@ LABEL_LENGTH = 100
 
 
 def option_parts(release: str, changed: Mapping[str, Scalar], compute_units: int) -> tuple[str, ...]:
-    """``u8``, ``num-tccs4``, ``dgpu``: compute units, what else differs, and the release if not the default.
+    """``v23.0``, ``u8``, ``num-tccs4``, ``dgpu``: release, compute units, and what else differs.
 
     Left out: ``mem-size``, which follows the workload, and ``cu-per-sa`` where it follows the compute units.
     """
-    parts = [] if release == DEFAULT_RELEASE else [release]
-    parts.append(f"u{compute_units}")
+    parts = [release, f"u{compute_units}"]
     for name, value in changed.items():
         if name in ("num-compute-units", "mem-size") or (name == "cu-per-sa" and value == compute_units):
             continue

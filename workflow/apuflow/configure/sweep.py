@@ -20,7 +20,7 @@ from apuflow.core.inputs import DEFAULT, Inputs
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
 
-DEFAULT_RELEASE = "v22.1"
+DEFAULT_RELEASE = "v23.0"
 DEFAULT_MACHINE = "apu-gfx801"
 MAX_WALL_SECONDS = 365 * 86400
 
