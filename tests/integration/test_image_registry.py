@@ -11,8 +11,10 @@ import yaml
 from image_registry import Registry, registry
 
 import docker
+from apuflow.configure import load_release, load_site
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare import ImageRecord, read_record, stages
+from apuflow.prepare.doctor import Check, State, examine
 from apuflow.prepare.tools import Toolset
 
 pytestmark = pytest.mark.engine
@@ -157,3 +159,19 @@ def test_a_registry_that_wants_a_login_says_so(project: Project, served: Registr
     finally:
         served.stop()
         served.start()
+
+
+def test_doctor_names_the_image_without_pulling_it(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    digest = served.push(docker_url, docker_image, SECOND, "found")
+
+    def image() -> Check:
+        checks = examine(load_site(project.root), load_release(RELEASE, project.root), project.root)
+        return next(check for check in checks if check.name == "image")
+
+    assert image().state is State.OK
+    assert image().detail.startswith(f"{served.host}/{SECOND}, {digest}; not registry {served.host}/{FIRST}")
+    assert not docker.DockerClient(base_url=docker_url).images.list(name=f"{served.host}/gem5/gcn-gpu")
+    project.names("gem5/gone:v1")
+    assert image().state is State.MISSING

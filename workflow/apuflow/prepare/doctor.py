@@ -18,6 +18,8 @@ from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
+from apuflow.prepare.image_choice import image_sources, locked_source
+from apuflow.prepare.images import look_for_image
 from apuflow.prepare.patches import gem5_patches, read_patches
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.requests import request
@@ -88,7 +90,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         _kernel_compiler(),
         *_library(site, project, network),
         _try("C compiler for the launcher", (Use.KERNELS,), _c_compiler),
-        *_image(site, release, project),
+        *_image(site, release, project, network),
         *_resources(site, project),
     ]
     return [
@@ -281,19 +283,25 @@ def _c_compiler() -> str:
     return path
 
 
-def _image(site: Site, release: Release, project: Path) -> Iterator[Check]:
-    """Of an image that is built from a recipe: what is left to build, and what makes its base."""
-    image = site.image
-    if site.container == "host" or image.recipe is None:
+def _image(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
+    """Which image would be used; of one that is built from a recipe, what is left to build."""
+    if site.container == "host":
+        return
+    if network:
+        locked = locked_source(site, release, project)
+        sources = image_sources(site, release) if locked is None else (locked,)
+        engine = container_engine(site.container, site.socket)
+        yield _try("image", (Use.DNNMARK, Use.PROGRAM), lambda: look_for_image(engine, sources))
+    recipe, base = site.image.recipe, site.image.base
+    if recipe is None:
         return
     note = project / paths.image_stages(request("image", release, site, project))
-    directory = project / image.recipe
     yield _try(
         "image recipe",
         _SIMULATING,
-        lambda: f"{image.recipe}: {cost(read_recipe(directory), read_done(note))}",
+        lambda: f"{recipe}: {cost(read_recipe(project / recipe), read_done(note))}",
     )
-    if image.base is not None and not set(image.base) & set(":/"):
+    if base is not None and not set(base) & set(":/"):
         yield _program(
             "debootstrap",
             _SIMULATING,

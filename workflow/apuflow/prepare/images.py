@@ -78,11 +78,7 @@ def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, 
                 raise
             reasons.append((source, error))
             _note(plan.log, f"passed over: {source}: {error.message}")
-    listed = "\n".join(
-        f"  {number}. {source}: {error.message}" + (f"\n     fix: {error.remedy}" if error.remedy else "")
-        for number, (source, error) in enumerate(reasons, 1)
-    )
-    raise EngineError(f"no source has the image:\n{listed}", file=plan.log, remedy=WITHOUT_IMAGE)
+    raise _no_source(reasons, plan.log)
 
 
 WITHOUT_IMAGE = (
@@ -167,31 +163,75 @@ def _build(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
 def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
     """Pull an image by the digest that its registry says; return ``repository@digest``.
 
-    An image that the engine has under its digest needs no registry. Otherwise the registry is asked for the
-    manifest before anything is pulled. The engine keeps the layers that an interrupted pull has finished.
+    The engine keeps the layers that an interrupted pull has finished.
     """
     from apuflow.containers.docker_connection import engine_errors, has_image
 
-    api = engine.client.api
-    repository = _split(source.place)[0]
-    if source.digest is not None and has_image(engine.client, f"{repository}@{source.digest}"):
-        return f"{repository}@{source.digest}"
-    digest = source.digest
-    wanted = f"{repository}@{digest}" if digest else source.place
-    try:
-        with engine_errors(f"ask the registry for {wanted}"):
-            found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
-    except EngineError as error:
-        raise EngineError(
-            error.message, remedy=_registry_remedy(error.message, engine.name, source)
-        ) from error
-    digest = str(found["Descriptor"]["digest"])
+    repository, digest = _split(source.place)[0], _registry_digest(engine, source)
     reference = f"{repository}@{digest}"
     if not has_image(engine.client, reference):
         _note(log, f"pulling {source.place} as {digest}")
         with engine_errors(f"pull {source.place}"):
-            _write(log, api.pull(repository, tag=digest, stream=True, decode=True), f"pull {source.place}")
+            lines = engine.client.api.pull(repository, tag=digest, stream=True, decode=True)
+            _write(log, lines, f"pull {source.place}")
     return reference
+
+
+def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
+    """Digest of a registry's image: the source's own where the engine has it, else what the registry says."""
+    from apuflow.containers.docker_connection import engine_errors, has_image
+
+    wanted = f"{_split(source.place)[0]}@{source.digest}" if source.digest else source.place
+    if source.digest is not None and has_image(engine.client, wanted):
+        return source.digest
+    api = engine.client.api
+    try:
+        with engine_errors(f"ask the registry for {wanted}"):
+            found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
+    except EngineError as error:
+        remedy = _registry_remedy(error.message, engine.name, source)
+        raise EngineError(error.message, remedy=remedy) from error
+    return str(found["Descriptor"]["digest"])
+
+
+def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
+    """Which source would give the image, for people; nothing is pulled or built.
+
+    Raises:
+        EngineError: no source would; ONE message with each and its reason.
+    """
+    reasons: list[tuple[ImageSource, DescribedError]] = []
+    for source in sources:
+        try:
+            found = _look(engine, source)
+        except EngineError as error:
+            reasons.append((source, error))
+        else:
+            return found + "".join(f"; not {other}: {error.message}" for other, error in reasons)
+    raise _no_source(reasons)
+
+
+def _look(engine: ContainerEngine, source: ImageSource) -> str:
+    from apuflow.containers import DockerEngine
+    from apuflow.containers.docker_connection import has_image
+
+    if source.kind in ("dockerfile", "recipe"):
+        return f"to be built from {source}"
+    if not isinstance(engine, DockerEngine):
+        return f"{source}, not asked before it is pulled"
+    if source.kind == "registry":
+        return f"{source.place}, {_registry_digest(engine, source)}"
+    if not has_image(engine.client, source.place):
+        raise EngineError("the engine has no such image", remedy="correct its name")
+    return str(source)
+
+
+def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path | None = None) -> EngineError:
+    listed = "\n".join(
+        f"  {number}. {source}: {error.message}" + (f"\n     fix: {error.remedy}" if error.remedy else "")
+        for number, (source, error) in enumerate(reasons, 1)
+    )
+    return EngineError(f"no source has the image:\n{listed}", file=log, remedy=WITHOUT_IMAGE)
 
 
 def _registry_remedy(message: str, engine: str, source: ImageSource) -> str:
