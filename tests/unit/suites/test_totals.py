@@ -193,7 +193,7 @@ def test_ai_matrix_has_its_layers() -> None:
 
 
 def test_operations_of_ai_matrix_are_those_of_its_programs() -> None:
-    """allgemm.cu: OP_N, OP_T, beta 0. cnn_ops.py: normalisation by given statistics. rnn_ops.py: inputs of 64."""
+    """allgemm.cu: OP_N, OP_T, beta 0. cnn_ops.py: given statistics. rnn_ops.py: inputs of 64."""
     first = {
         name: spec_of(load_suite(f"ai_matrix_{name}", ROOT).steps(Choice())[0])
         for name in ("gemm", "batchnorm", "recurrent")
@@ -230,7 +230,7 @@ def test_a_recurrent_layer_of_deepbench_goes_back_through_time() -> None:
 
 
 def test_networks_with_embeddings_look_them_up() -> None:
-    """NMT: two tables of 36,549 words of 1,024; DIN: 63,001 items and 801 categories of 64, looked up twice."""
+    """NMT: two tables of 36,549 words of 1,024; DIN: 63,001 items and 801 categories of 64, read twice."""
     read = {name: read_sequence(NETWORKS / f"{name}.csv").parts for name in ("nmt_gnmt4", "din")}
     tables = {name: [part for part in parts if part.op == "gather"] for name, parts in read.items()}
     assert [part.params for part in tables["nmt_gnmt4"]] == 2 * [36_549 * 1024]
@@ -243,7 +243,7 @@ def test_networks_with_embeddings_look_them_up() -> None:
 
 
 def test_what_a_suite_leaves_out_stands_beside_its_numbers() -> None:
-    """DLRM's tables of MLPerf do not fit: its description and every row of its tables say that they are left out."""
+    """DLRM's tables of MLPerf do not fit: its description says so, and ``apuflow suites``."""
     suite = load_suite("dlrm_terabyte", ROOT)
     assert "without its embedding tables" in suite.description
     assert "26 embedding tables" in suite.left_out

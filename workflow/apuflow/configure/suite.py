@@ -69,7 +69,7 @@ class SuiteFile(Model):
     note: Text | None = Field(None, description="what a reader of its numbers must know")
     left_out: Text | None = Field(
         None,
-        description="what the source runs and this suite does not, or runs otherwise; printed with its numbers",
+        description="what the source runs and this suite does not or otherwise; printed with its numbers",
     )
     forward_only: bool | list[Text] = Field(
         False, description="of a list: the source measures no backward pass (true), or none of these sets"

@@ -107,8 +107,8 @@ def _convolved(item: int, shape: dict[str, int | str], choice: Choice, group: st
 def _recurrent(item: int, row: Row, choice: Choice) -> Iterator[Step]:
     """A layer over all time steps; without a column ``input`` the product with the input is left out.
 
-    DeepBench: the backward pass gives the updates of the weights, not the gradient of the input, and "all the
-    recurrent work is done" for it: the gradients run back through all steps, then that of the weights is made.
+    DeepBench: the backward pass gives the updates of the weights, not the gradient of the input, and "all
+    the recurrent work is done" for it: gradients run back through all steps, then the weights' is made.
     """
     cell = row.text("cell")
     hidden, batch, steps = (row.whole(name, minimum=1) for name in ("hidden", "batch", "timesteps"))
@@ -148,7 +148,7 @@ def _activation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _pooling(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """AI-Matrix' columns: square windows, no padding (VALID), whole windows only; each takes maxima and means."""
+    """AI-Matrix' columns: square windows, no padding (VALID), whole windows; each by maximum and by mean."""
     kernel = row.whole("kernel", minimum=1)
     strides = row.whole("stride_h", minimum=1), row.whole("stride_w", minimum=1)
     steps = [step for op in POOLS for step in _plain(op)(item, row, choice)]

@@ -79,10 +79,8 @@ class Layer:
 
         A layer that uses another one's weights has none: its gradients add to those of that layer.
         """
-        return 0 if self.shares else self._learnt
-
-    @property
-    def _learnt(self) -> int:
+        if self.shares:
+            return 0
         taps = self.kernel[0] * self.kernel[1]
         if self.op == "conv":
             return self.out_c * (self.c // self.groups) * taps + self.out_c * self.bias
@@ -201,15 +199,21 @@ def _check_shared(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
     before: dict[str, Layer] = {}
     for layer, row in zip(layers, rows, strict=True):
         owner = before.get(layer.shares)
-        if layer.shares and (owner is None or (owner.op, owner.weights) != (layer.op, layer._learnt)):
+        if layer.shares and (owner is None or owner.shares or _of_weights(owner) != _of_weights(layer)):
             raise ConfigError(
-                "no layer before this one has as many weights of its kind under this name",
+                "no layer before this one has weights of this shape under this name",
                 file=f"{row.file}:{row.line}",
                 key=SHARES,
                 value=layer.shares,
                 remedy="name the first layer that uses these weights, or leave the cell empty",
             )
         before[layer.name] = layer
+
+
+def _of_weights(layer: Layer) -> tuple[object, ...]:
+    """What the shape of a layer's weights follows from."""
+    features = layer.c * layer.h * layer.w if layer.op == "fc" else layer.c
+    return layer.op, features, layer.out_c, layer.kernel, layer.groups, layer.bias
 
 
 def _layer(number: int, row: Row) -> Layer:

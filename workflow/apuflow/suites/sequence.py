@@ -25,8 +25,8 @@ COLUMNS: Final = (
 ADD_LAYERNORM: Final = "add_layernorm"
 """Two steps: the sum with what went past the layers before, and its normalisation."""
 GATHER: Final = "gather"
-"""``elements`` of a table of ``m`` rows of ``k`` elements, gathered by row; ``params`` is 0 where another row has
-the same table."""
+"""``elements`` of a table of ``m`` rows of ``k`` elements, gathered by row; ``params`` is 0 where another
+part has the same table."""
 GATHER_ADD: Final = "gather_add"
 """Two steps: rows of words gathered, and the sum with those of their positions."""
 GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"

@@ -34,7 +34,7 @@ class Suite:
         n: images of an iteration unless a sweep says otherwise; None: the table says it.
         source: where table and batch are from.
         note: what a reader of its numbers must know.
-        left_out: what the source runs and this suite does not, or runs otherwise; in every table of its numbers.
+        left_out: what the source runs and this suite does not, or runs otherwise; repeated by its tables.
         forward_only: whether the source measures no backward pass; or the sets of which it measures none.
     """
 
@@ -174,7 +174,7 @@ class Suite:
         """Whether the source measures this phase of an item."""
         if step.phase == "forward" or not self.forward_only:
             return True
-        return self.forward_only is not True and step.group not in self.forward_only
+        return isinstance(self.forward_only, tuple) and step.group not in self.forward_only
 
 
 def _for_others(key: str, value: Scalar, why: str) -> ConfigError:
