@@ -179,7 +179,7 @@ class _Rows:
     def _shared(self, node: Node, cells: Cells, name: str) -> Cells:
         """Of a layer whose weights an earlier row has: that row; its own learnt values are none.
 
-        Where equal constants are one, biases and normalisations of two layers may be equal by chance (all zeros,
+        Where equal constants are one, biases and normalisations of two layers may be equal by chance (zeros
         before training): a bias alone shares nothing, a normalisation only if the layer that it reads does.
         """
         weights = [self._origin[given] for given in node.inputs if given in self._origin]

@@ -245,7 +245,7 @@ def _global_pool(op: str) -> ToRow:
 
 
 def _mean(node: Node, graph: Graph) -> Cells:
-    """That of each channel of an image; ONNX has the axes as an attribute before opset 18, then as an input."""
+    """That of each channel of an image; before opset 18 its axes are an attribute, then an input."""
     given = node.inputs[1] if len(node.inputs) > 1 else ""
     axes = graph.constants.get(given, ()) if given else node.attributes.get("axes", ())
     if sorted(int(axis) % 4 for axis in axes) != [2, 3]:

@@ -36,12 +36,14 @@ def read_torch(place: str, shape: Dims) -> Graph:
     fx = library("torch.fx", "torch")
     propagation = library("torch.fx.passes.shape_prop", "torch")
     made = _named(place)
+    problems: list[Problem] = []
     try:
         quiet = contextlib.redirect_stderr(io.StringIO())  # torch prints what it raises
         with torch.device("meta"), quiet, _watched(torch) as autocasts:
             model = made if isinstance(made, torch.nn.Module) else made()
             shared = _shared(model)
             model = model.to("meta").eval()
+            problems += _other_types(torch, model)
             traced = fx.symbolic_trace(model)
             for node in traced.graph.nodes:
                 if node.target is torch._assert:
@@ -49,17 +51,14 @@ def read_torch(place: str, shape: Dims) -> Graph:
             traced.recompile()
             propagation.ShapeProp(traced).propagate(torch.empty(shape, device="meta"))
     except Exception as error:  # whatever the user's module raises
+        if problems:  # types that do not fit together end the trace
+            return Graph(place, (), {}, frozenset(), frozenset(), problems=tuple(problems))
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise ConfigError(
             f"torch cannot trace this module: {why}", value=place, remedy="export it to ONNX instead"
         ) from None
-    found = Trace(dict(traced.named_modules(remove_duplicate=False)), shared)
-    found.problems += [
-        ("autocast", kind, "engines compute in fp32 alone") for kind in dict.fromkeys(autocasts)
-    ]
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        if (tensor.is_floating_point() or tensor.is_complex()) and tensor.dtype != torch.float32:
-            found.problems.append(_other_type(tensor.dtype, name))
+    problems += [("autocast", kind, "engines compute in fp32 alone") for kind in dict.fromkeys(autocasts)]
+    found = Trace(dict(traced.named_modules(remove_duplicate=False)), shared, problems=problems)
     for node in traced.graph.nodes:
         found.add(node, torch.float32)
     images = frozenset(node.name for node in traced.graph.nodes if node.op == "placeholder")
@@ -98,7 +97,7 @@ def _named(place: str) -> Any:
 
 @contextlib.contextmanager
 def _watched(torch: Any) -> Iterator[list[str]]:
-    """Devices whose ``torch.autocast`` is entered: a trace does not show it, without a GPU it does nothing."""
+    """Devices whose ``torch.autocast`` is entered: a trace does not show it, and types need not change."""
     kind = torch.autocast
     made, entered = kind.__init__, kind.__enter__
     found: list[str] = []
@@ -124,6 +123,13 @@ def _shared(model: Any) -> dict[str, str]:
     first: dict[int, str] = {}
     named = model.named_parameters(remove_duplicate=False)
     return {name: first.setdefault(id(tensor), name) for name, tensor in named}
+
+
+def _other_types(torch: Any, model: Any) -> Iterator[Problem]:
+    """Parameters and buffers of numbers other than fp32; whole numbers count and place."""
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if (tensor.is_floating_point() or tensor.is_complex()) and tensor.dtype != torch.float32:
+            yield _other_type(tensor.dtype, name)
 
 
 def _other_type(dtype: Any, name: str) -> Problem:
