@@ -135,7 +135,7 @@ class _Rows:
         try:
             self._check_batch(node, read)
             cells = ROWS[node.op](node, self._with_weights())
-            inputs = self._inputs(node, read, cells)
+            inputs = self._inputs(read, cells)
             cells |= self._shared(node, cells, name)
         except NoRowError as error:
             self.problems.append((node.op, node.name, str(error)))
@@ -161,7 +161,7 @@ class _Rows:
                 images = many(next(iter(batches)), "image")
                 raise NoRowError(f"a tensor of {'x'.join(map(str, dims))} for {images}")
 
-    def _inputs(self, node: Node, read: Sequence[str], cells: Cells) -> list[str]:
+    def _inputs(self, read: Sequence[str], cells: Cells) -> list[str]:
         inputs = [self._made_by.get(name, IMAGES) for name in read]
         if cells["op"] not in ("add", "concat"):
             return list(dict.fromkeys(inputs))

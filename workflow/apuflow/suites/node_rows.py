@@ -373,6 +373,6 @@ ROWS: Final[Mapping[str, ToRow]] = {
 """By the operator's name: what makes its row."""
 NOTES: Final[Mapping[str, Callable[[Node], list[str]]]] = {
     "AveragePool": _left_out_of_average,
-    "LogSoftmax": lambda node: ["The logarithm behind a softmax."],
+    "LogSoftmax": lambda _: ["The logarithm behind a softmax."],
 }
 """By the operator's name: sentences about what its row does not hold."""
