@@ -33,6 +33,7 @@ class SuiteTable:
         columns: headings: engine, axes, direction, then times and rates.
         rows: texts; "" where an iteration has no such value.
         not_run: items of all iterations that nothing runs here.
+        left_out: what the suite's source runs and the suite does not; "" for nothing.
     """
 
     name: str
@@ -40,6 +41,7 @@ class SuiteTable:
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     not_run: int
+    left_out: str = ""
 
 
 def load_suites(files: Iterable[SuiteFiles], out: str | Path) -> tuple[SuiteTable, ...]:
@@ -69,4 +71,5 @@ def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
         (*(in_sentence(label(name)) for name in choices), *(_NUMBERS[name] for name in numbers)),
         list(texts.itertuples(index=False, name=None)),
         int(summary["not_run"].sum()),
+        "; ".join(summary["left_out"].dropna().unique()) if "left_out" in summary else "",
     )

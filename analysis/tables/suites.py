@@ -70,6 +70,7 @@ class Iteration:
         devices: that run it together.
         params: learnt values.
         memory: bytes by part.
+        left_out: what the suite's source runs and the suite does not.
     """
 
     suite: str
@@ -82,6 +83,7 @@ class Iteration:
     devices: int = 1
     params: int = 0
     memory: Mapping[str, int] = field(default_factory=dict)
+    left_out: str = ""
 
 
 class Folder:
@@ -214,6 +216,7 @@ def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:
         "flop": item.flop,
         "point": item.point,
         "why": item.why,
+        "left_out": iteration.left_out,
     }
 
 
@@ -228,7 +231,7 @@ def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
     if left:
         named = [f"{count} x {why}" for why, count in left.most_common(_MOST_NAMED)]
         text += f"; not run: {'; '.join(named)}" + ("; ..." if len(left) > _MOST_NAMED else "")
-    return text
+    return text + (f"; left out: {iteration.left_out}" if iteration.left_out else "")
 
 
 def _flags(values: pd.Series[Any]) -> str:
@@ -269,6 +272,7 @@ def times(items: pd.DataFrame, iterations: Sequence[Iteration]) -> pd.DataFrame:
         run=("ms", "count"),
         total_ms=("total_ms", lambda values: values.sum(min_count=1)),
         flop=("flop", "sum"),
+        left_out=("left_out", "first"),
     ).reset_index()
     whole = frame.groupby(["suite", "engine", *_axes(iterations)], sort=False, dropna=False)["total_ms"]
     frame["share"] = frame["total_ms"] / whole.transform("sum")
@@ -314,6 +318,7 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
                 "steps": len(part),
                 "not_run": int((part["status"] == "not run").sum()),
                 "evidence": counted["evidence"],
+                "left_out": one.left_out,
             }
         )
     return pd.DataFrame(rows)

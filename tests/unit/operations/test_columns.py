@@ -56,8 +56,8 @@ def test_a_filter_larger_than_the_image_is_refused() -> None:
         operations.make("im2col", {"n": 1, "c": 1, "h": 4, "w": 4, "kernel_h": 5, "kernel_w": 1})
 
 
-def test_all_memory_operations_of_ai_matrix_run() -> None:
-    found = [spec_of(step) for step in load_suite("ai_matrix_memory", ROOT).steps(Choice())]
+def test_all_memory_operations_run() -> None:
+    found = [spec_of(step) for step in load_suite("memory_operations", ROOT).steps(Choice())]
     assert len(found) == 34
     texts = [spec.text for spec in found if isinstance(spec, Spec)]
     assert len(texts) == 34

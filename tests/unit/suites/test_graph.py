@@ -13,8 +13,9 @@ from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.study.own_network import add_network
 from apuflow.suites.graph import Dims, Graph, Node, table
-from apuflow.suites.models import _translated, read_onnx, read_torch
+from apuflow.suites.models import read_onnx
 from apuflow.suites.network import read_network
+from apuflow.suites.traced import Trace, read_torch
 
 
 def alexnet() -> Graph:
@@ -103,6 +104,7 @@ class Call:
     def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
         self.op, self.name, self.target = "call_function", f"{name}_1", name
         self.args, self.kwargs = args, kwargs
+        self.meta: dict[str, Any] = {}
 
 
 @pytest.mark.parametrize(
@@ -111,12 +113,14 @@ class Call:
         (
             ("max_pool2d", {"kernel_size": 3, "stride": 2}),
             "MaxPool",
-            {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (0, 0, 0, 0), "ceil_mode": 0},
+            {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (0, 0, 0, 0), "ceil_mode": 0}
+            | {"dilations": (1, 1), "return_indices": 0},
         ),
         (
             ("avg_pool2d", 3, None, 1, True),
             "AveragePool",
-            {"kernel_shape": (3, 3), "strides": (3, 3), "pads": (1, 1, 1, 1), "ceil_mode": 1},
+            {"kernel_shape": (3, 3), "strides": (3, 3), "pads": (1, 1, 1, 1), "ceil_mode": 1}
+            | {"count_include_pad": 1, "divisor_override": 0},
         ),
         (("mean", [2, 3]), "GlobalAveragePool", {}),
         (("mean", (-1, -2)), "GlobalAveragePool", {}),
@@ -131,7 +135,9 @@ def test_functions_of_torch_are_layers_as_their_modules_are(
     kwargs = rest.pop() if rest and isinstance(rest[-1], dict) else {}
     image = Call("image")
     node = Call(name, image, *rest, **kwargs)
-    found = _translated(node, {}, {image.name: (1, 8, 9, 9), node.name: (1, 8, 4, 4)}, set())
+    trace = Trace({}, shapes={image.name: (1, 8, 9, 9), node.name: (1, 8, 4, 4)})
+    trace.add(node)
+    [found] = trace.nodes
     assert (found.op, found.inputs, found.attributes) == (op, (image.name,), attributes)
 
 

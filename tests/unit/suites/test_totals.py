@@ -9,8 +9,11 @@ import pytest
 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
+from apuflow.core.errors import ConfigError
+from apuflow.study.suite_text import details
 from apuflow.suites.network import Network, read_network
 from apuflow.suites.sequence import read_sequence
+from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
 
 ROOT = Path(__file__).parents[3]
@@ -32,8 +35,6 @@ TORCHVISION = {  # torchvision 0.14's table of weights: num_params, GFLOPS
     "squeezenet1_1": (1_235_496, "0.35"),
     "ssd300_vgg16": (35_641_826 - 512, "34.86"),  # without the 512 factors of the L2 rescaling
 }
-SHARED_RPN_HEADS = 4 * 593_935
-"""Mask R-CNN has one RPN head for five levels of 593,935 values (3x3x256x256+256, 3x257, 12x257)."""
 
 
 def network(name: str) -> Network:
@@ -54,8 +55,30 @@ def test_inception_v3_lacks_only_its_auxiliary_head() -> None:
     assert network("inception_v3").params == 27_161_264 - auxiliary
 
 
-def test_mask_rcnn_counts_the_head_of_its_proposals_once_per_level() -> None:
-    assert network("maskrcnn_resnet50_fpn").params == 44_401_393 + SHARED_RPN_HEADS
+def test_mask_rcnn_has_one_head_of_proposals_for_all_levels() -> None:
+    assert network("maskrcnn_resnet50_fpn").params == 44_401_393  # torchvision's table of weights
+
+
+def test_mask_rcnn_of_ai_matrix_is_matterports() -> None:
+    """Keras' own sum of its COCO model is 64,158,584, four values for each normalised channel among them."""
+    found = network("maskrcnn_resnet101_matterport")
+    channels = 52_672 + 2 * 1024 + 4 * 256  # of ResNet-101, of the head of classes, of the head of masks
+    assert found.params == 64_158_584 - 4 * channels
+    assert (found.layers[0].h, found.layers[0].w) == (1024, 1024)
+    proposals = [layer for layer in found.layers if layer.name.startswith("rpn_")]
+    pixels = sum((1024 // stride) ** 2 for stride in (4, 8, 16, 32, 64))
+    by_hand = pixels * (256 * 9 * 512 + 512 * (6 + 12))  # 3x3 to 512 channels, then 3 anchors of 2 + 4 values
+    assert sum(layer.macs for layer in proposals) == by_hand
+    assert f"{by_hand / 1e9:.1f}" == "103.8"
+
+
+def test_ssd_of_ai_matrix_has_21_classes() -> None:
+    """The paper's model for VOC has 26,285,486 values, 512 of them of the L2 rescaling."""
+    assert network("ssd300_vgg16_voc").params == 26_285_486 - 512
+    heads = [
+        layer.out_c for layer in network("ssd300_vgg16_voc").layers if layer.name.startswith("head_class")
+    ]
+    assert heads == [21 * boxes for boxes in (4, 6, 6, 6, 4, 4)]
 
 
 def test_googlenet_of_the_paper_has_berkeleys_number_of_values() -> None:
@@ -152,26 +175,84 @@ def test_deepbench_names_the_throughput_that_amd_measured() -> None:
 
 
 def test_ai_matrix_has_its_layers() -> None:
+    """Each row of its params/*.params by each operator of test_cnn_ops.sh; all of them forward alone."""
     counts = {
-        name.removeprefix("ai_matrix_"): len(load_suite(name, ROOT).steps(Choice(direction="fwd")))
+        name.removeprefix("ai_matrix_"): len(load_suite(name, ROOT).steps(Choice()))
         for name in suite_names(ROOT)
         if name.startswith("ai_matrix_")
     }
     assert counts == {
         "convolution": 109,
-        "pooling": 24,
+        "pooling": 2 * 24,
         "fully_connected": 9,
         "activation": 4 * 96,
         "batchnorm": 77,
         "recurrent": 3 * 2 * 2 * 10,
         "gemm": 4 + 6 * 5,
-        "memory": 34,
     }
+
+
+def test_operations_of_ai_matrix_are_those_of_its_programs() -> None:
+    """allgemm.cu: OP_N, OP_T, beta 0. cnn_ops.py: given statistics. rnn_ops.py: inputs of 64."""
+    first = {
+        name: spec_of(load_suite(f"ai_matrix_{name}", ROOT).steps(Choice())[0])
+        for name in ("gemm", "batchnorm", "recurrent")
+    }
+    assert {name: spec.text for name, spec in first.items() if isinstance(spec, Spec)} == {
+        "gemm": "gemm fwd m=512 n=512 k=512 transpose_b=true",
+        "batchnorm": "scale_shift fwd n=10 c=64 h=112 w=112",
+        "recurrent": "recurrent fwd cell=lstm hidden=256 batch=16 steps=32 input=64",
+    }
+    lstm = load_suite("ai_matrix_recurrent", ROOT).steps(Choice())[0]
+    assert lstm.flop == 2 * 16 * 32 * 4 * 256 * (256 + 64)
+    cells = {step.shape["cell"] for step in load_suite("ai_matrix_recurrent", ROOT).steps(Choice())}
+    assert cells == {"lstm", "gru", "vanilla_tanh"}  # BasicRNNCell: tanh
+
+
+@pytest.mark.parametrize("suite", ["deepbench_convolution", "deepbench_recurrent"])
+def test_deepbench_measures_no_backward_pass_of_its_inference_sets(suite: str) -> None:
+    """Its programs measure it ``if (!inference)``."""
+    backward = [step for step in load_suite(suite, ROOT).steps(Choice()) if step.phase == "backward"]
+    assert {step.group for step in backward} == {"training"}
+    with pytest.raises(ConfigError, match="nothing to run in this direction"):
+        load_suite(suite, ROOT).steps(Choice(direction="bwd", group="inference_server"))
+
+
+def test_a_recurrent_layer_of_deepbench_goes_back_through_time() -> None:
+    """README: "All the recurrent work is done to calculate the weight updates"."""
+    step = load_suite("deepbench_recurrent", ROOT).steps(Choice(direction="bwd"))[0]
+    spec = spec_of(step)
+    assert isinstance(spec, Spec)
+    products = sum(launch.count for launch in spec.operation().launches("bwd", 4) if launch.kernel == "sgemm")
+    assert (
+        products == 50 + 2
+    )  # of each step's state with the one before; of the weights with the first and the others
+
+
+def test_networks_with_embeddings_look_them_up() -> None:
+    """NMT: two tables of 36,549 words of 1,024; DIN: 63,001 items and 801 categories of 64, read twice."""
+    read = {name: read_sequence(NETWORKS / f"{name}.csv").parts for name in ("nmt_gnmt4", "din")}
+    tables = {name: [part for part in parts if part.op == "gather"] for name, parts in read.items()}
+    assert [part.params for part in tables["nmt_gnmt4"]] == 2 * [36_549 * 1024]
+    assert [part.params for part in tables["din"]] == [63_001 * 64, 801 * 64, 0, 0]
+    assert [part.elements for part in tables["din"]] == [32 * 64, 32 * 64, 32 * 50 * 64, 32 * 50 * 64]
+    steps = load_suite("din", ROOT).steps(Choice(direction="fwd", op="embedding"))
+    assert [spec.text for step in steps if isinstance(spec := spec_of(step), Spec)][2] == (
+        "embedding fwd rows=63001 width=64 tokens=1600"
+    )
+
+
+def test_what_a_suite_leaves_out_stands_beside_its_numbers() -> None:
+    """DLRM's tables of MLPerf do not fit: its description says so, and ``apuflow suites``."""
+    suite = load_suite("dlrm_terabyte", ROOT)
+    assert "without its embedding tables" in suite.description
+    assert "26 embedding tables" in suite.left_out
+    assert f"left out: {suite.left_out}" in details(suite)
 
 
 def test_every_suite_has_steps_in_each_direction_that_it_has() -> None:
     names = suite_names(ROOT)
-    assert len(names) == 43
+    assert len(names) == 45
     for name in names:
         suite = load_suite(name, ROOT)
         assert suite.steps(Choice(direction="fwd")), name

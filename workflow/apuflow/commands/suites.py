@@ -48,7 +48,9 @@ def suites(
 
 
 def network(
-    model: Annotated[str, typer.Argument(help="an ONNX file, or package.module:Name of a PyTorch module")],
+    model: Annotated[
+        str, typer.Argument(help="an ONNX file, or package.module:Name (file.py:Name) of a PyTorch module")
+    ],
     name: Annotated[str, typer.Argument(help="of the new network and its suite")],
     shape: Annotated[str, typer.Option(help="of one input of a PyTorch module")] = "1x3x224x224",
     n: Annotated[int, typer.Option(min=1, help="images of an iteration")] = 1,

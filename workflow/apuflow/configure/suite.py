@@ -53,6 +53,7 @@ class SuiteFile(Model):
         "fully_connected",
         "activation",
         "batchnorm",
+        "batchnorm_inference",
         "memory",
         "operations",
     ] = Field(
@@ -66,6 +67,13 @@ class SuiteFile(Model):
     )
     source: Text = Field(description="where the table and the batch are from")
     note: Text | None = Field(None, description="what a reader of its numbers must know")
+    left_out: Text | None = Field(
+        None,
+        description="what the source runs and this suite does not or otherwise; printed with its numbers",
+    )
+    forward_only: bool | list[Text] = Field(
+        False, description="of a list: the source measures no backward pass (true), or none of these sets"
+    )
 
 
 def load_suite(name: str, root: Path = Path()) -> Suite:
@@ -86,6 +94,8 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
         spec.n,
         spec.source,
         " ".join((spec.note or "").split()),
+        " ".join((spec.left_out or "").split()),
+        spec.forward_only if isinstance(spec.forward_only, bool) else tuple(spec.forward_only),
     )
 
 

@@ -27,6 +27,8 @@ WHY: Final = (
     "order differs most where few columns meet a transposed factor.",
     "The machine of apu_se.py has a few compute units behind links of 16 GB/s, not 64 behind HBM.",
     "Here everything is fp32, as in AMD's sheets; DeepBench allows 16-bit factors.",
+    "Backward, a recurrent layer's gradients run through all steps, and the weights' follow, by DeepBench's "
+    "README; its program for AMD times the first alone.",
 )
 """Why the shape differs."""
 _KEYS: Final = ("suite", "engine", "item", "name", "op", "phase", "set", "repeats", "total_ms")

@@ -43,6 +43,8 @@ def details(suite: Suite) -> str:
         lines.append("sets: " + ", ".join(f"{group} ({counts[group]})" for group in suite.groups))
     if suite.note:
         lines.append(f"note: {suite.note}")
+    if suite.left_out:
+        lines.append(f"left out: {suite.left_out}")
     runs = Counter((step.op, step.phase, spec.kind) for step, spec in found if isinstance(spec, Spec))
     lines += ["runs as:", *(f"  {count:4} {op} {phase}: {kind}" for (op, phase, kind), count in runs.items())]
     left = Counter((step.op, step.phase, spec.why) for step, spec in found if isinstance(spec, Refused))

@@ -55,6 +55,7 @@ def _iteration(member: Member) -> Iteration:
         devices=member.choice.devices,
         params=_params(suite),
         memory={} if memory is None else asdict(memory),
+        left_out=suite.left_out,
     )
 
 

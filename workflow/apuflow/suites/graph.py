@@ -9,264 +9,213 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
-from apuflow.suites.network import COLUMNS, IMAGES
+from apuflow.suites.network import COLUMNS, IMAGES, SHARES
+from apuflow.suites.node_rows import NOTES, ROWS
+from apuflow.suites.nodes import HANDED_ON, OTHER_TYPE, Cells, Dims, Graph, Node, NoRowError, Problem
 
-Dims: TypeAlias = tuple[int, ...]
-Cells: TypeAlias = dict[str, int | str]
-
-
-@dataclass(frozen=True)
-class Node:
-    """One operator of a graph.
-
-    Attributes:
-        op: its ONNX name.
-        inputs, outputs: names of tensors; a weight is a name that ``Graph.weights`` has.
-        attributes: by ONNX name.
-    """
-
-    op: str
-    name: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+__all__ = ["Dims", "Graph", "Imported", "Node", "imported", "table"]
 
 
 @dataclass(frozen=True)
-class Graph:
-    """A model.
+class Imported:
+    """A model as a table.
 
     Attributes:
-        source: the file or module, for messages.
-        nodes: in the order of execution.
-        shapes: of tensors, by name.
-        weights: names of learnt and constant tensors.
-        images: names of the inputs.
+        text: of the table, CSV.
+        left_out: what the model has and the table has not, though its sizes are right; a sentence each.
     """
 
-    source: str
-    nodes: Sequence[Node]
-    shapes: Mapping[str, Dims]
-    weights: frozenset[str]
-    images: frozenset[str]
+    text: str
+    left_out: tuple[str, ...]
 
 
 def table(graph: Graph) -> str:
     """The table of a network's layers for one image, as the text of a CSV file.
 
     Raises:
-        ConfigError: operators, shapes or paddings that a table of layers cannot hold; all of them at once.
+        ConfigError: operators, shapes, paddings or types that a table of layers cannot hold; all at once.
     """
-    rows: list[Cells] = []
-    made_by = dict.fromkeys(graph.images, IMAGES)
-    problems: list[str] = []
+    return imported(graph).text
+
+
+def imported(graph: Graph) -> Imported:
+    """The table of a network's layers, and what of the model it does not have.
+
+    Raises:
+        ConfigError: as ``table``.
+    """
+    made = _Rows(graph)
     for node in graph.nodes:
-        read = [name for name in node.inputs if name and name not in graph.weights]
-        if node.op in _HANDED_ON and read:
-            made_by |= dict.fromkeys(node.outputs, made_by.get(read[0], IMAGES))
-            continue
-        if not read:
-            continue  # constants
-        which = f"{node.op} ({node.name})" if node.name else node.op
-        if node.op not in _ROWS:
-            problems.append(which)
-            continue
-        try:
-            cells = _ROWS[node.op](node, graph)
-        except (_NoRowError, KeyError, IndexError) as error:
-            problems.append(f"{which}: {error}")
-            continue
-        inputs = [made_by.get(name, IMAGES) for name in read]
-        name = _unique(node.name or node.op, rows)
-        rows.append({"name": name, "inputs": " ".join(dict.fromkeys(inputs)), **cells})
-        made_by |= dict.fromkeys(node.outputs, name)
+        made.add(node)
+    problems = [*graph.problems, *made.problems]
     if problems:
         raise ConfigError(
-            f"{many(len(problems), 'operator')} without a row in a table of layers",
+            _counted(problems),
             file=graph.source,
-            value="; ".join(problems[:8]) + ("; ..." if len(problems) > 8 else ""),
+            value=_named(problems),
             remedy="export the model without them, or write the table by hand (configs/networks/README.md)",
         )
-    if not rows:
+    if not made.rows:
         raise ConfigError("the model has no layer", file=graph.source, remedy="give a model with layers")
-    return _text(rows)
+    return Imported(_text(made.rows), tuple(dict.fromkeys((*graph.left_out, *made.left_out))))
 
 
-class _NoRowError(ValueError):
-    """Why a node has no row."""
+def _counted(problems: Sequence[Problem]) -> str:
+    tensors = sum(op.startswith(OTHER_TYPE) for op, _, _ in problems)
+    rowless = len(problems) - tensors
+    said = [f"{many(rowless, 'operator')} without a row in a table of layers"] if rowless else []
+    return " and ".join(
+        [*said, *([f"{many(tensors, 'tensor')} of another type than fp32"] if tensors else [])]
+    )
+
+
+def _named(problems: Sequence[Problem]) -> str:
+    """Every operator by name; those of one kind with one reason together, with their number."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for op, name, why in problems:
+        kinds.setdefault((op, why), []).append(name)
+    said = []
+    for (op, why), names in kinds.items():
+        known = [name for name in names if name]
+        count = f"{len(names)} x " if len(names) > 1 else ""
+        which = f" ({', '.join(known)})" if known else ""
+        said.append(f"{count}{op}{which}" + (f": {why}" if why else ""))
+    return "; ".join(said)
+
+
+class _Rows:
+    """Rows of a table, node by node.
+
+    Attributes:
+        rows: so far.
+        problems: nodes without a row.
+        left_out: sentences about what rows do not hold.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.rows: list[Cells] = []
+        self.problems: list[Problem] = []
+        self.left_out: list[str] = []
+        self._graph = graph
+        self._made_by = dict.fromkeys(graph.images, IMAGES)
+        self._origin: dict[str, str] = {name: name for name in graph.weights}
+        """Of a weight, and of what is computed from one alone: the weight."""
+        self._used: dict[str, str] = {}
+        """The row that has a weight, by the weight's name."""
+        self._by_name: dict[str, Cells] = {}
+
+    def add(self, node: Node) -> None:
+        """Take the next node of the graph."""
+        given = [name for name in node.inputs if name]
+        read = [name for name in given if name not in self._origin]
+        if not read:  # what is computed from weights alone is a weight
+            origin = self._origin[given[0]] if given else node.outputs[0]
+            self._origin |= dict.fromkeys(node.outputs, origin)
+            return
+        if node.op in HANDED_ON:
+            self._made_by |= {
+                name: self._made_by[read[0]] for name in node.outputs if read[0] in self._made_by
+            }
+            if node.op == "Dropout":
+                self.left_out.append("Dropout.")
+        elif node.op not in ROWS:
+            self.problems.append((node.op, node.name, ""))
+            self._made_by |= dict.fromkeys(node.outputs, "?")
+        else:
+            self._row(node, read)
+
+    def _row(self, node: Node, read: Sequence[str]) -> None:
+        name = _unique(node.name or node.op, self._by_name)
+        self._made_by |= dict.fromkeys(node.outputs, name)
+        try:
+            self._check_batch(node, read)
+            cells = ROWS[node.op](node, self._with_weights())
+            inputs = self._inputs(read, cells)
+            cells |= self._shared(node, cells, name)
+        except NoRowError as error:
+            self.problems.append((node.op, node.name, str(error)))
+            return
+        except (KeyError, IndexError, TypeError) as error:
+            self.problems.append((node.op, node.name, f"a size or attribute of it is not known: {error}"))
+            return
+        self.left_out += NOTES[node.op](node) if node.op in NOTES else ()
+        row: Cells = {"name": name, "inputs": " ".join(inputs), **cells}
+        self.rows.append(row)
+        self._by_name[name] = row
+
+    def _with_weights(self) -> Graph:
+        """The graph, in which what is computed from weights alone is a weight."""
+        return replace(self._graph, weights=frozenset(self._origin))
+
+    def _check_batch(self, node: Node, read: Sequence[str]) -> None:
+        """Refuse a tensor whose first dimension is not the images: its rows would be lost."""
+        batches = {self._graph.shapes[name][0] for name in self._graph.images if self._graph.shapes.get(name)}
+        for name in (*read, node.outputs[0]):
+            dims = self._graph.shapes.get(name)
+            if dims and len(batches) == 1 and dims[0] not in batches:
+                images = many(next(iter(batches)), "image")
+                raise NoRowError(f"a tensor of {'x'.join(map(str, dims))} for {images}")
+
+    def _inputs(self, read: Sequence[str], cells: Cells) -> list[str]:
+        inputs = [self._made_by.get(name, IMAGES) for name in read]
+        if cells["op"] not in ("add", "concat"):
+            return list(dict.fromkeys(inputs))
+        if len(set(inputs)) < len(inputs):
+            raise NoRowError("it reads one tensor twice")
+        if cells["op"] == "concat":
+            before = [self._by_name[name] for name in inputs if name in self._by_name]
+            sides = {(row["out_h"], row["out_w"]) for row in before}
+            channels = sum(int(row["out_c"]) for row in before)
+            alike = sides == {(cells["out_h"], cells["out_w"])} and channels == cells["out_c"]
+            if len(before) == len(inputs) and not alike:
+                raise NoRowError("it joins tensors that were reshaped")
+        return inputs
+
+    def _shared(self, node: Node, cells: Cells, name: str) -> Cells:
+        """Of a layer whose weights an earlier row has: that row; its own learnt values are none.
+
+        Where equal constants are one, biases and normalisations of two layers may be equal by chance (zeros
+        before training): a bias alone shares nothing, a normalisation only if the layer that it reads does.
+        """
+        weights = [self._origin[given] for given in node.inputs if given in self._origin]
+        if not weights or not cells.get("params"):
+            return {}
+        owners = [self._used.get(weight, "") for weight in weights]
+        by_chance = not owners[0] or (cells["op"] == "batchnorm" and not self._reads_shared(node))
+        if not any(owners) or (self._graph.merged and by_chance):
+            self._used |= dict.fromkeys(weights, name)
+            return {}
+        owner = owners[0]
+        if set(owners) != {owner}:
+            raise NoRowError("it shares some of its weights with another layer, and not all of them")
+        same = ("op", "in_c", "out_c", "kernel_h", "kernel_w", "groups", "bias", "params")
+        if any(cells.get(key) != self._by_name[owner].get(key) for key in same):
+            raise NoRowError(f"it uses the weights of {owner} in another shape")
+        return {SHARES: owner, "params": 0}
+
+    def _reads_shared(self, node: Node) -> bool:
+        return SHARES in self._by_name.get(self._made_by.get(node.inputs[0], ""), {})
 
 
 def _text(rows: Sequence[Cells]) -> str:
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, ["seq", *COLUMNS], restval="", lineterminator="\n")
+    columns = ["seq", *COLUMNS, *([SHARES] if any(SHARES in row for row in rows) else ())]
+    writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
     for number, row in enumerate(rows, 1):
         writer.writerow({"seq": number, **row})
     return stream.getvalue()
 
 
-def _unique(name: str, rows: Sequence[Cells]) -> str:
+def _unique(name: str, taken: Mapping[str, Cells]) -> str:
     """A name without blanks that no row has yet."""
     plain = name.strip("/").replace(" ", "_") or "layer"
-    taken = {row["name"] for row in rows}
     number, found = 1, plain
-    while found in taken:
+    while found in taken or found == IMAGES:
         number, found = number + 1, f"{plain}_{number}"
     return found
-
-
-def _sizes(graph: Graph, name: str) -> tuple[int, int, int]:
-    """Channels, height and width of one image."""
-    dims = graph.shapes[name]
-    if not dims or any(not isinstance(size, int) or size < 1 for size in dims[1:]):
-        raise _NoRowError(f"the shape of {name} is not known: {dims}")
-    if len(dims) > 4:
-        raise _NoRowError(f"{len(dims)} dimensions")
-    if len(dims) == 3:  # a sequence: rows of features
-        return dims[2], dims[1], 1
-    channels, height, width = (*dims[1:], 1, 1, 1)[:3]
-    return channels, height, width
-
-
-def _plain(op: str) -> Callable[[Node, Graph], Cells]:
-    def row(node: Node, graph: Graph) -> Cells:
-        first = next(name for name in node.inputs if name not in graph.weights)
-        c, h, w = _sizes(graph, first)
-        out_c, out_h, out_w = _sizes(graph, node.outputs[0])
-        return {
-            **{"op": op, "in_n": 1, "in_c": c, "in_h": h, "in_w": w},
-            **{"out_c": out_c, "out_h": out_h, "out_w": out_w, "params": 0, "macs": 0},
-        }
-
-    return row
-
-
-def _window(node: Node, kernel: Sequence[int]) -> Cells:
-    if len(kernel) != 2:
-        raise _NoRowError(f"a window of {len(kernel)} dimensions")
-    attributes = node.attributes
-    if attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise _NoRowError("auto_pad: export it with explicit pads")
-    top, left, bottom, right = attributes.get("pads", (0, 0, 0, 0))
-    if (top, left) != (bottom, right) and not int(attributes.get("ceil_mode", 0)):
-        raise _NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
-    strides = attributes.get("strides", (1, 1))
-    return {
-        **{"kernel_h": kernel[0], "kernel_w": kernel[1], "stride_h": strides[0], "stride_w": strides[1]},
-        **{"pad_h": top, "pad_w": left},
-    }
-
-
-def _convolution(op: str) -> Callable[[Node, Graph], Cells]:
-    def row(node: Node, graph: Graph) -> Cells:
-        weights = graph.shapes[node.inputs[1]]
-        dilations = tuple(node.attributes.get("dilations", (1, 1)))
-        if len(set(dilations)) != 1:
-            raise _NoRowError(f"dilations {dilations}")
-        cells = _plain(op)(node, graph)
-        groups, bias = int(node.attributes.get("group", 1)), len(node.inputs) > 2
-        taps = weights[2] * weights[3]
-        out = int(cells["out_c"])
-        plane = (
-            int(cells["out_h"]) * int(cells["out_w"])
-            if op == "conv"
-            else int(cells["in_h"]) * int(cells["in_w"])
-        )
-        products = out * (int(cells["in_c"]) // groups) * taps
-        return {
-            **cells,
-            **_window(node, weights[2:]),
-            **{"dilation": dilations[0], "groups": groups, "bias": int(bias)},
-            **{"params": products + out * bias, "macs": products * plane},
-        }
-
-    return row
-
-
-def _pool(op: str) -> Callable[[Node, Graph], Cells]:
-    def row(node: Node, graph: Graph) -> Cells:
-        ceil = int(node.attributes.get("ceil_mode", 0))
-        window = _window(node, node.attributes["kernel_shape"])
-        return {**_plain(op)(node, graph), **window, "ceil_mode": ceil}
-
-    return row
-
-
-def _global_pool(op: str) -> Callable[[Node, Graph], Cells]:
-    def row(node: Node, graph: Graph) -> Cells:
-        cells = _plain(op)(node, graph)
-        h, w = cells["in_h"], cells["in_w"]
-        return {
-            **cells,
-            **{"kernel_h": h, "kernel_w": w, "stride_h": h, "stride_w": w, "pad_h": 0, "pad_w": 0},
-        }
-
-    return row
-
-
-def _product(node: Node, graph: Graph) -> Cells:
-    """A fully connected layer: its second factor is learnt."""
-    if node.inputs[1] not in graph.weights:
-        raise _NoRowError("a product of two tensors that are not learnt is no layer of a table")
-    dims = graph.shapes[node.inputs[0]]
-    if len(dims) != 2:
-        raise _NoRowError(f"a product with a tensor of {len(dims)} dimensions")
-    features, outputs = dims[1], graph.shapes[node.outputs[0]][1]
-    bias = len(node.inputs) > 2
-    return {
-        **{"op": "fc", "in_n": 1, "in_c": features, "in_h": 1, "in_w": 1},
-        **{"out_c": outputs, "out_h": 1, "out_w": 1, "bias": int(bias)},
-        **{"params": outputs * (features + bias), "macs": outputs * features},
-    }
-
-
-def _normalised(node: Node, graph: Graph) -> Cells:
-    cells = _plain("batchnorm")(node, graph)
-    return {**cells, "params": 2 * int(cells["in_c"])}
-
-
-def _response(node: Node, graph: Graph) -> Cells:
-    return {**_plain("lrn")(node, graph), "kernel_h": int(node.attributes["size"])}
-
-
-def _sum(node: Node, graph: Graph) -> Cells:
-    read = [name for name in node.inputs if name not in graph.weights]
-    if len(read) != 2 or graph.shapes[read[0]] != graph.shapes[read[1]]:
-        raise _NoRowError("not a sum of two tensors of one shape")
-    return _plain("add")(node, graph)
-
-
-def _joined(node: Node, graph: Graph) -> Cells:
-    if int(node.attributes.get("axis", 1)) not in (1, 1 - len(graph.shapes[node.outputs[0]])):
-        raise _NoRowError("joined along another axis than channels")
-    return _plain("concat")(node, graph)
-
-
-_HANDED_ON: Final = frozenset(("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Cast"))
-"""Operators that compute nothing in inference."""
-_ROWS: Final[Mapping[str, Callable[[Node, Graph], Cells]]] = {
-    "Conv": _convolution("conv"),
-    "ConvTranspose": _convolution("deconv"),
-    "BatchNormalization": _normalised,
-    "Relu": _plain("relu"),
-    "Clip": _plain("relu"),
-    "Sigmoid": _plain("sigmoid"),
-    "Tanh": _plain("tanh"),
-    "Softmax": _plain("softmax"),
-    "LogSoftmax": _plain("softmax"),
-    "MaxPool": _pool("maxpool"),
-    "AveragePool": _pool("avgpool"),
-    "GlobalAveragePool": _global_pool("avgpool"),
-    "GlobalMaxPool": _global_pool("maxpool"),
-    "Gemm": _product,
-    "MatMul": _product,
-    "LRN": _response,
-    "Add": _sum,
-    "Concat": _joined,
-}

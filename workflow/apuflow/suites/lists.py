@@ -1,7 +1,8 @@
 """Suites that are lists: DeepBench's and AI-Matrix' tables, one reader per kind of item.
 
 Each rule of counting is the suite's own. DeepBench: 2mnk for a product; 2NKCRSPQ for a convolution and once
-more for each of its gradients; 2 x gates x h x h x batch x steps for the recurrent products of a layer.
+more for each of its gradients; 2 x gates x h x h x batch x steps for the recurrent products of a layer, and
+for each of their gradients. AI-Matrix counts none: its products with the input are counted by the same rule.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from apuflow.suites.spec import parse
 from apuflow.suites.step import OPERATION, PHASES, PHASES_OF, Choice, Phase, Step
 from apuflow.suites.table import Row
 
-GATES: Final[Mapping[str, int]] = {"vanilla": 1, "gru": 3, "lstm": 4}
+GATES: Final[Mapping[str, int]] = {"vanilla": 1, "vanilla_tanh": 1, "gru": 3, "lstm": 4}
 """Products of a cell with its hidden state, by the kind of cell."""
+POOLS: Final = ("maxpool", "avgpool")
 ACTIVATIONS: Final = ("relu", "sigmoid", "tanh", "softmax")
 NO_SPARSE: Final = "MIOpen and rocBLAS of ROCm 4.0 have no sparse product"
 OPERATIONS: Final = "operations"
@@ -36,7 +38,7 @@ def _group(row: Row) -> str:
 
 
 def _gemm(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """A product, C read and written (alpha = beta = 1); it has no backward pass of its own."""
+    """A product; it has no backward pass of its own. Without a column ``beta`` C is read, too (beta = 1)."""
     m, n, k = (row.whole(name, minimum=1) for name in ("m", "n", "k"))
     transposes = row.whole("a_transposed"), row.whole("b_transposed")
     letters = "".join("NT"[bool(transposed)] for transposed in transposes)
@@ -47,7 +49,7 @@ def _gemm(item: int, row: Row, choice: Choice) -> Iterator[Step]:
         "transpose_a": transposes[0],
         "transpose_b": transposes[1],
         "batch": 1,
-        "beta": 1,
+        "beta": row.whole("beta", 1),
     }
     if choice.direction != "bwd":
         yield Step(item, f"{m}x{n}x{k} {letters}", "gemm", "forward", shape, 1, 2 * m * n * k, _group(row))
@@ -103,15 +105,21 @@ def _convolved(item: int, shape: dict[str, int | str], choice: Choice, group: st
 
 
 def _recurrent(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """The recurrent products and gates of all time steps, the product with the input left out."""
+    """A layer over all time steps; without a column ``input`` the product with the input is left out.
+
+    DeepBench: the backward pass gives the updates of the weights, not the gradient of the input, and "all
+    the recurrent work is done" for it: gradients run back through all steps, then the weights' is made.
+    """
     cell = row.text("cell")
     hidden, batch, steps = (row.whole(name, minimum=1) for name in ("hidden", "batch", "timesteps"))
-    flop = 2 * GATES[cell] * hidden * hidden * batch * steps
+    inputs = row.whole("input", 0)
+    flop = 2 * GATES[cell] * hidden * (hidden + inputs) * batch * steps
     shape: dict[str, int | str] = {"cell": cell, "hidden": hidden, "batch": batch, "steps": steps}
+    shape |= {"input": inputs} if inputs else {}
     name = f"{cell} {hidden}, batch {batch}, {steps} steps"
     for phase in _phases(choice):
-        one = {**shape, "backward": "weights"} if phase == "backward" else shape
-        yield Step(item, name, cell, phase, one, 1, flop, _group(row))
+        times = 1 if phase == "forward" else 2
+        yield Step(item, name, cell, phase, shape, 1, times * flop, _group(row))
 
 
 def _all_reduce(item: int, row: Row, choice: Choice) -> Iterator[Step]:
@@ -140,10 +148,11 @@ def _activation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _pooling(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """AI-Matrix' columns: square windows, no padding (VALID), whole windows only."""
+    """AI-Matrix' columns: square windows, no padding (VALID), whole windows; each by maximum and by mean."""
     kernel = row.whole("kernel", minimum=1)
     strides = row.whole("stride_h", minimum=1), row.whole("stride_w", minimum=1)
-    for step in _plain("maxpool")(item, row, choice):
+    steps = [step for op in POOLS for step in _plain(op)(item, row, choice)]
+    for step in steps:
         h, w = int(step.shape["h"]), int(step.shape["w"])
         shape = {
             **step.shape,
@@ -156,7 +165,8 @@ def _pooling(item: int, row: Row, choice: Choice) -> Iterator[Step]:
             "out_h": (h - kernel) // strides[0] + 1,
             "out_w": (w - kernel) // strides[1] + 1,
         }
-        yield Step(item, f"{step.name}, {kernel}x{kernel}", "maxpool", step.phase, shape)
+        name = f"{step.op} {step.name}, {kernel}x{kernel}"
+        yield Step(item, name, step.op, step.phase, shape, group=step.op)
 
 
 def _fully_connected(item: int, row: Row, choice: Choice) -> Iterator[Step]:
@@ -223,6 +233,7 @@ READERS: Final[Mapping[str, tuple[ReadItem, tuple[str, ...]]]] = {
     "fully_connected": (_fully_connected, ("n", "in_features", "out_features")),
     "activation": (_activation, ("n", "c", "h", "w")),
     "batchnorm": (_plain("batchnorm"), ("n", "c", "h", "w")),
+    "batchnorm_inference": (_plain("scale_shift"), ("n", "c", "h", "w")),
     "memory": (_memory, ("op", "n", "c", "h", "w", "kernel", "stride", "pad")),
     OPERATIONS: (_operation, OPERATION_COLUMNS),
 }

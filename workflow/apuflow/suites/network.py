@@ -24,6 +24,8 @@ COLUMNS: Final = (
     *("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation", "groups", "ceil_mode"),
     *("bias", "params", "macs"),
 )
+SHARES: Final = "shares"
+"""A column that a table may have: the layer before it whose weights a layer uses, too."""
 IMAGES: Final = "input"
 """The name that the images have among the inputs of a layer."""
 FLOAT_BYTES: Final = 4
@@ -37,6 +39,7 @@ class Layer:
     Attributes:
         images: inputs of this layer for one image: 1, but for the heads of a detection network.
         params, macs: as the table states them, for one image; macs of all its inputs together.
+        shares: the layer before it that has its weights; "": it has weights of its own.
     """
 
     number: int
@@ -58,6 +61,7 @@ class Layer:
     bias: bool
     params: int
     macs: int
+    shares: str = ""
 
     @property
     def reads_images(self) -> bool:
@@ -71,7 +75,12 @@ class Layer:
 
     @property
     def weights(self) -> int:
-        """Learnt values, reckoned from the shape; batch normalisation may have scale and shift or not."""
+        """Learnt values, from the shape; batch normalisation may have scale and shift or not.
+
+        A layer that uses another one's weights has none: its gradients add to those of that layer.
+        """
+        if self.shares:
+            return 0
         taps = self.kernel[0] * self.kernel[1]
         if self.op == "conv":
             return self.out_c * (self.c // self.groups) * taps + self.out_c * self.bias
@@ -179,8 +188,32 @@ def read_network(file: Path) -> Network:
     Raises:
         ConfigError: not a table of layers, or a layer reads one that does not stand before it.
     """
-    layers = tuple(_layer(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1))
+    rows = read_rows(file, COLUMNS)
+    layers = tuple(_layer(number, row) for number, row in enumerate(rows, 1))
+    _check_shared(layers, rows)
     return Network(layers)
+
+
+def _check_shared(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
+    """Refuse a layer that shares weights which no layer before it has."""
+    before: dict[str, Layer] = {}
+    for layer, row in zip(layers, rows, strict=True):
+        owner = before.get(layer.shares)
+        if layer.shares and (owner is None or owner.shares or _of_weights(owner) != _of_weights(layer)):
+            raise ConfigError(
+                "no layer before this one has weights of this shape under this name",
+                file=f"{row.file}:{row.line}",
+                key=SHARES,
+                value=layer.shares,
+                remedy="name the first layer that uses these weights, or leave the cell empty",
+            )
+        before[layer.name] = layer
+
+
+def _of_weights(layer: Layer) -> tuple[object, ...]:
+    """What the shape of a layer's weights follows from."""
+    features = layer.c * layer.h * layer.w if layer.op == "fc" else layer.c
+    return layer.op, features, layer.out_c, layer.kernel, layer.groups, layer.bias
 
 
 def _layer(number: int, row: Row) -> Layer:
@@ -206,6 +239,7 @@ def _layer(number: int, row: Row) -> Layer:
         bias=bool(row.whole("bias", 0)),
         params=row.whole("params", 0),
         macs=row.whole("macs", 0),
+        shares=row.cells.get(SHARES, "").strip(),
     )
     if layer.c % groups or layer.out_c % groups:
         raise ConfigError(

@@ -24,6 +24,9 @@ COLUMNS: Final = (
 )
 ADD_LAYERNORM: Final = "add_layernorm"
 """Two steps: the sum with what went past the layers before, and its normalisation."""
+GATHER: Final = "gather"
+"""``elements`` of a table of ``m`` rows of ``k`` elements, gathered by row; ``params`` is 0 where another
+part has the same table."""
 GATHER_ADD: Final = "gather_add"
 """Two steps: rows of words gathered, and the sum with those of their positions."""
 GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"
@@ -164,13 +167,14 @@ def _part(number: int, row: Row) -> Part:
     product = row.text("op") in PRODUCTS
     least = 1 if product else 0
     missing = None if product else 0
+    of_table = 1 if row.text("op") == GATHER else least
     return Part(
         number=number,
         name=row.text("layer"),
         op=row.text("op"),
-        m=row.whole("m", missing, least),
+        m=row.whole("m", None if of_table else missing, of_table),
         n=row.whole("n", missing, least),
-        k=row.whole("k", missing, least),
+        k=row.whole("k", None if of_table else missing, of_table),
         batch=row.whole("batch", 1, 1),
         transpose_a=bool(row.whole("a_transposed", 0)),
         transpose_b=bool(row.whole("b_transposed", 0)),
@@ -192,6 +196,10 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
     if part.op == SCORES:
         steps = list(_scores(part, phase))
         yield from reversed(steps) if phase == "backward" else steps
+        return
+    if part.op == GATHER:
+        table: dict[str, int | str] = {"elements": part.elements, "params": part.m * part.k, "width": part.k}
+        yield Step(part.number, part.name, "embedding", phase, table, part.repeats)
         return
     if part.op in _COMPOSED:
         yield from _composed(part, phase)

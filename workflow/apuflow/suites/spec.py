@@ -364,13 +364,11 @@ def _embedding(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _recurrent(step: Step) -> tuple[str, Shape] | Refused:
-    """DeepBench's vanilla cell has a ReLU; its backward pass is that of the weights, the input left out."""
-    cell = "relu" if step.shape["cell"] == "vanilla" else step.shape["cell"]
-    shape: dict[str, Scalar] = {"cell": cell}
-    shape |= {name: step.shape[name] for name in ("hidden", "batch", "steps")}
-    if step.phase == "backward" and "backward" in step.shape:
-        shape["backward"] = step.shape["backward"]
-    return "recurrent", shape
+    """DeepBench's vanilla cell has a ReLU, TensorFlow's a hyperbolic tangent."""
+    cell = step.shape["cell"]
+    shape: dict[str, Scalar] = {"cell": {"vanilla": "relu", "vanilla_tanh": "tanh"}.get(str(cell), cell)}
+    sizes = ("hidden", "batch", "steps", "input")
+    return "recurrent", shape | {name: step.shape[name] for name in sizes if name in step.shape}
 
 
 _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] = {
@@ -396,7 +394,7 @@ _TRANSLATED: Final[Mapping[str, Callable[[Step], tuple[str, Shape] | Refused]]] 
     "col2im": _columns,
     "sgd": _update,
     "concat": _concat,
-    **dict.fromkeys(("vanilla", "lstm", "gru"), _recurrent),
+    **dict.fromkeys(("vanilla", "vanilla_tanh", "lstm", "gru"), _recurrent),
     "gelu": _gelu,
     "layernorm": _layer_norm,
     "embedding": _embedding,

@@ -34,6 +34,8 @@ class Suite:
         n: images of an iteration unless a sweep says otherwise; None: the table says it.
         source: where table and batch are from.
         note: what a reader of its numbers must know.
+        left_out: what the source runs and this suite does not, or runs otherwise; repeated by its tables.
+        forward_only: whether the source measures no backward pass; or the sets of which it measures none.
     """
 
     name: str
@@ -43,6 +45,8 @@ class Suite:
     n: int | None = None
     source: str = ""
     note: str = ""
+    left_out: str = ""
+    forward_only: bool | tuple[str, ...] = False
 
     @cached_property
     def network(self) -> Network | None:
@@ -164,7 +168,13 @@ class Suite:
     def _listed(self, choice: Choice) -> Iterator[Step]:
         read = lists.READERS[self.kind][0]
         for number, row in enumerate(self._rows, 1):
-            yield from read(number, row, choice)
+            yield from (step for step in read(number, row, choice) if self._is_measured(step))
+
+    def _is_measured(self, step: Step) -> bool:
+        """Whether the source measures this phase of an item."""
+        if step.phase == "forward" or not self.forward_only:
+            return True
+        return isinstance(self.forward_only, tuple) and step.group not in self.forward_only
 
 
 def _for_others(key: str, value: Scalar, why: str) -> ConfigError:

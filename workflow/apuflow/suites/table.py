@@ -28,7 +28,7 @@ class Row:
         return self.cells[column]
 
     def whole(self, column: str, default: int | None = None, minimum: int = 0) -> int:
-        """A cell as a whole number.
+        """A cell as a whole number. A column that the table lacks is an empty cell.
 
         Args:
             default: of an empty cell; None: an empty cell is a mistake.
@@ -37,7 +37,7 @@ class Row:
         Raises:
             ConfigError: it is none.
         """
-        text = self.cells[column].strip()
+        text = self.cells.get(column, "").strip()
         if not text and default is not None:
             return default
         try:

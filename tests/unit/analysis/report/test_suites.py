@@ -15,9 +15,9 @@ from apuflow.core.errors import AnalysisError
 
 SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,communication_ms,\
-total_ms,overlapped_ms,images_per_s,flop,tflops,not_run,evidence
-net,preview,4,both,completed,8,12.5,25,,,37.5,37.5,213.3333,1000,0.0912,1,
-net,preview,16,both,gem5_panic,8,,,,,,,,0,,1,gem5 ended
+total_ms,overlapped_ms,images_per_s,flop,tflops,not_run,evidence,left_out
+net,preview,4,both,completed,8,12.5,25,,,37.5,37.5,213.3333,1000,0.0912,1,,The loss.
+net,preview,16,both,gem5_panic,8,,,,,,,,0,,1,gem5 ended,The loss.
 """
 
 
@@ -58,6 +58,7 @@ def test_the_page_links_to_the_items_and_says_what_no_sum_has(files: SuiteFiles,
         "items/net.summary.csv",
     ]
     text = " ".join(html.unescape(re.sub("<[^>]+>", " ", section)).split())
+    assert "Left out or run otherwise than by its source: The loss." in text
     assert "2 items are in no sum" in text and "12.5 25 37.5 213.3" in text
     assert source.count('href="#suites"') == 2
 

@@ -155,3 +155,12 @@ def test_an_iteration_with_a_failed_operation_has_no_numbers_and_says_which() ->
     assert row["status"] == "timeout"
     assert "1 operations failed, the first: 7 days are over" in row["evidence"]
     assert pd.isna(row["gpu_cycles"])
+
+
+def test_what_a_suite_leaves_out_stands_in_each_of_its_tables() -> None:
+    one = replace(ITERATION, left_out="The loss.")
+    folder = Folder(operations())
+    items, table = folder.items([one]), folder.table([one])
+    for frame in (items, times(items, [one]), summary(items, table, [one])):
+        assert set(frame["left_out"]) == {"The loss."}
+    assert table["evidence"][0].endswith("; left out: The loss.")

@@ -1,0 +1,221 @@
+"""What importing a model reads and what it refuses: attributes, types of numbers, weights that are shared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apuflow.core.errors import ConfigError
+from apuflow.suites.graph import Graph, Node, imported, table
+from apuflow.suites.models import read_onnx
+from apuflow.suites.network import Network, read_network
+from apuflow.suites.traced import read_torch
+
+IMAGE = {"x": (1, 8, 9, 9), "y": (1, 8, 9, 9), "z": (1, 8, 9, 9), "w": (8, 8, 3, 3), "v": (8, 8, 2, 2)}
+PADDED = {"pads": (1, 1, 1, 1)}
+
+
+def graph(*nodes: Node, **shapes: tuple[int, ...]) -> Graph:
+    """A graph of one input, x; w and v are weights."""
+    return Graph("m.onnx", nodes, {**IMAGE, **shapes}, frozenset("wvb"), frozenset("x"))
+
+
+def layers(tmp_path: Path, found: Graph) -> Network:
+    file = tmp_path / "mine.csv"
+    file.write_text(table(found))
+    return read_network(file)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "out", "attributes", "words"),
+    [
+        ("Conv", "xw", (1, 8, 9, 9), {**PADDED, "padding_mode": "circular"}, "circular padding"),
+        ("Conv", "xv", (1, 8, 9, 9), {"auto_pad": "SAME_UPPER"}, "0,0 and 1,1"),
+        ("Conv", "xw", (1, 8, 9, 9), {**PADDED, "dilations": (2, 1)}, r"dilations \(2, 1\)"),
+        ("Conv", "xw", (1, 8, 9, 9), {**PADDED, "group": 2}, "2 groups"),
+        ("Conv", "xw", (1, 8, 9, 9), {"pads": (2, 2, 2, 2)}, "output 9x9 does not follow"),
+        ("Conv", "xy", (1, 8, 9, 9), PADDED, "computed by other layers"),
+        ("ConvTranspose", "xv", (1, 4, 18, 18), {"strides": (2, 2), "group": 2}, "group 2"),
+        ("ConvTranspose", "xv", (1, 8, 20, 20), {"strides": (2, 2)}, "does not follow"),
+        ("MaxPool", "x", (1, 8, 5, 5), {"kernel_shape": (3, 3), "dilations": (2, 2)}, r"dilations \(2, 2\)"),
+        ("MaxPool", "x", (1, 8, 7, 7), {"kernel_shape": (3, 3), "return_indices": 1}, "return_indices 1"),
+        (
+            "AveragePool",
+            "x",
+            (1, 8, 7, 7),
+            {"kernel_shape": (3, 3), "divisor_override": 5},
+            "divisor_override",
+        ),
+        ("AveragePool", "x", (1, 8, 7), {"kernel_shape": (3,)}, "1 dimension"),
+        ("GlobalAveragePool", "x", (1, 8, 2, 2), {}, "9 pixels to 2"),
+        ("ReduceMean", "x", (1, 1, 9, 9), {"axes": (1,)}, "something else than the pixels"),
+        ("Clip", "x", (1, 8, 9, 9), {"min": -1.0, "max": 1.0}, "clips to -1.0 and 1.0"),
+        ("Softmax", "x", (1, 8, 9, 9), {"axis": 2}, "over dimension 2"),
+        ("Add", "xw", (1, 8, 9, 9), {}, "not a sum of two tensors"),
+        ("Add", "xx", (1, 8, 9, 9), {}, "one tensor twice"),
+        ("Concat", "xw", (1, 16, 9, 9), {"axis": 1}, "no layer makes"),
+        ("Relu", "x", (9, 8, 9, 1), {}, "9x8x9x1 for 1 image"),
+        ("BatchNormalization", "xbb", (1, 8, 9, 9), {"spatial": 0}, "spatial 0"),
+    ],
+)
+def test_what_a_row_would_lose_is_refused_by_name(
+    op: str, inputs: str, out: tuple[int, ...], attributes: dict[str, Any], words: str
+) -> None:
+    node = Node(op, "n", tuple(inputs), ("o",), attributes)
+    with pytest.raises(ConfigError, match=words):
+        table(graph(node, o=out, b=(8,)))
+
+
+def test_padding_same_is_that_of_its_window(tmp_path: Path) -> None:
+    """9 pixels, 3x3: one on each side; at stride 2 five outputs read 11, one more on each side, too."""
+    same = Node("Conv", "a", ("x", "w"), ("y",), {"auto_pad": "SAME_UPPER"})
+    half = Node("Conv", "b", ("y", "w"), ("h",), {"auto_pad": "SAME_LOWER", "strides": (2, 2)})
+    found = layers(tmp_path, graph(same, half, h=(1, 8, 5, 5)))
+    assert [layer.pad for layer in found.layers] == [(1, 1), (1, 1)]
+
+
+def test_weights_of_a_layer_that_runs_twice_count_once_and_its_work_twice(tmp_path: Path) -> None:
+    """8 x 8 x 3 x 3 weights; 9 x 9 outputs each time. One update of the weights."""
+    once = Node("Conv", "a", ("x", "w"), ("y",), PADDED)
+    again = Node("Conv", "a2", ("y", "w"), ("z",), PADDED)
+    found = layers(tmp_path, graph(once, again))
+    assert (found.params, found.macs) == (8 * 8 * 9, 2 * 8 * 8 * 9 * 81)
+    assert [layer.shares for layer in found.layers] == ["", "a"]
+
+
+def test_a_table_that_shares_weights_which_no_layer_has_is_refused(tmp_path: Path) -> None:
+    again = Node("Conv", "b", ("y", "w"), ("z",), PADDED)
+    text = table(graph(Node("Conv", "a", ("x", "w"), ("y",), PADDED), again))
+    file = tmp_path / "t.csv"
+    file.write_text(text.replace(",a\n", ",c\n"))
+    with pytest.raises(ConfigError, match="no layer before this one has weights of this shape"):
+        read_network(file)
+
+
+def test_all_operators_without_a_row_are_named_and_counted() -> None:
+    """166 of them, as a transformer has."""
+    nodes = [Node("Erf", f"erf{number}", ("x",), ("y",)) for number in range(165)]
+    with pytest.raises(ConfigError) as refused:
+        table(graph(*nodes, Node("Loop", "l", ("x",), ("y",))))
+    said = str(refused.value)
+    assert "166 operators" in said
+    assert "165 x Erf (erf0, " in said
+    assert all(f"erf{number}" in said for number in range(165))
+    assert "Loop (l)" in said
+
+
+def test_what_a_row_does_not_hold_is_said_beside_it() -> None:
+    pool = {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1), "count_include_pad": 1}
+    found = imported(
+        graph(Node("AveragePool", "p", ("x",), ("y",), pool), Node("Dropout", "d", ("y",), ("z",)))
+    )
+    assert ["count_include_pad" in found.left_out[0], found.left_out[1]] == [True, "Dropout."]
+
+
+SOURCE = """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+def conv(*args, **keys): return nn.Conv2d(*args, **keys)
+def plain(): return Net(conv(3, 8, 3, padding="same"), conv(8, 8, 3, padding="valid", bias=False), nn.ReLU())
+def half(): return plain().half()
+def bfloat16(): return plain().to(torch.bfloat16)
+def mixed(): return Net(conv(3, 8, 3), conv(8, 8, 3).double())
+def reflect(): return Net(conv(3, 8, 3, padding=1, padding_mode="reflect"))
+def same_of_two(): return Net(conv(3, 8, 2, padding="same"))
+def tied():
+    first, second = conv(8, 8, 3, padding=1), conv(8, 8, 3, padding=1)
+    second.weight, second.bias = first.weight, first.bias
+    return Net(conv(3, 8, 1), first, second)
+def twice():
+    one = conv(8, 8, 3, padding=1)
+    return Net(conv(3, 8, 1), one, one)
+class Autocast(Net):
+    def forward(self, x):
+        with torch.autocast("cuda"):
+            return super().forward(x)
+def autocast(): return Autocast(conv(3, 8, 3))
+def hooked():
+    one = conv(3, 8, 3)
+    one.register_forward_hook(lambda module, given, out: out * 2)
+    return Net(one)
+class Named(Net):
+    def forward(self, x): return F.relu(input=self.layers[0](x))
+def named(): return Named(conv(3, 8, 3))
+class Learnt(Net):
+    def __init__(self):
+        super().__init__(conv(3, 8, 1))
+        self.place = nn.Parameter(torch.zeros(1, 8, 16, 16))
+    def forward(self, x): return self.layers[0](x) + self.place
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A file of modules; torch is needed."""
+    pytest.importorskip("torch")
+    file = tmp_path / "own_models_of_a_test.py"
+    file.write_text(SOURCE)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, file.stem, raising=False)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("half", "tensor of float16"),
+        ("bfloat16", "tensor of bfloat16"),
+        ("mixed", "tensor of float64"),
+        ("reflect", "reflect padding"),
+        ("same_of_two", "padding differs"),
+        ("autocast", "autocast"),
+        ("hooked", "a hook"),
+        ("Learnt", "not a sum of two tensors"),
+    ],
+)
+def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        table(read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "macs"),
+    [
+        ("plain", 3 * 8 * 9 + 8 + 8 * 8 * 9, 3 * 8 * 9 * 256 + 8 * 8 * 9 * 196),
+        ("tied", 3 * 8 + 8 + 8 * 8 * 9 + 8, (3 * 8 + 2 * 8 * 8 * 9) * 256),
+        ("twice", 3 * 8 + 8 + 8 * 8 * 9 + 8, (3 * 8 + 2 * 8 * 8 * 9) * 256),
+        ("named", 3 * 8 * 9 + 8, 3 * 8 * 9 * 196),
+    ],
+)
+def test_a_module_has_the_values_and_work_of_its_layers(
+    models: str, tmp_path: Path, name: str, params: int, macs: int
+) -> None:
+    found = layers(tmp_path, read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+    assert (found.params, found.macs) == (params, macs)
+    assert found.layers[-1].op == ("relu" if name in ("plain", "named") else "conv")
+
+
+@pytest.mark.parametrize("kind", ["FLOAT16", "BFLOAT16", "DOUBLE", "INT8"])
+def test_an_onnx_file_of_another_type_than_fp32_is_refused_by_name(tmp_path: Path, kind: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    make, known = onnx.helper, getattr(onnx.TensorProto, kind)
+    ends = [make.make_tensor_value_info(name, known, (1, 3, 8, 8)) for name in "xy"]
+    model = make.make_model(make.make_graph([make.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:]))
+    file = tmp_path / "m.onnx"
+    onnx.save(model, str(file))
+    with pytest.raises(ConfigError, match=f"tensor of {kind}"):
+        table(read_onnx(file))

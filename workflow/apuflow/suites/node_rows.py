@@ -1,0 +1,378 @@
+"""One node of a model's graph as a row of a table of layers; every attribute is read, or refused by name.
+
+What changes results and no work is not kept: epsilon, momentum, the factors of a response normalisation.
+Source of operators and attributes: ONNX' ``docs/Operators.md`` and ``docs/Changelog.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from apuflow.dnnmark.shape import NoOutput, started_windows, whole_windows
+from apuflow.suites.nodes import Cells, Dims, Graph, Node, NoRowError
+
+ToRow: TypeAlias = Callable[[Node, Graph], Cells]
+AXES: Final = ("h", "w")
+
+
+def _dims(graph: Graph, name: str) -> Dims:
+    dims = graph.shapes.get(name)
+    if not dims or any(size < 1 for size in dims[1:]):
+        raise NoRowError("the shape of a tensor is not known" + (f": {dims}" if dims else ""))
+    return dims
+
+
+def _sizes(graph: Graph, name: str) -> tuple[int, int, int]:
+    """Channels, height and width of one image."""
+    dims = _dims(graph, name)
+    if len(dims) > 4:
+        raise NoRowError(f"a tensor of {len(dims)} dimensions")
+    channels, height, width = (*dims[1:], 1, 1, 1)[:3]
+    return channels, height, width
+
+
+def _data(node: Node, graph: Graph) -> str:
+    """The first tensor that is no weight."""
+    return next(name for name in node.inputs if name and name not in graph.weights)
+
+
+def _plain(op: str) -> ToRow:
+    def row(node: Node, graph: Graph) -> Cells:
+        c, h, w = _sizes(graph, _data(node, graph))
+        out_c, out_h, out_w = _sizes(graph, node.outputs[0])
+        return {
+            **{"op": op, "in_n": 1, "in_c": c, "in_h": h, "in_w": w},
+            **{"out_c": out_c, "out_h": out_h, "out_w": out_w, "params": 0, "macs": 0},
+        }
+
+    return row
+
+
+def _refuse(node: Node, **usual: int) -> None:
+    """Refuse attributes that have another value than the one that a row stands for."""
+    for name, value in usual.items():
+        given = node.attributes.get(name, value)
+        if given != value:
+            raise NoRowError(f"{name} {given}")
+
+
+def _pair(node: Node, name: str) -> tuple[int, int]:
+    first, second = node.attributes.get(name, (1, 1))
+    return int(first), int(second)
+
+
+def _padding(
+    node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]
+) -> tuple[int, int, int, int]:
+    """Top, left, bottom, right. ``SAME``: as many outputs as strides fit; what is odd goes to one end."""
+    automatic = node.attributes.get("auto_pad", "NOTSET")
+    if automatic not in ("SAME_UPPER", "SAME_LOWER"):
+        top, left, bottom, right = (
+            node.attributes.get("pads", (0, 0, 0, 0)) if automatic == "NOTSET" else (0,) * 4
+        )
+        return int(top), int(left), int(bottom), int(right)
+    ends = []
+    for axis in range(2):
+        outputs = -(-size[axis] // stride[axis])
+        whole = max((outputs - 1) * stride[axis] + span[axis] - size[axis], 0)
+        ends.append(
+            (whole // 2, whole - whole // 2)
+            if automatic == "SAME_UPPER"
+            else (whole - whole // 2, whole // 2)
+        )
+    return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+
+
+def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Cells:
+    """Kernel, stride and padding, of which the known output follows.
+
+    Raises:
+        NoRowError: another number of dimensions than two, unequal padding, or outputs that do not follow.
+    """
+    if len(kernel) != 2 or len(_dims(graph, _data(node, graph))) != 4:
+        raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
+    if node.attributes.get("padding_mode", "zeros") != "zeros":
+        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    stride, dilation = _pair(node, "strides"), _pair(node, "dilations")
+    span = [dilation[axis] * (kernel[axis] - 1) + 1 for axis in range(2)]
+    size = [int(cells[f"in_{side}"]) for side in AXES]
+    out = [int(cells[f"out_{side}"]) for side in AXES]
+    top, left, bottom, right = _padding(node, size, span, stride)
+    ceil = int(node.attributes.get("ceil_mode", 0))
+    pooled = node.op in ("MaxPool", "AveragePool")
+    pads = (top, left)
+    further = (bottom - top, right - left)
+    if min(pads) < 0 or further != (0, 0):
+        # A pooling whose far side is padded for one more started window is one that counts started windows.
+        if not pooled or ceil or min(*pads, *further) < 0:
+            raise NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
+        ceil = 1
+    counts = [_count(size[a], span[a], pads[a], stride[a], ceil) for a in range(2)]
+    if any(out[a] not in counts[a] for a in range(2)):
+        raise NoRowError(f"its output {out[0]}x{out[1]} does not follow from its window, stride and padding")
+    return {
+        **{"kernel_h": kernel[0], "kernel_w": kernel[1], "stride_h": stride[0], "stride_w": stride[1]},
+        **{"pad_h": pads[0], "pad_w": pads[1]},
+        **({"ceil_mode": ceil} if pooled else {}),
+    }
+
+
+def _in_dimensions(count: int) -> str:
+    """In words."""
+    return "1 dimension" if count == 1 else f"{count} dimensions"
+
+
+def _count(size: int, span: int, pad: int, stride: int, ceil: int) -> set[int]:
+    """Outputs that a window may have along an axis."""
+    try:
+        if not ceil:
+            return {whole_windows(size, span, pad, stride)}
+        return {started_windows(size, span, pad, stride, padded=True)}
+    except NoOutput:
+        return set()
+
+
+def _filters(node: Node, graph: Graph) -> Dims:
+    """The shape of a layer's weights, which must be learnt."""
+    if len(node.inputs) < 2 or node.inputs[1] not in graph.weights:
+        raise NoRowError("its weights are computed by other layers")
+    return graph.shapes[node.inputs[1]]
+
+
+def _has_bias(node: Node, graph: Graph, outputs: int) -> bool:
+    """Whether it has a learnt bias, a value for each output."""
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return False
+    bias = node.inputs[2]
+    if bias not in graph.weights or math.prod(graph.shapes[bias]) != outputs:
+        raise NoRowError("its bias is not one learnt value for each output")
+    return True
+
+
+def _convolution(node: Node, graph: Graph) -> Cells:
+    filters = _filters(node, graph)
+    if len(filters) != 4:
+        raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
+    dilations = _pair(node, "dilations")
+    if dilations[0] != dilations[1]:
+        raise NoRowError(f"dilations {dilations}")
+    cells = _plain("conv")(node, graph)
+    out, groups = int(cells["out_c"]), int(node.attributes.get("group", 1))
+    products = math.prod(filters)
+    if products != out * (int(cells["in_c"]) // groups) * filters[2] * filters[3]:
+        raise NoRowError(f"its weights {filters} are not those of {groups} groups of its channels")
+    bias = _has_bias(node, graph, out)
+    return {
+        **cells,
+        **_window(node, graph, filters[2:], cells),
+        **{"dilation": dilations[0], "groups": groups, "bias": int(bias)},
+        **{"params": products + out * bias, "macs": products * int(cells["out_h"]) * int(cells["out_w"])},
+    }
+
+
+def _transposed(node: Node, graph: Graph) -> Cells:
+    """A transposed convolution: its window runs over the output, whose size may leave a rest of a stride."""
+    filters = _filters(node, graph)
+    if len(filters) != 4 or len(_dims(graph, _data(node, graph))) != 4:
+        raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
+    if node.attributes.get("padding_mode", "zeros") != "zeros":
+        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    _refuse(node, group=1)
+    if _pair(node, "dilations") != (1, 1):
+        raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+    if node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        raise NoRowError("auto_pad: export it with explicit pads")
+    cells = _plain("deconv")(node, graph)
+    top, left, bottom, right = (int(pad) for pad in node.attributes.get("pads", (0, 0, 0, 0)))
+    if (top, left) != (bottom, right):
+        raise NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
+    stride = _pair(node, "strides")
+    for axis, pad in ((0, top), (1, left)):
+        rest = int(cells[f"out_{AXES[axis]}"]) - (int(cells[f"in_{AXES[axis]}"]) - 1) * stride[axis]
+        rest += 2 * pad - filters[2 + axis]
+        if (
+            not 0 <= rest < stride[axis]
+        ):  # a rest is output_padding, with which no engine runs it: the suite says so
+            raise NoRowError("its output does not follow from its window, stride and padding")
+    out = int(cells["out_c"])
+    bias, products = _has_bias(node, graph, out), math.prod(filters)
+    return {
+        **cells,
+        **{"kernel_h": filters[2], "kernel_w": filters[3], "stride_h": stride[0], "stride_w": stride[1]},
+        **{"pad_h": top, "pad_w": left, "groups": 1, "bias": int(bias)},
+        **{"params": products + out * bias, "macs": products * int(cells["in_h"]) * int(cells["in_w"])},
+    }
+
+
+def _pool(op: str) -> ToRow:
+    def row(node: Node, graph: Graph) -> Cells:
+        if _pair(node, "dilations") != (1, 1):
+            raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+        _refuse(node, storage_order=0, divisor_override=0, return_indices=0)
+        if len([name for name in node.outputs if name]) > 1:
+            raise NoRowError("it gives the places of its maxima, too")
+        kernel = node.attributes["kernel_shape"]
+        if len(kernel) != 2:
+            raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
+        cells = _plain(op)(node, graph)
+        return {**cells, **_window(node, graph, kernel, cells)}
+
+    return row
+
+
+def _global_pool(op: str) -> ToRow:
+    """Windows that lie side by side and cover the image: one, or as many as there are outputs."""
+
+    def row(node: Node, graph: Graph) -> Cells:
+        cells = _plain(op)(node, graph)
+        if len(_dims(graph, _data(node, graph))) != 4:
+            raise NoRowError("it takes the mean or maximum of something else than images")
+        kernel = []
+        for side in AXES:
+            size, out = int(cells[f"in_{side}"]), int(cells[f"out_{side}"])
+            if size % out:
+                raise NoRowError(f"{size} pixels to {out}: its windows differ in size")
+            kernel.append(size // out)
+        h, w = kernel
+        return {
+            **cells,
+            **{"kernel_h": h, "kernel_w": w, "stride_h": h, "stride_w": w, "pad_h": 0, "pad_w": 0},
+        }
+
+    return row
+
+
+def _mean(node: Node, graph: Graph) -> Cells:
+    """That of each channel of an image; before opset 18 its axes are an attribute, then an input."""
+    given = node.inputs[1] if len(node.inputs) > 1 else ""
+    axes = graph.constants.get(given, ()) if given else node.attributes.get("axes", ())
+    if sorted(int(axis) % 4 for axis in axes) != [2, 3]:
+        raise NoRowError("a mean over something else than the pixels of each channel")
+    return _global_pool("avgpool")(node, graph)
+
+
+def _product(node: Node, graph: Graph) -> Cells:
+    """A fully connected layer: its second factor is learnt."""
+    if node.inputs[1] not in graph.weights:
+        raise NoRowError("a product of two tensors that are not learnt is no layer of a table")
+    if node.inputs[0] in graph.weights:
+        raise NoRowError("its weights stand on the left")
+    dims = _dims(graph, node.inputs[0])
+    if len(dims) != 2:
+        raise NoRowError(f"a product with a tensor of {_in_dimensions(len(dims))}")
+    _refuse(node, transA=0)
+    for name in ("alpha", "beta"):
+        if node.attributes.get(name, 1.0) != 1.0:
+            raise NoRowError(f"{name} {node.attributes[name]}")
+    features, outputs = dims[1], _dims(graph, node.outputs[0])[1]
+    bias = _has_bias(node, graph, outputs)
+    return {
+        **{"op": "fc", "in_n": 1, "in_c": features, "in_h": 1, "in_w": 1},
+        **{"out_c": outputs, "out_h": 1, "out_w": 1, "bias": int(bias)},
+        **{"params": outputs * (features + bias), "macs": outputs * features},
+    }
+
+
+def _normalised(node: Node, graph: Graph) -> Cells:
+    """Batch normalisation; it may have scale and shift or not."""
+    _refuse(node, spatial=1)
+    cells = _plain("batchnorm")(node, graph)
+    return {**cells, "params": sum(math.prod(graph.shapes[name]) for name in node.inputs[1:3] if name)}
+
+
+def _response(node: Node, graph: Graph) -> Cells:
+    return {**_plain("lrn")(node, graph), "kernel_h": int(node.attributes["size"])}
+
+
+def _sum(node: Node, graph: Graph) -> Cells:
+    read = [name for name in node.inputs if name not in graph.weights]
+    alike = len(read) == len(node.inputs) == 2 and _dims(graph, read[0]) == _dims(graph, read[1])
+    if not alike:
+        raise NoRowError("not a sum of two tensors of one shape")
+    if node.attributes.get("alpha", 1) != 1:
+        raise NoRowError(f"alpha {node.attributes['alpha']}")
+    return _plain("add")(node, graph)
+
+
+def _joined(node: Node, graph: Graph) -> Cells:
+    if int(node.attributes.get("axis", 1)) not in (1, 1 - len(_dims(graph, node.outputs[0]))):
+        raise NoRowError("joined along another axis than channels")
+    if any(name in graph.weights for name in node.inputs):
+        raise NoRowError("it joins a tensor that no layer makes")
+    return _plain("concat")(node, graph)
+
+
+def _softmax(node: Node, graph: Graph) -> Cells:
+    """Over channels, or the last axis; ``flattened``: over all from ``axis`` on (ONNX before opset 13)."""
+    dims = _dims(graph, _data(node, graph))
+    if node.attributes.get("axis") is None:
+        raise NoRowError("it does not say over which dimension")
+    axis = int(node.attributes["axis"]) % len(dims)
+    flattened = bool(node.attributes.get("flattened", 0))
+    last = axis == len(dims) - 1
+    if axis == 0:
+        raise NoRowError("over the images")
+    if axis == 1 and (last or not flattened):
+        return _plain("softmax")(node, graph)
+    if not last and not flattened:
+        raise NoRowError(f"over dimension {axis} of {len(dims)}")
+    rows, width = math.prod(dims[1:axis]), math.prod(dims[axis:])
+    return {
+        **{"op": "softmax", "in_n": rows, "in_c": width, "in_h": 1, "in_w": 1},
+        **{"out_c": width, "out_h": 1, "out_w": 1, "params": 0, "macs": 0},
+    }
+
+
+def _clipped(node: Node, graph: Graph) -> Cells:
+    """From 0 up, or from 0 to 6; ONNX has the ends as attributes before opset 11, then as inputs."""
+    ends: list[float | None] = []
+    for place, name in ((1, "min"), (2, "max")):
+        given = node.inputs[place] if len(node.inputs) > place else ""
+        if given and len(graph.constants.get(given, ())) != 1:
+            raise NoRowError(f"its {name} is not known")
+        value = graph.constants[given][0] if given else node.attributes.get(name)
+        ends.append(None if value is None or abs(value) > 1e38 else float(value))
+    if ends[0] != 0 or (ends[1] is not None and ends[1] <= 0):
+        raise NoRowError(f"it clips to {ends[0]} and {ends[1]}: a row has 0 and 6, or 0 alone")
+    op = {None: "relu", 6.0: "relu6"}.get(ends[1], "clipped_relu")
+    return _plain(op)(node, graph)
+
+
+def _left_out_of_average(node: Node) -> list[str]:
+    pads = node.attributes.get("pads", (0,))
+    if any(pads) and int(node.attributes.get("count_include_pad", 0)):
+        return [
+            "The padding of average pooling counts in the model's means (count_include_pad) and not here."
+        ]
+    return []
+
+
+ROWS: Final[Mapping[str, ToRow]] = {
+    "Conv": _convolution,
+    "ConvTranspose": _transposed,
+    "BatchNormalization": _normalised,
+    "Relu": _plain("relu"),
+    "Clip": _clipped,
+    "Sigmoid": _plain("sigmoid"),
+    "Tanh": _plain("tanh"),
+    "Softmax": _softmax,
+    "LogSoftmax": _softmax,
+    "MaxPool": _pool("maxpool"),
+    "AveragePool": _pool("avgpool"),
+    "GlobalAveragePool": _global_pool("avgpool"),
+    "GlobalMaxPool": _global_pool("maxpool"),
+    "ReduceMean": _mean,
+    "Gemm": _product,
+    "MatMul": _product,
+    "LRN": _response,
+    "Add": _sum,
+    "Concat": _joined,
+}
+"""By the operator's name: what makes its row."""
+NOTES: Final[Mapping[str, Callable[[Node], list[str]]]] = {
+    "AveragePool": _left_out_of_average,
+    "LogSoftmax": lambda _: ["The logarithm behind a softmax."],
+}
+"""By the operator's name: sentences about what its row does not hold."""

@@ -1,0 +1,310 @@
+"""Reads PyTorch modules of one's own: traced on the meta device, shapes alone, no weights.
+
+The library is optional: ``pip install apuflow[torch]``. Modules and functions get the names that ONNX has
+for them; what has none keeps its own, and no row. Source: ``torch.fx``; attributes: ``torch.nn``'s documents.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from apuflow.core.errors import ConfigError
+from apuflow.suites.models import library
+from apuflow.suites.nodes import OTHER_TYPE, Dims, Graph, Node, Problem
+from apuflow.suites.torch_names import CONVOLUTIONS, DATA, FUNCTIONS, LEARNT, MODULES, POOLS
+
+
+def read_torch(place: str, shape: Dims) -> Graph:
+    """The graph of a PyTorch module.
+
+    Args:
+        place: ``package.module:name`` or ``file.py:name`` of a module's class, of a function that makes one,
+            or of one.
+        shape: of the input, as (1, 3, 224, 224).
+
+    Raises:
+        ConfigError: torch is not installed, there is no such module, or it cannot be traced.
+    """
+    torch = library("torch", "torch")
+    fx = library("torch.fx", "torch")
+    propagation = library("torch.fx.passes.shape_prop", "torch")
+    made = _named(place)
+    problems: list[Problem] = []
+    try:
+        quiet = contextlib.redirect_stderr(io.StringIO())  # torch prints what it raises
+        with torch.device("meta"), quiet, _watched(torch) as autocasts:
+            model = made if isinstance(made, torch.nn.Module) else made()
+            shared = _shared(model)
+            model = model.to("meta").eval()
+            problems += _other_types(torch, model)
+            traced = fx.symbolic_trace(model)
+            for node in traced.graph.nodes:
+                if node.target is torch._assert:
+                    traced.graph.erase_node(node)
+            traced.recompile()
+            propagation.ShapeProp(traced).propagate(torch.empty(shape, device="meta"))
+    except Exception as error:  # whatever the user's module raises
+        if problems:  # types that do not fit together end the trace
+            return Graph(place, (), {}, frozenset(), frozenset(), problems=tuple(problems))
+        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise ConfigError(
+            f"torch cannot trace this module: {why}", value=place, remedy="export it to ONNX instead"
+        ) from None
+    problems += [("autocast", kind, "engines compute in fp32 alone") for kind in dict.fromkeys(autocasts)]
+    found = Trace(dict(traced.named_modules(remove_duplicate=False)), shared, problems=problems)
+    for node in traced.graph.nodes:
+        found.add(node, torch.float32)
+    images = frozenset(node.name for node in traced.graph.nodes if node.op == "placeholder")
+    unused = {name: p.numel() for name, p in model.named_parameters() if name not in found.weights}
+    left_out = []
+    if unused:
+        of = ", ".join(dict.fromkeys(name.split(".")[0] for name in unused))
+        left_out = [f"{sum(unused.values()):,} learnt values that inference does not use: those of {of}."]
+    return Graph(
+        place,
+        found.nodes,
+        found.shapes,
+        frozenset(found.weights),
+        images,
+        problems=tuple(found.problems),
+        left_out=tuple(left_out),
+    )
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    try:
+        if module.endswith(".py"):
+            if not Path(module).is_file():
+                raise ConfigError("no such file", file=module, remedy="write it as file.py:Name")
+            sys.path.insert(0, str(Path(module).resolve().parent))
+            module = Path(module).stem
+        elif str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"no such module: {error}", value=place, remedy="write it as package.module:Name or file.py:Name"
+        ) from None
+
+
+@contextlib.contextmanager
+def _watched(torch: Any) -> Iterator[list[str]]:
+    """Devices whose ``torch.autocast`` is entered: a trace does not show it, and types need not change."""
+    kind = torch.autocast
+    made, entered = kind.__init__, kind.__enter__
+    found: list[str] = []
+
+    def make(one: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        made(one, device_type, *args, **kwargs)
+        one.apuflow_off = kwargs.get("enabled", args[1] if len(args) > 1 else True) is False
+
+    def enter(one: Any) -> Any:
+        if not getattr(one, "apuflow_off", False):
+            found.append(str(getattr(one, "device", "")))
+        return entered(one)
+
+    kind.__init__, kind.__enter__ = make, enter
+    try:
+        yield found
+    finally:
+        kind.__init__, kind.__enter__ = made, entered
+
+
+def _shared(model: Any) -> dict[str, str]:
+    """By the name of a parameter, the first name of the same one: of a layer that is used twice, say."""
+    first: dict[int, str] = {}
+    named = model.named_parameters(remove_duplicate=False)
+    return {name: first.setdefault(id(tensor), name) for name, tensor in named}
+
+
+def _other_types(torch: Any, model: Any) -> Iterator[Problem]:
+    """Parameters and buffers of numbers other than fp32; whole numbers count and place."""
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if (tensor.is_floating_point() or tensor.is_complex()) and tensor.dtype != torch.float32:
+            yield _other_type(tensor.dtype, name)
+
+
+def _other_type(dtype: Any, name: str) -> Problem:
+    return f"{OTHER_TYPE}{str(dtype).removeprefix('torch.')}", name, "engines compute in fp32 alone"
+
+
+@dataclass
+class Trace:
+    """Nodes of torch.fx under ONNX' names.
+
+    Attributes:
+        modules: of the traced model, by name.
+        shared: first names of parameters.
+        nodes, shapes, weights, problems: as a ``Graph`` has them.
+    """
+
+    modules: Mapping[str, Any]
+    shared: Mapping[str, str] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    shapes: dict[str, Dims] = field(default_factory=dict)
+    weights: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    _sizes: set[str] = field(default_factory=set)
+    """Nodes that give sizes, not tensors."""
+
+    def add(self, node: Any, expected: Any = None) -> None:
+        """Take the next node.
+
+        Args:
+            expected: the type of all numbers; None: whatever it is.
+        """
+        found = node.meta.get("tensor_meta")
+        if hasattr(found, "shape"):
+            self.shapes[node.name] = tuple(found.shape)
+            if expected is not None and found.dtype != expected:
+                self.problems.append(_other_type(found.dtype, node.name))
+        if node.op == "get_attr":
+            self.weights.add(node.name)
+        if node.op not in ("call_module", "call_function", "call_method"):
+            return
+        if _is_size(node.meta.get("type")):
+            self._sizes.add(node.name)
+            return
+        self.nodes.append(self._module(node) if node.op == "call_module" else self._function(node))
+
+    def _inputs(self, node: Any) -> list[str]:
+        given = _given((*node.args, *node.kwargs.values()))
+        return [one.name for one in given if one.name not in self._sizes]
+
+    def _function(self, node: Any) -> Node:
+        """A call of a function or of a tensor's method."""
+        called = node.target if isinstance(node.target, str) else node.target.__name__
+        own = getattr(node.target, "__module__", None) or "torch"
+        op = FUNCTIONS.get(called, called)
+        if not isinstance(node.target, str) and not own.startswith(("torch", "_operator", "operator")):
+            op = f"{own}.{called}"
+        inputs = self._inputs(node)
+        attributes = _function_attributes(node, called)
+        if called == "mean" and inputs:
+            op = "GlobalAveragePool" if _over_pixels(node, self.shapes.get(inputs[0], ())) else called
+        if op == "Add" and len(inputs) == 1:
+            inputs = [*inputs, ""]  # a number is no tensor
+        return Node(self._adaptive(op, inputs, node.name), node.name, tuple(inputs), (node.name,), attributes)
+
+    def _adaptive(self, op: str, inputs: list[str], output: str) -> str:
+        """Nothing is computed where an adaptive pooling gives as many pixels as it gets."""
+        same = bool(inputs) and self.shapes.get(inputs[0]) == self.shapes.get(output)
+        return "Identity" if op == "GlobalAveragePool" and same else op
+
+    def _module(self, node: Any) -> Node:
+        module = self.modules[node.target]
+        kind = type(module)
+        plain = kind.__module__.startswith("torch.nn.modules.")
+        op = MODULES.get(kind.__name__, kind.__name__) if plain else f"{kind.__module__}.{kind.__name__}"
+        inputs = self._inputs(node)
+        if module._forward_hooks or module._forward_pre_hooks:
+            self.problems.append((op, str(node.target), "a hook of it computes something, too"))
+        for name in LEARNT if op in (*CONVOLUTIONS, "Gemm", "BatchNormalization") else ():
+            tensor = getattr(module, name, None)
+            key = f"{node.target}.{name}"
+            key = self.shared.get(key, key) if tensor is not None else ""
+            if tensor is not None:
+                self.weights.add(key)
+                self.shapes[key] = tuple(tensor.shape)
+            inputs.append(key)
+        op = self._adaptive(op, inputs, node.name)
+        return Node(op, str(node.target), tuple(inputs), (node.name,), module_attributes(module, op))
+
+
+def _is_size(kind: Any) -> bool:
+    """Whether a node gives a whole number, or sizes of a tensor."""
+    return isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size")
+
+
+def _given(args: Any) -> Iterator[Any]:
+    """The nodes among the arguments of a call."""
+    for one in args:
+        if isinstance(one, (list, tuple)):
+            yield from _given(one)
+        elif hasattr(one, "op") and hasattr(one, "name"):
+            yield one
+
+
+def _arguments(node: Any, called: str) -> dict[str, Any]:
+    """Arguments of a function by name."""
+    return {**dict(zip(DATA.get(called, ()), node.args, strict=False)), **node.kwargs}
+
+
+def _function_attributes(node: Any, called: str) -> dict[str, Any]:
+    """Under ONNX' names."""
+    given = _arguments(node, called)
+    op = FUNCTIONS.get(called, called)
+    if op == "Concat":
+        return {"axis": given.get("dim", given.get("axis", 0))}
+    if op in ("Softmax", "LogSoftmax"):
+        return {"axis": given.get("dim")}
+    if op == "Clip":
+        return _ends(called, given)
+    if op == "Add":
+        return {"alpha": given["alpha"]} if "alpha" in given else {}
+    return _pooled(given, op) if called in POOLS else {}
+
+
+def _ends(called: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What numbers are clipped to."""
+    if called in ("relu6", "relu6_"):
+        return {"min": 0.0, "max": 6.0}
+    names = ("min_val", "max_val") if "hardtanh" in called else ("min", "max")
+    usual = (-1.0, 1.0) if "hardtanh" in called else (None, None)
+    return {
+        name: given.get(key, value) for name, key, value in zip(("min", "max"), names, usual, strict=True)
+    }
+
+
+def _pooled(given: Mapping[str, Any], op: str) -> dict[str, Any]:
+    """Of a pooling; without a stride windows lie side by side."""
+    kernel, pads = given["kernel_size"], _pair(given.get("padding") or 0)
+    stride = given.get("stride")
+    found = {
+        "kernel_shape": _pair(kernel),
+        "strides": _pair(kernel if stride is None or stride == [] else stride),
+        "pads": (*pads, *pads),
+        "ceil_mode": int(given.get("ceil_mode", False)),
+    }
+    if op == "MaxPool":
+        found |= {"dilations": _pair(given.get("dilation", 1))}
+        return found | {"return_indices": int(given.get("return_indices", False))}
+    found |= {"count_include_pad": int(given.get("count_include_pad", True))}
+    return found | {"divisor_override": given.get("divisor_override") or 0}
+
+
+def _over_pixels(node: Any, image: Dims) -> bool:
+    """Whether a mean is that of each channel of an image."""
+    axes = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else ())
+    return len(image) == 4 and isinstance(axes, (list, tuple)) and {axis % 4 for axis in axes} == {2, 3}
+
+
+def module_attributes(module: Any, op: str) -> dict[str, Any]:
+    """Attributes of a module under ONNX' names."""
+    if op in CONVOLUTIONS:
+        found = {"strides": _pair(module.stride), "kernel_shape": _pair(module.kernel_size)}
+        found |= {"dilations": _pair(module.dilation), "group": module.groups}
+        found |= {"padding_mode": module.padding_mode}
+        if isinstance(module.padding, str):
+            return found | {"auto_pad": {"same": "SAME_UPPER", "valid": "VALID"}[module.padding]}
+        pads = _pair(module.padding)
+        return found | {"pads": (*pads, *pads)}
+    if op in ("MaxPool", "AveragePool"):
+        return _pooled(vars(module), op)
+    if op in ("Softmax", "LogSoftmax"):
+        return {"axis": module.dim}
+    if op == "Clip":
+        return {"min": module.min_val, "max": module.max_val}
+    return {"size": module.size} if op == "LRN" else {}
+
+
+def _pair(value: Any) -> Dims:
+    return (int(value), int(value)) if isinstance(value, int) else tuple(int(one) for one in value)
