@@ -1,6 +1,6 @@
-"""Cliffs of a result table: neighbours of an axis whose times differ by far more than their work, and why.
+"""Cliffs of a result table: steps along an axis whose times differ more than their work, and why.
 
-The cause comes from the row's own terms: how long each unit is busy (the metrics of ``analysis.tables.bounds``
+The cause comes from the terms of a row: how long each unit is busy (the metrics of ``analysis.tables.bounds``
 times the cycles), and what is counted (stores, page walks, ...), both beside the growth of the work.
 """
 
@@ -130,7 +130,7 @@ def _busy(row: pd.Series[Any]) -> dict[str, float]:
 
 
 def _cause(less: pd.Series[Any], more: pd.Series[Any], work: float) -> str:
-    """Which unit's busy time makes the difference, and which counts grew or shrank otherwise than the work."""
+    """Which unit's busy time makes the difference, and which counts changed more than the work."""
     before, after = _busy(less), _busy(more)
     both = [name for name in after if name in before]
     step = float(more[CYCLES] - less[CYCLES])

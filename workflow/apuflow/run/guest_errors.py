@@ -101,8 +101,8 @@ _OF_UNMAPPED = (
 def remedy_of_assertion(message: str) -> str | None:
     """What to do about a failed assertion of gem5, where something is known.
 
-    The walk of a last-level TLB that finds no page leaves ``tlbEntry`` null, and ``fixupFault`` maps only pages
-    of mapped regions: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
+    The walk of a last-level TLB that finds no page leaves ``tlbEntry`` null; ``fixupFault`` maps pages of
+    mapped regions alone: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
     ``src/arch/amdgpu/common/tlb.cc`` (gem5 v24.1), ``MemState::fixupFault`` in ``src/sim/mem_state.cc``.
     """
     return _OF_UNMAPPED if _UNMAPPED.search(message) else None
