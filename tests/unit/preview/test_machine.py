@@ -47,6 +47,6 @@ def test_a_gpu_whose_instructions_nobody_counted_is_refused_whatever_gem5_runs_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Step 1 of the recipe "Add a GPU"; 0x3f is LLVM's number of gfx90a."""
-    monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", "VEGA_X86", 0x3F, "gfx90a"))  # type: ignore[arg-type]
+    monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", "VEGA_X86", 0x3F, "gfx90a"))
     with pytest.raises(NotModelled, match=r"(?s)gfx-version.*gfx90a.*gfx801, gfx803, gfx900, gfx902"):
         machine({"gfx-version": "gfx90a"}, DEFAULTS)

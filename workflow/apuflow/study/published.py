@@ -6,7 +6,7 @@ Neither depends on how fast a machine is. What differs is explained: arithmetic,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -126,7 +126,7 @@ def _of_list(suite: str, which: str, gpu: str, rows: pd.DataFrame, part: pd.Data
     )
 
 
-def _by_flops(training: pd.DataFrame, both: Sequence[Any], their_rank: pd.Series[float]) -> float | None:
+def _by_flops(training: pd.DataFrame, both: list[Any], their_rank: pd.Series[float]) -> float | None:
     """``Comparison.by_flops``, of the column ``flop``, whose 0 says that a step's are not counted."""
     if "flop" not in training.columns:
         return None
