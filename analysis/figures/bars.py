@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from analysis.figures.choice import FigureError
+from analysis.figures.panels import origin_notes
 from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import (
@@ -124,8 +125,9 @@ def program_bars(
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
     legend(figure, list(handles.values()), list(handles))
-    head(figure, title, selection.notes)
-    return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=selection.notes)
+    notes = (*selection.notes, *origin_notes(rows))
+    head(figure, title, notes)
+    return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 
 
 def _stacked(

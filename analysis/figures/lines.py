@@ -19,6 +19,7 @@ from analysis.figures.bars import program_bars
 from analysis.figures.choice import FigureError
 from analysis.figures.selection import Selection, select
 from analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
+from analysis.tables.cliffs import CYCLES, cliff_texts
 
 SATURATED = 0.9
 """A line has saturated where it first reaches this share of its largest speedup."""
@@ -138,7 +139,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         relative = f"GPU active time, relative to that at {', '.join(texts)}"
         if alone:
             relative += f"; there is none for {', '.join(alone)}: relative to its own first"
-        notes = (*selection.notes, relative)
+        notes = (*selection.notes, relative, *_cliff_notes(selection))
         head(figure, title, notes)
         return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
 
@@ -173,6 +174,13 @@ def _base(
         wanted = own if pd.isna(own) else common.get(name, own)
         rows = rows[(rows[name] == wanted) | (rows[name].isna() & pd.isna(wanted))]
     return float(rows[TIME].iloc[0]) if len(rows) else None
+
+
+def _cliff_notes(selection: Selection) -> tuple[str, ...]:
+    """Steps along the axis across that are far steeper than their work, with their causes."""
+    assert selection.x is not None
+    found = cliff_texts(selection.rows, [selection.x.column, *selection.keys])
+    return tuple(f"steep step: {text}" for text in found)
 
 
 def over(
@@ -223,6 +231,7 @@ def over(
         legend(figure, list(handles.values()), list(handles))
         title = f"{shown.title} over {in_sentence(across.label)}"
         notes = selection.notes if alike else (*selection.notes, "each panel has its own range")
+        notes += _cliff_notes(selection) if shown.column == CYCLES else ()
         head(figure, title, notes)
         return Plot(figure, data, title, notes=notes)
 

@@ -81,6 +81,23 @@ def unmeasured(rows: pd.DataFrame) -> pd.Series[Any]:
     return rows["flags"].fillna("").astype(str).str.contains(f"{UNMEASURED}: ", regex=False)
 
 
+def origin_notes(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Which workloads were not measured, or ran stand-ins for their own kernels; nothing where none did."""
+    notes = []
+    outside = rows[unmeasured(rows)]
+    if len(outside):
+        notes.append(f"outside of what the preview was measured on: {_workloads(outside)}")
+    if "stand_in" in rows.columns:
+        replaced = rows[rows["stand_in"].notna() & (rows["stand_in"] != "")]
+        if len(replaced):
+            notes.append(f"with stand-ins for kernels (column stand_in): {_workloads(replaced)}")
+    return tuple(notes)
+
+
+def _workloads(rows: pd.DataFrame) -> str:
+    return ", ".join(dict.fromkeys(rows["workload"]))
+
+
 def cross_out(axes: Axes, data: pd.DataFrame, heights: pd.Series[Any]) -> None:
     """A cross on each point outside what the preview was measured on (column ``unmeasured``)."""
     outside = data["unmeasured"].to_numpy(dtype=bool)

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 
 from analysis.figures.bars import at_ends, few, labelled, numbers_of
 from analysis.figures.choice import FigureError
+from analysis.figures.panels import origin_notes
 from analysis.figures.selection import Selection, select
 from analysis.figures.style import BLUE, FULL_WIDTH, SKY, VERMILLION, Plot, head, legend, new_figure, style
 from analysis.tables.bounds import BOUNDS
@@ -105,6 +106,7 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
         over = [_flat(text) for _, text, _ in named if float(rows[text].max()) > 1 + 1e-9]
         notes = (
             *selection.notes,
+            *origin_notes(selection.rows),
             *([f"not reported by the engine: {', '.join(absent)}"] if absent else []),
             *([f"cut at 100 %, see the table's flags: {', '.join(over)}"] if over else []),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apuflow.configure import option_rules
+from apuflow.core import gpus
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.preview.machine import machine
 
@@ -40,3 +41,12 @@ def test_a_tcc_of_128_kb_a_unit_uses_as_many_sets_as_address_bits_can_number() -
 def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None:
     with pytest.raises(NotModelled, match=key):
         machine({key: value}, DEFAULTS)  # type: ignore[dict-item]
+
+
+def test_a_gpu_whose_instructions_nobody_counted_is_refused_whatever_gem5_runs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Step 1 of the recipe "Add a GPU"; 0x3f is LLVM's number of gfx90a."""
+    monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", "VEGA_X86", 0x3F, "gfx90a"))
+    with pytest.raises(NotModelled, match=r"(?s)gfx-version.*gfx90a.*gfx801, gfx803, gfx900, gfx902"):
+        machine({"gfx-version": "gfx90a"}, DEFAULTS)

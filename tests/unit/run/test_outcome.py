@@ -326,3 +326,16 @@ def test_gem5_that_fails_after_its_exit_cause_is_not_completed(statistics: Path)
     assertion = "src/cpu/simple/base.cc:131: Assertion `_status == BaseSimpleCPU::Running' failed."
     outcome = end(134, NORMAL, f"{STARTED}{DNNMARK_END}gem5.opt: {assertion}\n", statistics)
     assert outcome.status is Status.GEM5_PANIC
+
+
+def test_a_page_walk_that_finds_no_page_has_a_remedy_that_names_the_kernel_not_the_tlb() -> None:
+    """``GpuTLB::handleTranslationReturn`` of gem5 v24.1, as glibc's assert prints it."""
+    text = (
+        "gem5.opt: src/arch/amdgpu/common/tlb.cc:825: void gem5::X86ISA::GpuTLB::handleTranslationReturn("
+        "gem5::Addr, tlbOutcome, gem5::PacketPtr): Assertion `new_entry' failed.\n"
+    )
+    found = end(134, "", STARTED + text)
+    assert (
+        found.remedy is not None and "never mapped" in found.remedy and "--debug-flags=GPUTLB" in found.remedy
+    )
+    assert end(134, "", STARTED + text.replace("new_entry", "tlb_event")).remedy is None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from places import ROOT
+from scipy.stats import spearmanr
 
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
@@ -47,6 +48,19 @@ def test_a_machine_that_is_slower_by_a_factor_has_the_same_shape(
     assert 0.9 < (vega.rank_correlation or 0) < 1
     if suite != "deepbench_gemm":
         assert mine.ratio == pytest.approx(mine.published_ratio)
+
+
+def test_sorting_by_arithmetic_alone_is_the_base_line(tmp_path: Path) -> None:
+    """A product MxNxK does 2 M N K operations, whatever its time: the value is SciPy's Spearman of both."""
+    file = items_of("deepbench_gemm", tmp_path, power=-1)
+    table = pd.read_csv(file)
+    sizes = table["name"].str.extract(r"^(\d+)x(\d+)x(\d+)").astype(float)
+    flop = table["flop"] = 2 * sizes.prod(axis=1)
+    table.to_csv(file, index=False)
+    theirs = 1 / table["total_ms"]
+    [mine, _] = compare(file)
+    assert mine.by_flops == pytest.approx(spearmanr(flop, theirs).statistic)
+    assert (mine.rank_correlation or 0) < 0.9 < (mine.by_flops or 0)
 
 
 def test_what_is_slow_there_and_fast_here_is_named(tmp_path: Path) -> None:

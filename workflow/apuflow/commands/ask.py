@@ -35,6 +35,7 @@ def ask(
     force: Annotated[bool, typer.Option(help="let --save overwrite a sweep")] = False,
 ) -> None:
     """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
+    from analysis.tables.cliffs import cliff_texts
     from analysis.tables.tables import AXES
     from apuflow.core.errors import ApuflowError, ConfigError
     from apuflow.core.files import write_text
@@ -60,6 +61,8 @@ def ask(
         name.replace("-", "_") for name in (*sweep.axes,)
     ]
     _show(frame, [*(["workload"] if frame["workload"].nunique() > 1 else []), *axes], shown)
+    for text in cliff_texts(frame, axes):
+        typer.echo(f"steep step: {text}")
     if csv is not None:
         write_text(csv, frame.to_csv(index=False, lineterminator="\n"))
     if save:

@@ -20,8 +20,9 @@ def published(
 ) -> None:
     """Put results of suites beside published measurements: their shape, not the times.
 
-    Shown are the rank correlation of the items' forward times and the ratio of backward to forward, ours and
-    theirs; then what differs most, and why.
+    Shown are the rank correlation of the items' forward times, the one that sorting by floating-point
+    operations alone reaches, and the ratio of backward to forward, ours and theirs; then what differs most,
+    and why. A rank correlation no higher than that of the operations is no evidence for the model.
     """
     from rich.table import Table
 
@@ -30,18 +31,33 @@ def published(
 
     console = terminal_console()
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("suite", "ours", "published", "items", "rank corr.", "bwd/fwd", "published"):
+    for heading in (
+        "suite",
+        "ours",
+        "published",
+        "items",
+        "rank corr.",
+        "by FLOP alone",
+        "bwd/fwd",
+        "published",
+    ):
         table.add_column(heading, justify="left" if heading in ("suite", "ours") else "right")
     comparisons = [one for file in items for one in compare(file)]
     for one in comparisons:
-        numbers = (one.rank_correlation, one.ratio, one.published_ratio)
-        cells = ("-" if number is None else f"{number:.2f}" for number in numbers)
+        numbers = (one.rank_correlation, one.by_flops, one.ratio, one.published_ratio)
+        cells = ("-" if number is None else f"{number:.3f}" for number in numbers)
         table.add_row(one.suite, one.which, one.published, str(one.items), *cells)
     console.print(table)
     for one in comparisons:
         for name, mine, theirs in one.displaced:
             here = f"{one.suite}, {one.which}: {name} is number {mine} of {one.items} here"
             console.print(f"{here}, {theirs} on {one.published}", highlight=False)
+    if any(one.by_flops is not None and one.by_flops >= (one.rank_correlation or 0.0) for one in comparisons):
+        console.print(
+            "\nSorting by FLOP alone orders some of these lists as well or better: their rank correlation is "
+            "no evidence for the model.",
+            highlight=False,
+        )
     console.print("\nWhy the shape differs:", highlight=False)
     for reason in WHY:
         console.print(f"- {reason}", highlight=False)

@@ -185,9 +185,26 @@ def dram(name: Scalar | None, key: str = "mem-type") -> Dram:
     return _TYPES[str(name)]
 
 
+GFX: Final[Mapping[str, bool]] = {"gfx801": True, "gfx803": True, "gfx900": False, "gfx902": False}
+"""GPUs whose machine code the kernels' models count; True: global memory is accessed by FLAT instructions."""
+
+
 def _flat(value: Scalar | None, key: str) -> bool:
-    del key
-    return gpu(str(value)).build_target == "GCN3_X86"
+    """``GpuModel.flat`` of a GPU.
+
+    Raises:
+        ConfigError: gem5 has no GPU of this name.
+        NotModelled: the kernels' models do not count its instructions.
+    """
+    name = gpu(str(value), key).name
+    if name not in GFX:
+        raise NotModelled(
+            "the preview does not know the instructions of this GPU",
+            key=key,
+            value=name,
+            remedy=f"use {', '.join(GFX)}, or the gem5 or gem5-kernels engine",
+        )
+    return GFX[name]
 
 
 _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {

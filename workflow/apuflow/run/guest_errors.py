@@ -89,11 +89,32 @@ def remedy_of_fatal(message: str) -> str | None:
     )
 
 
+_UNMAPPED = re.compile(r"tlb\.cc:\d+: .*Assertion [`']new_entry' failed")
+_OF_UNMAPPED = (
+    "a kernel accessed a page that the program never mapped: no option of the TLBs changes that. Rerun the "
+    "launch alone with --debug-flags=GPUTLB; the last `Doing a page walk for address` names the page. Then "
+    "look for an index out of range in the kernel, or for an instruction of this kernel that gem5 computes "
+    "wrongly (apuflow check-kernels)"
+)
+
+
+def remedy_of_assertion(message: str) -> str | None:
+    """What to do about a failed assertion of gem5, where something is known.
+
+    The walk of a last-level TLB that finds no page leaves ``tlbEntry`` null; ``fixupFault`` maps pages of
+    mapped regions alone: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
+    ``src/arch/amdgpu/common/tlb.cc`` (gem5 v24.1), ``MemState::fixupFault`` in ``src/sim/mem_state.cc``.
+    """
+    return _OF_UNMAPPED if _UNMAPPED.search(message) else None
+
+
 def remedy_of_panic(message: str) -> str | None:
     """What to do about gem5's ``panic:``, where something is known: rocBLAS' kernels have ``s_setprio``.
 
     Source: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5 v24.0 knows the instruction.
     """
+    if (remedy := remedy_of_assertion(message)) is not None:
+        return remedy
     if "s_setprio is of unknown type" not in message:
         return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.tables.cliffs import cliff_texts
 from analysis.tables.columns import axis_column
 from analysis.tables.records import Batch
 from analysis.tables.suites import Folder
-from analysis.tables.tables import assemble
+from analysis.tables.tables import AXES, assemble
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import chosen_points, points, sweep_workloads
@@ -23,7 +24,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Document
 from apuflow.core import forked, paths
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
 from apuflow.study.suites import iterations
@@ -145,6 +146,17 @@ def answer_of(
 def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
     """The result table of points of one workload whose engine is the preview."""
     return assemble([_rows(chosen, forked.usable())])
+
+
+def steep_steps(chosen: Sequence[Point]) -> list[str]:
+    """Cliffs that the preview sees between points of one workload; none where it cannot model them."""
+    if len(chosen) < 2:
+        return []
+    try:
+        frame = table_of(chosen)
+    except ApuflowError:
+        return []
+    return cliff_texts(frame, [str(name) for name in frame.attrs.get(AXES, ())])
 
 
 def _rows(chosen: Sequence[Point], processes: int = 1) -> Batch:

@@ -25,6 +25,7 @@ from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
+from apuflow.study.ask import steep_steps
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
@@ -229,6 +230,8 @@ def _workload(
     seconds, total, basis = _cost(engine, left, done, root)
     at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
+    if len(chosen) <= ESTIMATED_POINTS:
+        warnings += tuple(f"steep step, by the preview: {text}" for text in steep_steps(chosen))
     batches = (
         () if is_batch(engine) else _batches(chosen, left, at_least=made.cost_is_a_lower_bound, root=root)
     )

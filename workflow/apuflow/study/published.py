@@ -44,6 +44,8 @@ class Comparison:
         published: what was measured.
         items: how many both have.
         rank_correlation: of the forward times; None where there are no items to order.
+        by_flops: rank correlation of the floating-point operations with the published times, over the same
+            items: what sorting by arithmetic reaches without any model; None where some are not counted.
         ratio, published_ratio: backward over forward (the median over items); None where one has no backward.
         displaced: items whose place in the order differs most, with our place and theirs.
     """
@@ -56,6 +58,7 @@ class Comparison:
     ratio: float | None
     published_ratio: float | None
     displaced: tuple[tuple[str, int, int], ...] = ()
+    by_flops: float | None = None
 
 
 def compare(file: Path) -> list[Comparison]:
@@ -121,7 +124,17 @@ def _of_list(suite: str, which: str, gpu: str, rows: pd.DataFrame, part: pd.Data
         _number(ratio),
         _number(published),
         tuple((str(named[item]), round(my_rank[item]), round(their_rank[item])) for item in far),
+        _by_flops(training, both, their_rank),
     )
+
+
+def _by_flops(training: pd.DataFrame, both: list[Any], their_rank: pd.Series[float]) -> float | None:
+    """``Comparison.by_flops``, of the column ``flop``, whose 0 says that a step's are not counted."""
+    if "flop" not in training.columns:
+        return None
+    forward = training[training["phase"] == "forward"]
+    counted = forward.groupby("item")["flop"].sum().reindex(both)
+    return float(counted.rank().corr(their_rank)) if (counted > 0).all() else None
 
 
 def _of_network(suite: str, which: str, rows: pd.DataFrame, whole: pd.DataFrame) -> Iterator[Comparison]:
