@@ -24,6 +24,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ".cl": "opencl",
     ".hip": "hip",
     ".cpp": "hip",
+    ".cu": "hip",
     ".s": "assembly",
     ".S": "assembly",
     ".o": "object",
@@ -31,6 +32,8 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ".hsaco": "object",
 }
 """Language by a file's ending."""
+_IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
+"""What a file has without asking for it: nvcc includes its runtime's header by itself."""
 HEADERS: Final = Path(__file__).parent / "include"
 """Ours, for HIP: what its kernels need of hip/hip_runtime.h."""
 _INCLUDE: Final = re.compile(rb'^\s*#\s*include\s+"([^"]+)"|^\s*\.incbin\s+"([^"]+)"', re.MULTILINE)
@@ -91,7 +94,7 @@ def _compiler(source: Path) -> Compiler:
     if kind == "hip":
         command: tuple[str, ...] = (
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
-            *(f"-I{HEADERS}", libraries, "-O3"),
+            *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
         )
         gpu_option = "--offload-arch="
         known = digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h"))))

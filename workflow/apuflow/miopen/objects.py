@@ -242,7 +242,9 @@ class CompilerFailure(EngineError):
             file=source,
             key=self.key,
             value=self.value,
-            remedy="correct what the compiler names",
+            remedy="translate CUDA's names to HIP's (hipify-perl), or leave the host side out"
+            if any("identifier 'cuda" in line for line in lines)
+            else "correct what the compiler names",
         )
 
 
