@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 import needs
+import numpy as np
 import pytest
 import real_gem5
 from kernel_builds import compiled
@@ -163,11 +164,13 @@ def run(
     fills: int | None = None,
     as_upstream: bool = False,
     in_memory: bool = False,
+    both_signs: bool = False,
 ) -> RunRecord:
     """One point of engine gem5-kernels, as the workflow runs it; its record is below ``project``/run.
 
     Args:
         as_upstream: compiled as MIOpen does, whatever gem5 executes wrongly.
+        both_signs: inputs uniform in [-4, 4) in place of DNNMark's [0, 1).
     """
     kernels = Path(os.environ.get("APUFLOW_TEST_MIOPEN", "/nonexistent"))
     if not kernels.is_dir() and any(str(launch.program).startswith("MIOpen") for launch in found):
@@ -177,6 +180,9 @@ def run(
     launcher, data = project / "launcher", project / "mmap.bin"
     build_launcher("gcc", launcher)
     write_mmap(data, 1 << 21)
+    if both_signs:
+        floats = data.stat().st_size // 4
+        np.random.default_rng(1).uniform(-4, 4, floats).astype("<f4").tofile(data)
     options: dict[str, Scalar | None] = {
         "num-cpus": 3,
         "num-compute-units": units,
@@ -228,6 +234,35 @@ def test_kernels_compute_what_numpy_says(name: str, direction: Direction, gem5: 
     assert record.results.max_relative_error is not None
     assert record.results.max_relative_error <= TOLERANCE
     assert not list((visible / "run").rglob("out*.bin"))
+
+
+SIGNED = ("relu", "sigmoid", "tanh", "soft_relu", "lrn_cross", "lrn_within", "pool_avg")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", SIGNED)
+def test_numbers_of_both_signs(name: str, direction: Direction, gem5: Gem5, visible: Path) -> None:
+    record = run(launches(parse(CASES[name]), direction, 4), gem5, visible, both_signs=True)
+    assert record.results is not None
+    assert record.results.agree, record.results.note
+
+
+@pytest.mark.parametrize("name", ["gelu", "recurrent lstm", "recurrent"])
+def test_operations_on_numbers_of_both_signs(name: str, gem5: Gem5, visible: Path) -> None:
+    made = operations.make(name.partition(" ")[0], SHAPES[name])
+    record = run(made.launches("fwd", 4), gem5, visible, both_signs=True)
+    assert record.results is not None
+    assert record.results.agree, record.results.note
+
+
+def test_tanh_as_compiled_is_wrong_below_zero_and_its_compares_are_named(gem5: Gem5, visible: Path) -> None:
+    """Where this gem5 takes |x| of a compare for x; 0.625 is where clang's tanh changes its formula."""
+    found = launches(parse(CASES["tanh"]), "fwd", 4)
+    record = run(found, gem5, visible, both_signs=True, as_upstream=True)
+    wrong = "ignored_signs" in MISTAKES
+    assert record.results is not None
+    assert record.results.agree is not wrong
+    assert ("v_cmp_nlt_f32_e64: the number is taken without" in (record.results.note or "")) is wrong
 
 
 @pytest.mark.parametrize("name", SHAPES)

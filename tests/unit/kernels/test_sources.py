@@ -94,4 +94,4 @@ def test_the_name_of_an_object_follows_source_and_what_it_includes(tmp_path: Pat
 
 def test_unknown_endings(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not a file of kernels"):
-        own_compiler(tmp_path / "k.cu")
+        own_compiler(tmp_path / "k.ptx")

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from launcher_layers import LAYERS
 
 from apuflow.core.gpus import GPUS
-from apuflow.launcher.corrections import corrected, correcting
+from apuflow.dnnmark import parse
+from apuflow.launcher.corrections import corrected, correcting, version_of
 from apuflow.launcher.defects import DefectName, suspects
+from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import compile_source
@@ -84,6 +87,43 @@ def kernel(*body: str, name: str = "k", registers: int = 9) -> str:
             "ds_write_b96 v0, v[2:4] offset:24",
             ["ds_write_b32 v0, v4 offset:32", "ds_write_b64 v0, v[2:3] offset:24"],
         ),
+        # a result is limited behind the instruction
+        (
+            "v_fma_f32 v2, v1, 2.0, -v3 clamp",
+            ["v_fma_f32 v2, v1, 2.0, -v3", "v_max_f32 v2, 0, v2", "v_min_f32 v2, 1.0, v2"],
+        ),
+        (
+            "v_add_f64 v[2:3], v[4:5], v[0:1] clamp",
+            [
+                *("v_add_f64 v[2:3], v[4:5], v[0:1]", "v_max_f64 v[2:3], v[2:3], 0"),
+                "v_min_f64 v[2:3], v[2:3], 1.0",
+            ],
+        ),
+        ("v_mul_f32_e64 v2, v1, v0 div:2", ["v_mul_f32_e64 v2, v1, v0", "v_mul_f32 v2, 0.5, v2"]),
+        (
+            "v_add_u32_e64 v5, s[0:1], v7, v8 clamp",
+            ["v_add_u32_e64 v5, s[0:1], v7, v8", "v_cndmask_b32_e64 v5, v5, -1, s[0:1]"],
+        ),
+        (
+            "v_sub_co_u32_e64 v5, vcc, v7, 1 clamp",
+            ["v_sub_co_u32_e64 v5, vcc, v7, 1", "v_cndmask_b32_e64 v5, v5, 0, vcc"],
+        ),
+        # each word is stored by itself
+        (
+            "buffer_store_dwordx2 v[5:6], v[2:3], s[0:3], s9 idxen offen offset:4088 glc slc",
+            [
+                "buffer_store_dword v5, v[2:3], s[0:3], s9 idxen offen offset:4088 glc slc",
+                "buffer_store_dword v6, v[2:3], s[0:3], s9 idxen offen offset:4092 glc slc",
+            ],
+        ),
+        (
+            "buffer_store_dwordx3 v[5:7], off, s[0:3], 0",
+            [
+                "buffer_store_dword v5, off, s[0:3], 0",
+                "buffer_store_dword v6, off, s[0:3], 0 offset:4",
+                "buffer_store_dword v7, off, s[0:3], 0 offset:8",
+            ],
+        ),
         ("s_mov_b64 s[4:5], 0xfff", ["s_mov_b32 s4, 0xfff", "s_mov_b32 s5, 0"]),
         ("s_mov_b64 exec, 0x10001", ["s_mov_b32 exec_lo, 0x10001", "s_mov_b32 exec_hi, 0"]),
     ],
@@ -118,10 +158,123 @@ def test_replacements(before: str, after: list[str]) -> None:
         ),
     ],
 )
-def test_a_part_takes_a_register_where_the_target_is_read(before: str, after: list[str], more: int) -> None:
+def test_a_register_is_taken_where_no_other_is_free(before: str, after: list[str], more: int) -> None:
     other = kernel("v_mov_b32 v0, 0", name="other")
     text = corrected(kernel(before) + other, EVERY)
     assert text == kernel(*after, registers=9 + more) + other
+
+
+LANE = ("v_mbcnt_lo_u32_b32 v9, -1, 0", "v_mbcnt_hi_u32_b32 v9, -1, v9")
+READ = ("v_lshlrev_b32 v9, 2, v9", "ds_bpermute_b32 v1, v9, v0")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        (
+            "v_cmp_nlt_f32_e64 s[8:9], |v7|, s11",
+            ["v_and_b32 v9, 0x7fffffff, v7", "v_cmp_nlt_f32_e64 s[8:9], v9, s11"],
+            1,
+        ),
+        (
+            "v_cmp_gt_f32_e64 vcc, -|v7|, -s2",
+            [
+                *("v_or_b32 v9, 0x80000000, v7", "v_mov_b32 v10, s2", "v_xor_b32 v10, 0x80000000, v10"),
+                "v_cmp_gt_f32_e64 vcc, v9, v10",
+            ],
+            2,
+        ),
+        (
+            "v_cmp_class_f64_e64 s[4:5], |v[3:4]|, s6",
+            [
+                *("v_mov_b32 v9, v3", "v_and_b32 v10, 0x7fffffff, v4"),
+                "v_cmp_class_f64_e64 s[4:5], v[9:10], s6",
+            ],
+            2,
+        ),
+        ("v_ldexp_f32 v6, -v6, v2", ["v_xor_b32 v9, 0x80000000, v6", "v_ldexp_f32 v6, v9, v2"], 1),
+        (
+            "v_add_f32_dpp v6, -v5, -v6 row_shr:1 row_mask:0xf bank_mask:0xf",
+            [
+                *("v_xor_b32 v9, 0x80000000, v5", "v_xor_b32 v10, 0x80000000, v6"),
+                "v_add_f32_dpp v6, v9, v10 row_shr:1 row_mask:0xf bank_mask:0xf",
+            ],
+            2,
+        ),
+        (
+            "v_cndmask_b32_e64 v6, v4, -v5, vcc",
+            ["v_xor_b32 v9, 0x80000000, v5", "v_cndmask_b32_e64 v6, v4, v9, vcc"],
+            1,
+        ),
+        ("v_fract_f32_e32 v0, v0", ["v_floor_f32 v9, v0", "v_sub_f32 v0, v0, v9"], 1),
+        (
+            "v_fract_f64_e32 v[0:1], v[2:3]",
+            ["v_floor_f64 v[9:10], v[2:3]", "v_add_f64 v[0:1], v[2:3], -v[9:10]"],
+            2,
+        ),
+        (
+            "v_add_u32_e64 v4, s9, v1 clamp",
+            ["v_not_b32 v9, s9", "v_min_u32_e64 v9, v1, v9", "v_add_u32_e64 v4, s9, v9"],
+            1,
+        ),
+        (
+            "v_subrev_u32_e64 v4, v0, v1 clamp",
+            ["v_min_u32_e64 v9, v1, v0", "v_sub_u32_e64 v4, v1, v9"],
+            1,
+        ),
+        ("ds_swizzle_b32 v1, v0", [*LANE, "v_and_b32 v9, 32, v9", *READ], 1),
+        ("ds_swizzle_b32 v1, v0 offset:0x401f", [*LANE, "v_xor_b32 v9, 16, v9", *READ], 1),
+        ("ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,16)", [*LANE, "v_xor_b32 v9, 16, v9", *READ], 1),
+        ("ds_swizzle_b32 v1, v0 offset:swizzle(REVERSE,8)", [*LANE, "v_xor_b32 v9, 7, v9", *READ], 1),
+        (
+            "ds_swizzle_b32 v1, v0 offset:swizzle(BROADCAST,8,3)",
+            [*LANE, "v_and_b32 v9, 56, v9", "v_or_b32 v9, 3, v9", *READ],
+            1,
+        ),
+        (
+            'ds_swizzle_b32 v1, v0 offset:swizzle(BITMASK_PERM,"01pip")',
+            [*LANE, "v_and_b32 v9, 39, v9", "v_or_b32 v9, 8, v9", "v_xor_b32 v9, 2, v9", *READ],
+            1,
+        ),
+        (
+            "ds_swizzle_b32 v1, v0 offset:swizzle(QUAD_PERM,1,0,3,2)",
+            [
+                *(*LANE, "v_lshlrev_b32 v10, 1, v9", "v_and_b32 v10, 6, v10", "v_mov_b32 v11, 0xb1"),
+                *("v_lshrrev_b32 v11, v10, v11", "v_and_b32 v11, 3, v11", "v_and_b32 v9, 60, v9"),
+                *("v_or_b32 v9, v9, v11", *READ),
+            ],
+            3,
+        ),
+    ],
+)
+def test_a_changed_sign_a_limit_and_a_lane_take_registers(before: str, after: list[str], more: int) -> None:
+    """By hand, from AMD's Vega manual: bit 31 is the sign, DS_SWIZZLE_B32's pattern is and, or, xor."""
+    assert corrected(kernel(before), EVERY) == kernel(*after, registers=9 + more)
+
+
+def test_no_register_is_taken_behind_the_last_one() -> None:
+    one, two = "v_cmp_gt_f32_e64 vcc, -v7, v2", "v_cmp_gt_f32_e64 vcc, -v7, -v2"
+    assert "v_xor_b32 v255" in corrected(kernel(one, registers=255), EVERY)
+    for text in (kernel(two, registers=255), kernel(one, registers=256)):
+        assert corrected(text, EVERY) == text
+
+
+def test_a_function_beside_a_kernel_takes_none_of_its_registers() -> None:
+    function = "helper:\n\tv_cmp_gt_f32_e64 vcc, |v7|, v2\n\ts_setpc_b64 s[30:31]\n"
+    text = function + kernel("v_mov_b32 v0, 0")
+    assert corrected(text, EVERY) == text
+
+
+def test_points_keep_their_identity_where_no_instruction_of_theirs_changes() -> None:
+    """By clang 15's code of MIOpen's kernels for gfx801 and gfx902: tanh and average pooling compare |x|."""
+    tanh = LAYERS["relu"].replace("=relu", "=tanh")
+    texts = {
+        **{name: LAYERS[name] for name in ("relu", "softmax", "lrn", "pool_max", "pool_avg")},
+        "tanh": tanh,
+    }
+    versions = {name: version_of(launches(parse(text), "fwd", 4)) for name, text in texts.items()}
+    assert {name for name, version in versions.items() if version == "3"} == {"tanh", "pool_avg"}
+    assert set(versions.values()) == {"2", "3"}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +286,11 @@ def test_a_part_takes_a_register_where_the_target_is_read(before: str, after: li
         f"v_mul_f32_sdwa v1, -v0, v2 {PAD} src0_sel:WORD_1 src1_sel:DWORD",
         "v_cmpx_eq_u16_sdwa vcc, v0, v1 src0_sel:BYTE_0 src1_sel:DWORD",
         "ds_read_b96 v[1:3], v0 offset:65528",
+        "v_cmp_lt_f32_e64 s[8:9], v7, -1.0",
+        "v_max_f32_e64 v1, |v0|, -v2",
+        "buffer_store_dwordx2 v[5:6], off, s[0:3], 0 offset:4092",
+        "ds_swizzle_b32 v1, v0 offset:0xc000",
+        "v_mad_u32_u24 v1, v0, v2, v3 clamp",
         "ds_read_b128 v[1:4], v0",
         "s_mov_b64 s[4:5], -1",
         "s_mov_b64 s[4:5], 0xfffffff0",

@@ -13,8 +13,11 @@ from places import ROOT
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
 from apuflow.launcher.defects import DEFECTS, DefectName, suspects
+from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import compile_source
 
 
 def assembled(clang: Compiler, tmp_path: Path, *instructions: str, gfx: str = "gfx801") -> Path:
@@ -28,6 +31,7 @@ def assembled(clang: Compiler, tmp_path: Path, *instructions: str, gfx: str = "g
 READ_RELEASES = RELEASES[: RELEASES.index("v24.1") + 1]
 """Those whose sources were there to be read."""
 GCN3 = {"gcn3": ("v21.1", "v23.1")}
+EVER = GCN3 | {"vega": ("v21.2", "v24.1")}
 NEVER: dict[str, dict[str, tuple[str, str]]] = {}
 READ: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
     "v_sub_u16 v1, v0, v1": {"narrow_results": GCN3 | {"vega": ("v21.2", "v24.1")}},
@@ -75,6 +79,26 @@ READ: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
     "ds_read_b96 v[2:4], v0": {"lds_triples": GCN3 | {"vega": ("v22.0", "v24.1")}},
     "ds_write_b96 v0, v[2:4] offset:16": {"lds_triples": GCN3 | {"vega": ("v22.0", "v24.1")}},
     "scratch_load_dwordx2 v[2:3], off, s3": {"wide_scratch": {"vega": ("v24.1", "v24.1")}},
+    "v_cmp_nlt_f32_e64 s[8:9], |v7|, s11": {"ignored_signs": EVER},
+    "v_cmpx_ge_f32_e64 s[8:9], v7, -v1": {"ignored_signs": EVER},
+    "v_cmp_class_f64_e64 vcc, -v[2:3], v1": {"ignored_signs": EVER},
+    "v_ldexp_f32 v1, -|v0|, v2": {"ignored_signs": EVER},
+    "v_cmp_lt_f32_e64 s[8:9], v7, -1.0": NEVER,
+    "v_cmp_lt_f64_e64 s[8:9], |v[2:3]|, v[4:5]": NEVER,
+    "v_cmp_f_f32_e64 s[8:9], |v7|, v1": NEVER,
+    "v_add_f32_e64 v1, -v0, |v2|": NEVER,
+    "v_cndmask_b32_e64 v1, v0, -v2, vcc": {
+        "refused_choice_signs": GCN3 | {"vega": ("v21.2", "v23.1")},
+        "ignored_choice_signs": {"vega": ("v24.0", "v24.1")},
+    },
+    "v_fma_f32 v1, v0, 2.0, 1.0 clamp": {"output_modifiers": EVER},
+    "v_mul_f32_e64 v1, v0, v2 mul:2": {"output_modifiers": EVER},
+    "v_fract_f32_e32 v1, v0": {"negative_fractions": EVER},
+    "buffer_store_dwordx2 v[2:3], v0, s[4:7], 0 offen": {"buffer_pairs": EVER},
+    "buffer_store_dwordx3 v[2:4], off, s[4:7], 0": {"buffer_pairs": EVER},
+    "buffer_store_dwordx4 v[2:5], off, s[4:7], 0": NEVER,
+    "ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,16)": {"skipped_swizzles": EVER},
+    "ds_bpermute_b32 v1, v0, v2": NEVER,
 }
 """By instruction and defect: the first and the last release that has it, as gem5's sources were read.
 
@@ -82,8 +106,9 @@ Below ``src/arch/amdgpu`` of v21.1.0.2 ... v24.0.0.1 and commit c91af552: which 
 ``insts/vop1.cc``, ``vop2.cc``, ``vopc.cc`` (before v24.0: ``instructions.cc``) asks ``isSDWAInst`` and
 ``isDPPInst``, and whether it panics; ``insts/flat.cc`` (``initMemRead<VecElemU64>`` until v24.0,
 ``initMemRead<2>`` after), ``insts/ds.cc`` (``DS_READ_B96``, ``DS_WRITE_B96``),
-``insts/inst_util.hh`` (``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh`` (``sdwabSelect``,
-``initMemRead<3>``), ``gpu_mem_helpers.hh``.
+``insts/vop3.cc`` and ``vop3_cmp.cc`` (which ``execute`` asks ``ABS``, ``NEG``, ``CLAMP``, ``OMOD``),
+``insts/mubuf.cc``, ``insts/inst_util.hh`` (``dppInstImpl``, ``processDPP``), ``insts/op_encodings.hh``
+(``sdwabSelect``, ``initMemRead<3>``), ``gpu_mem_helpers.hh``.
 """
 
 
@@ -118,6 +143,20 @@ def test_instruction_that_gem5_executes_wrongly(instruction: str, clang: Compile
             name: [each for each in READ_RELEASES if first <= each <= last]
             for name, (first, last) in ranges.items()
         }
+
+
+def test_functions_that_no_kernel_calls_are_not_looked_at(clang: Compiler, tmp_path: Path) -> None:
+    """clang leaves tanh, which compares |x|, in the object beside a kernel that does not use it."""
+    source, built = tmp_path / "k.cl", tmp_path / "k.o"
+    signs: tuple[DefectName, ...] = ("ignored_signs",)
+    text = (
+        "float helper(float x) { return tanh(x); }\n__kernel void k(__global float *a) { a[0] = OF(a[0]); }"
+    )
+    source.write_text(text)
+    for name, met in (("fabs", False), ("helper", True)):
+        compile_source(source, Row("k.cl", f"-DOF={name}"), "gfx801", clang, built)
+        assert "v_cmp_nlt_f32_e64" in disassembled(built, "gfx801")
+        assert bool(suspects([built], "gfx801", signs)) is met
 
 
 def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> None:

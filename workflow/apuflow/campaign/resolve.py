@@ -24,7 +24,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.work import Work, launches_products
+from apuflow.configure.work import Work, corrections_of, launches_products
 from apuflow.configure.workloads import Workload, Works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
@@ -301,6 +301,8 @@ class Resolver:
         content = dict(self._contents[key])
         if PRODUCTS_KEY in content and not launches_products(work):
             del content[PRODUCTS_KEY]
+        if "corrections" in content and self._workload.derives_kernels:
+            content["corrections"] = corrections_of(work)
         return {
             **content,
             **inputs.content_part(self._sweep.inputs),

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.kernel_work import KernelsWork
     from apuflow.kernels.metadata import Kernel
+    from apuflow.kernels.program import OwnProgram
+    from apuflow.launcher.defects import DefectName
 
 
 def register(app: typer.Typer) -> None:
@@ -41,28 +44,46 @@ def check_kernels(
     """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
 
     Prints registers, LDS and private memory of each kernel, everything that would stop a run before gem5 is
-    started, and the instructions that a release of gem5 does not execute, or executes wrongly. Exit status 1
-    if anything would stop a run before gem5.
+    started, and the instructions that a release of gem5 does not execute, or executes wrongly. A problem of
+    one workload leaves the others to be checked. Exit status 1 if anything would stop a run before gem5.
     """
     gpus = [gpu(name, "--gfx").name for name in gfx or ["gfx801"]]
+    settings = dict(map(_setting, set_ or []))
     found = 0
-    for name in workloads or _own():
-        work = _work(name, set_ or [])
+    for name in workloads or _named():
+        try:
+            work = _work(name, settings)
+        except ApuflowError as error:
+            found += _told(name, error)
+            continue
         for each in gpus:
             found += _check(work, each, compute_units)
     if found:
-        typer.echo(f"{found} problems", err=True)
+        typer.echo(many(found, "problem"), err=True)
         raise typer.Exit(1)
 
 
-def _own() -> list[str]:
+def _named() -> list[str]:
+    """Every workload that is, or may be, of kind kernels."""
     from apuflow.configure import load_workload, workload_names
     from apuflow.configure.workloads import KernelsWorkload
 
-    return [name for name in workload_names() if isinstance(load_workload(name), KernelsWorkload)]
+    found = []
+    for name in workload_names():
+        with suppress(ApuflowError):  # named again where it is loaded
+            if not isinstance(load_workload(name), KernelsWorkload):
+                continue
+        found.append(name)
+    return found
 
 
-def _work(name: str, settings: list[str]) -> KernelsWork:
+def _told(about: str, error: ApuflowError) -> int:
+    """Print a problem; how many that are."""
+    typer.echo(f"{about}: {error}", err=True)
+    return 1
+
+
+def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
     from apuflow.configure import load_workload
     from apuflow.configure.base import together
     from apuflow.configure.workloads import KernelsWorkload
@@ -76,7 +97,7 @@ def _work(name: str, settings: list[str]) -> KernelsWork:
             remedy="`apuflow kernels` is for those of MIOpen",
         )
     errors: list[ConfigError] = []
-    work = workload.work(dict(map(_setting, settings)), errors.append)
+    work = workload.work(settings, errors.append)
     if work is None:
         raise together(errors)
     return work
@@ -96,21 +117,28 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
     """Print what is known of a workload on a GPU; how many problems it has."""
     from apuflow.kernels.check import problems
     from apuflow.kernels.metadata import read_kernels
-    from apuflow.kernels.sources import compiled
 
-    program = work.program(compute_units, gfx)
+    about = f"{work.name} on {gfx}"
     kernels: dict[Path, tuple[Kernel, ...]] = {}
-    codes = [compiled(str(source), program.compile, gfx) for source in program.sources]
-    try:
-        for source, code in zip(program.sources, codes, strict=True):
-            kernels[source] = read_kernels(code)
-        doubts = list(_doubts(codes, gfx))
-    finally:
-        for code in codes:
-            shutil.rmtree(code.parent)
+    failed = 0
+    with ExitStack() as stack:
+        try:
+            program = work.program(compute_units, gfx)
+        except ApuflowError as error:
+            return _told(about, error)
+        codes = []
+        for source in program.sources:
+            try:
+                codes.append(stack.enter_context(_compiled(source, program.compile, gfx)))
+                kernels[source] = read_kernels(codes[-1])
+            except ApuflowError as error:
+                failed += _told(about, error)
+        if failed:
+            return failed
+        doubts = list(_doubts(program, codes, gfx))
     wrong = list(problems(program, kernels))
     launches = many(len(program.launches), "launch", "launches")
-    typer.echo(f"{program.name} on {gfx}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
+    typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in chain.from_iterable(kernels.values()):
         typer.echo(f"  {_described(kernel)}")
     for each in doubts:
@@ -125,11 +153,23 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
     return len(wrong)
 
 
-def _doubts(codes: list[Path], gfx: str) -> Iterator[str]:
+@contextmanager
+def _compiled(source: Path, arguments: str, gfx: str, defects: Collection[DefectName] = ()) -> Iterator[Path]:
+    from apuflow.kernels.sources import compiled
+
+    code = compiled(str(source), arguments, gfx, defects=defects)
+    try:
+        yield code
+    finally:
+        shutil.rmtree(code.parent)
+
+
+def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     """What the releases of gem5 that have this GPU are known to do with the instructions of some kernels."""
     from apuflow.configure import load_release, release_names
     from apuflow.configure.catalogue import position
-    from apuflow.launcher.defects import suspects
+    from apuflow.launcher.corrections import replaced
+    from apuflow.launcher.defects import met, told
     from apuflow.launcher.unimplemented import missing
 
     releases = {name: load_release(name) for name in release_names()}
@@ -139,13 +179,42 @@ def _doubts(codes: list[Path], gfx: str) -> Iterator[str]:
     ordered = sorted(releases, key=lambda name: position(releases[name].options_of))
     build = gpu(gfx).build_target
     lacking = missing(codes, gfx, build, [releases[name].options_of for name in ordered])
+    left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
     found: dict[str, list[str]] = {}
     for name in ordered:
+        present = releases[name].instruction_defects(gfx)
+        named = met(codes, gfx, present)
+        changed = replaced([defect.name for defect in named])
+        if changed not in left:
+            left[changed] = _left(program, gfx, changed)
         said = [f"{each}: gem5 does not execute it" for each in lacking[releases[name].options_of]]
-        for text in (*said, *suspects(codes, gfx, releases[name].instruction_defects(gfx))):
+        said += [
+            told(defect, names)
+            + (
+                "; replaced before it runs"
+                if defect.name in changed and defect.name not in left[changed]
+                else ""
+            )
+            for defect, names in named.items()
+        ]
+        for text in said:
             found.setdefault(text, []).append(name)
     for text, names in found.items():
         yield f"on gem5 {', '.join(names)}: {text}"
+
+
+def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
+    """Those of the defects that the kernels still meet where their code is changed for them."""
+    from apuflow.launcher.defects import met
+
+    if not changed:
+        return ()
+    with ExitStack() as stack:
+        codes = [
+            stack.enter_context(_compiled(source, program.compile, gfx, changed))
+            for source in program.sources
+        ]
+        return {defect.name for defect in met(codes, gfx, changed)}
 
 
 def _described(kernel: Kernel) -> str:

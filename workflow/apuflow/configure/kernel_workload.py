@@ -20,7 +20,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.kernels.sources import language, source_files, source_identity
+from apuflow.kernels.sources import is_compiled, language, source_files, source_identity
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class KernelsWorkload(Workload):
         for name in dict.fromkeys(launch.source for launch in self.spec.launches if launch.source):
             for path in self._for_gpus(name):
                 yield f"source of launches {name} {path.name}", path
+
+    @property
+    def compiled_here(self) -> bool:
+        """Whether clang chooses the instructions of a source, so that they can be changed for a gem5."""
+        return any(is_compiled(path) for _, path in self._sources())
 
     def _for_gpus(self, source: str) -> tuple[Path, ...]:
         names = dict.fromkeys(source.replace("{gfx}", gfx) for gfx in GPUS)

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
 from apuflow.core.errors import ApuflowError, NotModelled
+from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
 
 RUNTIME_BYTES = 512 * 1024**2
@@ -208,6 +209,15 @@ def _device_bytes(work: NetworkWork) -> int:
 @lru_cache(maxsize=4096)
 def _data_bytes(work: NetworkWork) -> int:
     return dnnmark.mmap_bytes(work.network, work.direction)
+
+
+@lru_cache(maxsize=65536)
+def corrections_of(work: Work) -> str:
+    """The version of the changes for gem5 that its kernels are compiled with (``launcher.corrections``)."""
+    try:
+        return version_of(work.launches(4))
+    except ApuflowError:
+        return CORRECTIONS_VERSION
 
 
 @lru_cache(maxsize=65536)

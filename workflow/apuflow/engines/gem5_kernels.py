@@ -183,7 +183,7 @@ class Gem5Kernels(SimulatingEngine):
         if release.capabilities.per_kernel_statistics:
             content["statistics"] = statistics_of(release)
         if isinstance(workload, KernelsWorkload):
-            return content
+            return content | ({"corrections": CORRECTIONS_VERSION} if workload.compiled_here else {})
         content |= {"miopen": release.miopen.source.commit, "corrections": CORRECTIONS_VERSION}
         return content | products_content(site.products, gfx)
 

@@ -38,9 +38,9 @@ def own_program(point: Point) -> OwnProgram:
 
 def own_needs(tools: Toolset, point: Point) -> Needs:
     """What has to exist before it can run: no source of MIOpen's, no data file."""
-    program = own_program(point)
+    program, defects = own_program(point), tools.release.instruction_defects(point.gfx)
     items = (
-        own_object(str(source), program.compile, program.name, point.gfx, tools.root)
+        own_object(str(source), program.compile, program.name, point.gfx, tools.root, defects)
         for source in program.sources
     )
     return Needs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,15 +13,18 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
+from apuflow.launcher.corrections import correcting
+from apuflow.launcher.defects import DefectName
 from apuflow.miopen.compiler import Compiler, digest, host_compiler, read_code_object
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import KernelObject, compile_source, kernel_object
+from apuflow.miopen.objects import CompilerFailure, KernelObject, compile_source, kernel_object
 
 Language: TypeAlias = Literal["opencl", "hip", "assembly", "object"]
 LANGUAGES: Final[Mapping[str, Language]] = {
     ".cl": "opencl",
     ".hip": "hip",
     ".cpp": "hip",
+    ".cu": "hip",
     ".s": "assembly",
     ".S": "assembly",
     ".o": "object",
@@ -29,6 +32,8 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ".hsaco": "object",
 }
 """Language by a file's ending."""
+_IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
+"""What a file has without asking for it: nvcc includes its runtime's header by itself."""
 HEADERS: Final = Path(__file__).parent / "include"
 """Ours, for HIP: what its kernels need of hip/hip_runtime.h."""
 _INCLUDE: Final = re.compile(rb'^\s*#\s*include\s+"([^"]+)"|^\s*\.incbin\s+"([^"]+)"', re.MULTILINE)
@@ -55,12 +60,27 @@ def is_own(program: str) -> bool:
     return "/" in program
 
 
-def own_compiler(source: Path) -> Compiler:
+def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler:
     """What makes a code object (V4) of a source on this machine.
+
+    Args:
+        defects: those of the gem5 that runs it: what clang writes is changed for them. Assembly is not: its
+            author chose the instructions.
 
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
+    found = _compiler(source)
+    compiled_here = is_compiled(source) and defects
+    return correcting(found, defects) if compiled_here else found
+
+
+def is_compiled(source: Path) -> bool:
+    """Whether clang chooses the instructions: not for assembly and code objects."""
+    return language(source) in ("opencl", "hip")
+
+
+def _compiler(source: Path) -> Compiler:
     kind = language(source)
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
@@ -74,7 +94,7 @@ def own_compiler(source: Path) -> Compiler:
     if kind == "hip":
         command: tuple[str, ...] = (
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
-            *(f"-I{HEADERS}", libraries, "-O3"),
+            *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
         )
         gpu_option = "--offload-arch="
         known = digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h"))))
@@ -88,15 +108,18 @@ def own_compiler(source: Path) -> Compiler:
     return replace(opencl, command=command, identity=identity, gpu_option=gpu_option)
 
 
-def own_object(program: str, arguments: str, workload: str, gfx: str, root: Path) -> KernelObject:
+def own_object(
+    program: str, arguments: str, workload: str, gfx: str, root: Path, defects: Collection[DefectName] = ()
+) -> KernelObject:
     """The object to compile for a source of the user's.
 
     Args:
         program: the source's path from the project's directory ``root``.
+        defects: see :func:`own_compiler`.
     """
     source = root / program
     row = Row(program, arguments, workload)
-    return kernel_object(row, gfx, own_compiler(source).identity, source_identity(source))
+    return kernel_object(row, gfx, own_compiler(source, defects).identity, source_identity(source))
 
 
 @lru_cache(maxsize=256)
@@ -136,14 +159,19 @@ def _parts(source: Path) -> dict[str, bytes]:
     return seen
 
 
-def compile_own(row: Row, gfx: str, out: Path, root: Path = Path()) -> None:
+def compile_own(
+    row: Row, gfx: str, out: Path, root: Path = Path(), defects: Collection[DefectName] = ()
+) -> None:
     """Compile a source of the user's to ``out``; it appears there only when it is whole.
+
+    Args:
+        defects: see :func:`own_compiler`.
 
     Raises:
         EngineError: the compiler is missing or fails, or a code object is broken or for another GPU.
     """
     source = (root / row.program).resolve()
-    compiler = own_compiler(source)
+    compiler = own_compiler(source, defects)
     if language(source) != "object":
         compile_source(source, row, gfx, compiler, out)
         return
@@ -161,12 +189,22 @@ def compile_own(row: Row, gfx: str, out: Path, root: Path = Path()) -> None:
         part.write_bytes(data)
 
 
-def compiled(program: str, arguments: str, gfx: str, root: Path = Path()) -> Path:
-    """A code object in a new temporary directory, which the caller removes."""
+def compiled(
+    program: str, arguments: str, gfx: str, root: Path = Path(), defects: Collection[DefectName] = ()
+) -> Path:
+    """A code object in a new temporary directory, which the caller removes.
+
+    Raises:
+        EngineError: as :func:`compile_own`; in place of a log it has the compiler's lines.
+    """
     directory = Path(tempfile.mkdtemp(prefix="apuflow-kernels-"))
     out = directory / "kernels.o"
     try:
-        compile_own(Row(program, arguments), gfx, out, root)
+        compile_own(Row(program, arguments), gfx, out, root, defects)
+    except CompilerFailure as error:
+        failure = error.with_messages(root / program)
+        shutil.rmtree(directory)
+        raise failure from None
     except BaseException:
         shutil.rmtree(directory)
         raise

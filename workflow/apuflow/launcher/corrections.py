@@ -10,15 +10,34 @@ Sources: AMD's "Graphics Core Next Architecture, Generation 3" (SDWA); LLVM's
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from apuflow.launcher.correct_modifiers import fraction, without_output_modifiers, without_signs
+from apuflow.launcher.correct_moves import permuted, single_stores
 from apuflow.launcher.defects import DefectName, pattern_of
 from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.launch import Launch
 
-CORRECTIONS_VERSION: Final = "2"
+CORRECTIONS_VERSION: Final = "3"
 """Raised whenever a change does something else; part of the identity of objects and of points."""
+_SIGNS_VERSION: Final = "3"
+"""The version that brought the changes of signs, of modifiers, of stores and of swizzles."""
+_BEFORE_SIGNS: Final = "2"
+_SIGNED_KERNELS: Final = (
+    ("MIOpenNeuron.cl", "", "-DMIOPEN_NRN_OP_ID=2"),
+    ("MIOpenPooling.cl", "mloPoolingG", "-DMLO_POOLING_OP_ID=0"),
+    ("MIOpenConvBwdWrWS2.cl", "", ""),
+    ("MIOpenGroupConvBwdWrWS2.cl", "", ""),
+    ("MIOpenRNNHiddenStateUpdate.cl", "LSTMFwdHidUpdate", ""),
+    ("elementwise.cl", "gelu", ""),
+)
+"""Program, first letters of a kernel and argument of those whose code the last version changes.
+
+Found by compiling the kernels of layers and operations for gfx801 and gfx902 with clang 15: tanh, average
+pooling forward and the weights' gradient of stride 2 (a division of whole numbers), an LSTM's cell, GELU.
+"""
 
 _KEPT = re.compile(r"v_(?:mad|fma|div_fixup)_\w*16")
 """Vega's own instructions of three operands keep the upper half."""
@@ -47,9 +66,11 @@ _WIDE_MOVE = re.compile(
     r"s_mov_b64 (?P<to>s\[(?P<low>\d+):(?P<high>\d+)\]|vcc|exec), (?P<value>0x[0-9a-f]+)$"
 )
 _HALVES: Final = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
-_SPARES: Final = 2
-"""Vector registers that the parts of one instruction's operands can take."""
-_NONE_FREE: Final = 256
+_PARTS_TAKEN: Final = 2
+"""Operands of one instruction whose parts can be taken out."""
+_REGISTERS_OF_A_LANE: Final = 256
+_KERNEL = re.compile(r"\.amdhsa_kernel (\S+)")
+_TAKEN = re.compile(r"\bv(?:(\d+)|\[(\d+):(\d+)\])")
 _END = ".end_amdhsa_kernel\n"
 _REGISTERS = re.compile(r"(\.amdhsa_next_free_vgpr )(\d+)")
 _COMMENT = re.compile(r"\s*(?:;|//).*$")
@@ -61,14 +82,30 @@ def corrected(assembly: str, present: Collection[DefectName]) -> str:
     Args:
         present: the defects that this gem5 has.
     """
-    return "".join(_function(part, present) for part in _split(assembly))
+    return "".join(_piece(part, present) for part in _split(assembly))
 
 
 def correcting(compiler: Compiler, present: Collection[DefectName]) -> Compiler:
     """The same compiler, whose assembly is :func:`corrected` before objects are made of it."""
-    changed = [name for name in _REPLACEMENTS if name in present]
-    identity = "\n".join((compiler.identity, f"corrections {CORRECTIONS_VERSION}", *changed))
+    identity = "\n".join((compiler.identity, f"corrections {CORRECTIONS_VERSION}", *replaced(present)))
     return replace(compiler, identity=identity, corrected=lambda text: corrected(text, present))
+
+
+def version_of(launches: Iterable[Launch]) -> str:
+    """The last version of the changes that made other code of one of the launches' kernels."""
+    changed = any(
+        launch.program == program
+        and launch.kernel.startswith(kernel)
+        and argument in ("", *(launch.arguments or "").split())
+        for launch in launches
+        for program, kernel, argument in _SIGNED_KERNELS
+    )
+    return _SIGNS_VERSION if changed else _BEFORE_SIGNS
+
+
+def replaced(present: Collection[DefectName]) -> tuple[DefectName, ...]:
+    """Those of the defects that have a replacement."""
+    return tuple(name for name in _REPLACEMENTS if name in present)
 
 
 def _split(assembly: str) -> list[str]:
@@ -76,10 +113,20 @@ def _split(assembly: str) -> list[str]:
     return re.split(rf"(?<={re.escape(_END)})", assembly)
 
 
-def _function(text: str, present: Collection[DefectName]) -> str:
-    free = _REGISTERS.search(text)
-    first = int(free[2]) if free else _NONE_FREE
-    taken = 0
+def _piece(text: str, present: Collection[DefectName]) -> str:
+    """A kernel takes free registers; functions before it have none of their own that are known."""
+    described, free = _KERNEL.search(text), _REGISTERS.search(text)
+    if described is None or free is None:
+        return _changed(text, present, _REGISTERS_OF_A_LANE)[0]
+    start = max(0, text.find(f"\n{described[1]}:"))
+    before, _ = _changed(text[:start], present, _REGISTERS_OF_A_LANE)
+    kernel, last = _changed(text[start:], present, int(free[2]))
+    return before + _REGISTERS.sub(lambda found: f"{found[1]}{max(int(found[2]), last)}", kernel)
+
+
+def _changed(text: str, present: Collection[DefectName], first: int) -> tuple[str, int]:
+    """The text with its changes, and the number of vector registers; those from ``first`` on are free."""
+    last = first
     for name, change in _REPLACEMENTS.items():
         if name not in present:
             continue
@@ -87,11 +134,24 @@ def _function(text: str, present: Collection[DefectName]) -> str:
         for line in text.split("\n"):
             instruction = _COMMENT.sub("", line).strip()
             made = change(instruction, first) if matcher.match(instruction) else None
-            used = [n + 1 for n in range(_SPARES) for word in made or () if f" v{first + n}," in word]
-            taken = max([taken, *used])
-            lines += [line] if made is None else [f"\t{word}" for word in made]
+            reached = _reached(instruction, made or ())
+            if made is None or reached > _REGISTERS_OF_A_LANE:
+                lines.append(line)
+                continue
+            last = max(last, reached)
+            lines += [f"\t{word}" for word in made]
         text = "\n".join(lines)
-    return _REGISTERS.sub(lambda found: f"{found[1]}{int(found[2]) + taken}", text)
+    return text, last
+
+
+def _reached(instruction: str, made: Iterable[str]) -> int:
+    """Vector registers up to the last one that the changed instruction takes and the other did not."""
+    return max({n for word in made for n in _registers(word)} - set(_registers(instruction)), default=-1) + 1
+
+
+def _registers(instruction: str) -> Iterator[int]:
+    for single, first, last in _TAKEN.findall(instruction):
+        yield from range(int(first or single), int(last or single) + 1)
 
 
 def _narrow(instruction: str, spare: int) -> tuple[str, ...] | None:
@@ -113,7 +173,7 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
     compares = found["name"].startswith("v_cmp_")
     if not (_MASK if compares else _VECTOR).fullmatch(target):
         return None
-    if len(operands) < len(sources) or len(sources) > _SPARES:
+    if len(operands) < len(sources) or len(sources) > _PARTS_TAKEN:
         return None
     narrow = found["name"].endswith("16")  # reads the lower half of a register anyhow
     parts = [
@@ -130,8 +190,6 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
             take = "v_bfe_i32" if word["signed"] else "v_bfe_u32"
             before.append(f"{take} {place}, {read[number]}, {part[0]}, {part[1]}")
             read[number] = place
-    if before and not alone and spare == _NONE_FREE:
-        return None
     after = []
     if found["to"] not in (None, "DWORD"):
         bit, width = _PARTS[found["to"]]
@@ -171,6 +229,13 @@ def _pair_and_single(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 _REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | None]]] = {
+    "output_modifiers": without_output_modifiers,
+    "ignored_signs": without_signs,
+    "ignored_choice_signs": without_signs,
+    "refused_choice_signs": without_signs,
+    "negative_fractions": fraction,
+    "buffer_pairs": single_stores,
+    "skipped_swizzles": permuted,
     "ignored_sdwa": _whole,
     "refused_sdwa": _whole,
     "scalar_sdwa": _whole,
@@ -179,4 +244,4 @@ _REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | 
     "wide_literals": _halves,
     "lds_triples": _pair_and_single,
 }
-"""In this order: an instruction of 16 bits is left where its parts are taken out."""
+"""In this order: what one change leaves, such as an instruction of 16 bits, is the next one's."""

@@ -1,8 +1,8 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
-Most were found with a real run of a MIOpen kernel on gem5 v23.0.1.0 (GCN3) or v24.0.0.1 (Vega); all were
-read in gem5's sources, v21.1 to its commit c91af552 (v24.1 here). docs/gem5-kernels.md has the table and says
-which were only read. Which of them a gem5 has stands in its release's file.
+Most were found with a real run of a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega,
+v24.1 here); all were read in gem5's sources, v21.1 to that commit. docs/gem5-kernels.md has the table and
+says which were only read. Which of them a gem5 has stands in its release's file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from apuflow.launcher.disassembly import disassembled, instructions
+from apuflow.launcher.disassembly import executed
 
 DefectName: TypeAlias = Literal[
     "narrow_results",
@@ -33,6 +33,13 @@ DefectName: TypeAlias = Literal[
     "split_pairs",
     "lds_triples",
     "wide_scratch",
+    "ignored_signs",
+    "ignored_choice_signs",
+    "refused_choice_signs",
+    "output_modifiers",
+    "negative_fractions",
+    "buffer_pairs",
+    "skipped_swizzles",
 ]
 """Names by which a release's file says which of them it has."""
 
@@ -79,6 +86,9 @@ _DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"
 """Instructions in which gem5 looks for DPP."""
 _SDWA = "add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32"
 """Those in which it looks for SDWA."""
+_SIGN = r"(?:-[vsteam|]|\||neg\(|abs\()"
+"""How LLVM writes -x and |x| of a register; -1 and -0.5 are constants of their own."""
+_SIGNED = rf"(?= .*{_SIGN})(?!.* src0_sel:)"
 
 DEFECTS = (
     Defect(
@@ -184,6 +194,53 @@ DEFECTS = (
         "gpu_mem_helpers.hh, initScratchReqHelper",
         ends_gem5=True,
     ),
+    Defect(
+        "ignored_signs",
+        rf"v_cmpx?_(?:(?!(?:f|tru)_)[a-z]+_f32|class_f(?:32|64))(?:_e64)?{_SIGNED}"
+        rf"|v_ldexp_f32(?:_e64)?{_SIGNED}|v_(?:add|mac)_f32_dpp(?= [^,]+, {_SIGN})",
+        "the number is taken without its |x| or -x",
+        "insts/vop3_cmp.cc, vop3.cc (instructions.cc before v24.0), V_CMP_*_F32, V_CMP_CLASS_*, V_LDEXP_F32; "
+        "insts/inst_util.hh, processDPP",
+    ),
+    Defect(
+        "ignored_choice_signs",
+        rf"v_cndmask_b32(?:_e64)?{_SIGNED}",
+        "a number is chosen without its |x| or -x",
+        "insts/vop3.cc, V_CNDMASK_B32::execute",
+    ),
+    Defect(
+        "refused_choice_signs",
+        rf"v_cndmask_b32(?:_e64)?{_SIGNED}",
+        "an |x| or -x ends gem5: Assertion `!(instData.ABS & 0x1)' failed (or NEG)",
+        "insts/instructions.cc, V_CNDMASK_B32::execute",
+        ends_gem5=True,
+    ),
+    Defect(
+        "output_modifiers",
+        r"v_(?!pk_|dot|mad_mix|cvt_f16_f32|cvt_f32_f16)\w+(?= .*(?: clamp\b| mul:[24]\b| div:2\b))",
+        "the result is neither limited (clamp) nor multiplied (mul:2, mul:4, div:2)",
+        "insts/vop3.cc (instructions.cc before v24.0), which reads neither CLAMP nor OMOD",
+    ),
+    Defect(
+        "negative_fractions",
+        r"v_fract_f(?:32|64)(?:_e32|_e64)?",
+        "of a negative number x, x - trunc(x) is taken for x - floor(x)",
+        "insts/vop1.cc, vop3.cc (instructions.cc before v24.0), V_FRACT_F32, V_FRACT_F64: std::modf",
+    ),
+    Defect(
+        "buffer_pairs",
+        r"buffer_store_dwordx[23]",
+        "every lane but the first stores words of other lanes",
+        "insts/mubuf.cc (instructions.cc before v24.0), BUFFER_STORE_DWORDX2 and X3::execute (lane * 4); "
+        "op_encodings.hh, initMemWrite<2> and <3> (lane * N)",
+    ),
+    Defect(
+        "skipped_swizzles",
+        r"ds_swizzle_b32",
+        "nothing is moved: the result's register keeps what was there",
+        "insts/ds.cc (instructions.cc before v24.0), DS_SWIZZLE_B32 without the flag MemoryRef, and "
+        "gpu-compute/schedule_stage.cc, which gives such an instruction no execution mask",
+    ),
 )
 
 WRONG_VALUES: frozenset[DefectName] = frozenset(
@@ -211,12 +268,18 @@ def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName])
 
     Nothing is found where no llvm-objdump lies beside the machine's clang.
     """
+    return tuple(told(defect, names) for defect, names in met(objects, gfx, present).items())
+
+
+def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> dict[Defect, tuple[str, ...]]:
+    """By defect: the names of the instructions in the code objects that meet it, as :func:`suspects`."""
     looked_for = [defect for defect in DEFECTS if defect.name in present]
     if not looked_for:
-        return ()
-    lines = [line for path in objects for line in instructions(disassembled(path, gfx))]
-    named = []
-    for defect in looked_for:
-        if names := defect.met_in(lines):
-            named.append(f"{', '.join(names)}: {defect.effect} ({defect.source})")
-    return tuple(named)
+        return {}
+    lines = [line for path in objects for line in executed(path, gfx)]
+    return {defect: tuple(names) for defect in looked_for if (names := defect.met_in(lines))}
+
+
+def told(defect: Defect, names: Iterable[str]) -> str:
+    """The instructions, what gem5 does with them, and where."""
+    return f"{', '.join(names)}: {defect.effect} ({defect.source})"

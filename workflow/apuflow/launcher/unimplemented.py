@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from apuflow.core.gpus import BuildTarget
-from apuflow.launcher.disassembly import disassembled, instructions
+from apuflow.launcher.disassembly import executed
 
 _FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
 """What LLVM adds to a name for the encoding."""
@@ -28,12 +28,7 @@ def missing(
 
     Nothing is found where no llvm-objdump lies beside the machine's clang.
     """
-    present = {
-        _FORM.sub("", line.split()[0])
-        for path in objects
-        for line in instructions(disassembled(path, gfx))
-        if line
-    }
+    present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
     last = {name: _number(release) for name, release in _table()[build].items()}
     newest = max(last.values())
     return {

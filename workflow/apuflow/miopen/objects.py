@@ -222,19 +222,49 @@ def _checked(
     return code_object, data
 
 
+_LINES_SHOWN = 40
+
+
+class CompilerFailure(EngineError):
+    """A compiler that fails, or leaves something that is no object; ``file`` is its log."""
+
+    def with_messages(self, source: Path) -> CompilerFailure:
+        """The same error, with the log's lines in place of the log, which is about to go.
+
+        Args:
+            source: what was compiled.
+        """
+        lines = _lines(Path(self.file)) if self.file else []
+        more = [f"... and {len(lines) - _LINES_SHOWN} lines more"] if len(lines) > _LINES_SHOWN else []
+        reason = self.message.partition("\n")[0]
+        return CompilerFailure(
+            "\n  ".join([reason, *lines[:_LINES_SHOWN], *more]),
+            file=source,
+            key=self.key,
+            value=self.value,
+            remedy="translate CUDA's names to HIP's (hipify-perl), or leave the host side out"
+            if any("identifier 'cuda" in line for line in lines)
+            else "correct what the compiler names",
+        )
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+
+
 def _failure(
     reason: str, gfx: str, row: Row, compiler: Compiler, log: Path, command: list[str]
-) -> EngineError:
-    messages = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+) -> CompilerFailure:
+    messages = _lines(log)
     if shutil.disk_usage(log.parent).free < _NO_ROOM:  # then the compiler's own message had no room either
         reason += "; the disk is full"
     first = next((line for line in messages if "error" in line.lower()), messages[0] if messages else "")
     wanted = f" for layer {row.layer}" if row.layer else ""
-    return EngineError(
+    return CompilerFailure(
         f"{row.program} does not compile{wanted} on {gfx}: {reason}" + (f"\n  {first}" if first else ""),
         file=log,
         key="command",
-        value=shlex.join(command),
+        value=shlex.join(command[:-2]),  # where it writes to is gone
         remedy=f"read the log; the compiler is {compiler.name}",
     )
 

@@ -146,10 +146,10 @@ def dnnmark(tools: Toolset, out: Path, log: Path, jobs: int) -> None:
 
 def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
     """Stage ``kernel_object``: one object, on this machine or with the image's clang-ocl."""
-    if is_own(order.program):
-        compile_own(order.row, order.gfx, out, root)
-        return
     tools = Toolset(order.release, root)
+    if is_own(order.program):
+        compile_own(order.row, order.gfx, out, root, tools.release.instruction_defects(order.gfx))
+        return
     compiler = tools.launcher_compiler(order.gfx) if order.for_launcher else tools.compiler
     kernels = source_directory(order.program, tools.kernels)
     run = _in_image(tools, kernels) if compiler.command[0] == CLANG_OCL else run_on_host

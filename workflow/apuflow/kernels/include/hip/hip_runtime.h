@@ -1,6 +1,7 @@
 /* What the device side of a HIP kernel needs, for clang alone: neither hipcc nor ROCm's headers have to be there.
- * Enough for kernels with indices, shared memory, barriers, atomics on 32 and 64 bits, and the functions of math.h;
- * no host side, no textures, no printf, no cooperative groups. */
+ * Enough for kernels with indices, shared memory, barriers, vector types, shuffles and votes, atomics on 32 and 64 bits,
+ * and the functions of math.h. Of the host side there are declarations, so that a whole program can be compiled for the
+ * GPU (hip_runtime_api.h). No textures, no printf, no cooperative groups. */
 #ifndef APUFLOW_HIP_RUNTIME_H
 #define APUFLOW_HIP_RUNTIME_H
 
@@ -11,6 +12,9 @@
 #define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define HIP_DYNAMIC_SHARED_ATTRIBUTE
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define __launch_bounds_of(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define __launch_bounds__(...) __launch_bounds_of(__VA_ARGS__, )
 
@@ -62,6 +66,19 @@ APUFLOW_INDEX(blockDim, __ockl_get_local_size(0), __ockl_get_local_size(1), __oc
 APUFLOW_INDEX(gridDim, __ockl_get_num_groups(0), __ockl_get_num_groups(1), __ockl_get_num_groups(2))
 #undef APUFLOW_INDEX
 static constexpr int warpSize = 64;
+#define hipThreadIdx_x ((uint32_t)threadIdx.x)
+#define hipThreadIdx_y ((uint32_t)threadIdx.y)
+#define hipThreadIdx_z ((uint32_t)threadIdx.z)
+#define hipBlockIdx_x ((uint32_t)blockIdx.x)
+#define hipBlockIdx_y ((uint32_t)blockIdx.y)
+#define hipBlockIdx_z ((uint32_t)blockIdx.z)
+#define hipBlockDim_x ((uint32_t)blockDim.x)
+#define hipBlockDim_y ((uint32_t)blockDim.y)
+#define hipBlockDim_z ((uint32_t)blockDim.z)
+#define hipGridDim_x ((uint32_t)gridDim.x)
+#define hipGridDim_y ((uint32_t)gridDim.y)
+#define hipGridDim_z ((uint32_t)gridDim.z)
+typedef int hipLaunchParm; /* of older HIP: a kernel's first argument, 0 */
 
 __device__ __forceinline__ void __syncthreads()
 {
@@ -93,8 +110,24 @@ __device__ __forceinline__ void __threadfence_system() { __builtin_amdgcn_fence(
 APUFLOW_INTEGER_ATOMICS(int)
 APUFLOW_INTEGER_ATOMICS(unsigned int)
 APUFLOW_INTEGER_ATOMICS(unsigned long long)
+APUFLOW_INTEGER_ATOMICS(unsigned long)
 APUFLOW_ATOMICS(float)
+APUFLOW_ATOMICS(double)
 #undef APUFLOW_INTEGER_ATOMICS
 #undef APUFLOW_ATOMICS
+/* Up to a limit and on from 0; down to 0 and on from the limit. */
+__device__ __forceinline__ unsigned int atomicInc(unsigned int *at, unsigned int limit)
+{
+    return __builtin_amdgcn_atomic_inc32(at, limit, __ATOMIC_RELAXED, "agent");
+}
+__device__ __forceinline__ unsigned int atomicDec(unsigned int *at, unsigned int limit)
+{
+    return __builtin_amdgcn_atomic_dec32(at, limit, __ATOMIC_RELAXED, "agent");
+}
+
+#include "hip_lanes.h"
+#include "hip_vector_types.h"
+#include "hip_runtime_api.h"
+#include "hip_refused.h"
 
 #endif
