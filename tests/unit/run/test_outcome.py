@@ -274,7 +274,7 @@ def test_a_missing_kernel_names_its_exact_key_and_the_command_that_adds_it(text:
         (lambda text: text[: len(text) // 2], "cut"),
         (lambda text: text[: text.index("---------- End")], "cut"),
         (lambda text: text[: text.rindex("--") + 1], "cut"),
-        (lambda text: text + text, "2 statistics blocks"),
+        (lambda text: text + text, "block 2, which ends here, counts again"),
         (lambda text: text + text[: len(text) // 2], "cut"),
         (lambda text: text.replace("finalTick ", "finalTock "), "no finalTick"),
         (lambda text: text.replace("5068886000", "4242424242"), "from another run"),
