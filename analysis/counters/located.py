@@ -44,9 +44,9 @@ def locate(text: Text, start: int, stop: int) -> Snapshot | None:
     units = _Units(text, start, stop, shader)
     if not units.alike or not shader.startswith(b"system."):
         return None
-    rows = _rows(text, start, units.start) | _rows(text, units.stop, stop)
-    if any(name.endswith(_ACTIVE[:-1]) for name in rows if not name.startswith(shader)):
+    if text.find(_ACTIVE, active + 1, units.start) >= 0 or text.find(_ACTIVE, units.stop, stop) >= 0:
         return None
+    rows = _rows(text, start, units.start) | _rows(text, units.stop, stop)
     launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")
 
     def row(name: str) -> float | None:
