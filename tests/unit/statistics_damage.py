@@ -1,7 +1,7 @@
 """Damage recorded statistics as disks, copies and editors do, and see what becomes of the run's table row.
 
 ``PYTHONPATH=.:tests:tests/unit python tests/unit/statistics_damage.py 500 20`` prints a table of that many
-damaged files, made from the 20 smallest recorded ones; with ``contradicted`` behind it, of digits and objects.
+damaged files, made from the 20 smallest recorded ones; with ``contradicted`` behind it, digits and objects.
 """
 
 from __future__ import annotations
