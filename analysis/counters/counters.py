@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from analysis.counters.identities import Broken, check
+from analysis.counters.contradictions import Broken, overlapping
+from analysis.counters.gpus import gpu_name
+from analysis.counters.identities import check
 from analysis.counters.located import locate
 from analysis.counters.table import (
-    ACTIVE,
     BY_NAME,
     COUNTERS,
     CYCLES,
@@ -48,12 +49,16 @@ class Counters(Mapping[str, float]):
         numbers: name to value.
         broken: identities of the statistics that do not hold, with numbers.
         cut: what is missing at the end of a statistics file, ``None`` if nothing is.
+        dumps: how many dumps they are from.
+        began, ended: of one dump: the ticks between which it counts; NaN where the file does not say.
     """
 
     numbers: Mapping[str, float]
     broken: tuple[Broken, ...] = ()
     cut: str | None = None
     dumps: int = field(default=1, compare=False)
+    began: float = field(default=NAN, compare=False)
+    ended: float = field(default=NAN, compare=False)
 
     def __getitem__(self, name: str) -> float:
         return self.numbers[name]
@@ -94,7 +99,7 @@ def counters(
             dumps.append(dump_counters(item))
             continue
         file_dumps, torn = file_counters(item)
-        parts += since_reset(file_dumps, facts)
+        parts += since_reset(file_dumps, facts, item)
         cut = cut or torn
     parts = since_reset(dumps, facts) + parts
     if not parts:
@@ -109,14 +114,29 @@ def counters(
     return replace(run, numbers={**run.numbers, "host_seconds": found_all["host_seconds"]})
 
 
-def since_reset(dumps: Sequence[Counters], facts: ReleaseFacts | None) -> list[Counters]:
+def since_reset(
+    dumps: Sequence[Counters], facts: ReleaseFacts | None, file: str | Path | None = None
+) -> list[Counters]:
     """The dumps of one file, each with the cache accesses since the dump before.
 
     Args:
         dumps: as gem5 wrote them. Where a release keeps its cache statistics over a reset, the numbers of
             the dump before are taken off.
         facts: of the release; None where nobody knows it: then cache accesses are NaN after the first dump.
+        file: where they are from.
+
+    Raises:
+        AnalysisError: a dump counts what the dump before it counted: gem5 was not told to reset between them.
     """
+    for number, (before, dump) in enumerate(pairwise(dumps), 2):
+        if overlapping(dump.ended - dump.began, before.ended, dump.ended):
+            raise AnalysisError(
+                f"dump {number} counts again what dump {number - 1} counted: their statistics were not reset",
+                file=file,
+                key="simTicks",
+                value=f"{dump.ended - dump.began:.0f}, {dump.ended - before.ended:.0f} since that dump",
+                remedy="dump with m5_dump_reset_stats, or give a file with the last dump alone",
+            )
     if facts is not None and not facts.keeps_cache_statistics:
         return list(dumps)
     result = list(dumps[:1])
@@ -194,7 +214,9 @@ def from_snapshot(dump: Snapshot) -> Counters:
     classes = ("valu_insts", "salu_insts", "smem_insts", "vmem_insts", "flat_insts", "lds_insts")
     values["other_insts"] = values["instructions"] - sum(values[name] for name in classes)
     ordered = {name: values[name] for name in NAMES}
-    return Counters(ordered, check(ordered, dump))
+    ended = dump.row("finalTick")
+    ended = NAN if ended is None else ended
+    return Counters(ordered, check(ordered, dump), began=ended - ordered["sim_ticks"], ended=ended)
 
 
 def _cycles(values: Mapping[str, float]) -> float:
@@ -213,14 +235,7 @@ def _together(counter: Counter, values: Sequence[float]) -> float:
 
 def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
     rows = dump.rows()
-    shader = next((name[: -len(ACTIVE)] for name in rows if name.endswith(ACTIVE)), None)
-    if shader is None:
-        raise AnalysisError(
-            "no GPU in these statistics",
-            file=file,
-            key=f"*{ACTIVE}",
-            remedy="give the stats.txt of a run of apu_se.py",
-        )
+    shader = gpu_name(rows, file)
     unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
     slot = re.compile(SLOT)
     named: dict[str, dict[str, float]] = {}
@@ -230,4 +245,4 @@ def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
     units = list(named.values())
     slots = sum(1 for name in units[0] if slot.fullmatch(name)) if units else 0
     launched = next((value for name, value in rows.items() if name.endswith(LAUNCHED)), None)
-    return Snapshot(shader, units, rows.get, launched, slots or NAN)
+    return Snapshot(shader, units, rows.get, launched, slots or NAN, whole=True)

@@ -6,31 +6,18 @@ exec_stage.cc, schedule_stage.cc, wavefront.cc; src/mem/ruby/structures/CacheMem
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from analysis.counters.table import CYCLES
+from analysis.counters.contradictions import (
+    Broken,
+    Element,
+    Lookup,
+    Rows,
+    find_contradictions,
+)
 from analysis.counters.terms import Snapshot, elements
 
 _ROUNDING = 1e-6
-
-OF_EACH_UNIT: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    (
-        "cycles with and without issue add up to totalCycles",
-        ("ExecStage.numCyclesWithInstrIssued", "ExecStage.numCyclesWithNoIssue"),
-        (CYCLES,),
-    ),
-    ("instCyclesVALU equals vALUInsts", ("instCyclesVALU",), ("vALUInsts",)),
-    (
-        "instructions of the wavefront slots add up to the compute units'",
-        ("wavefronts*.numInstrExecuted",),
-        ("numInstrExecuted",),
-    ),
-)
-"""What the rows of a compute unit on two sides add up to; a ``*`` stands for a number."""
-
 
 AS_MANY: tuple[tuple[str, str], ...] = (
     ("ScheduleStage.rdyListNotEmpty", "ScheduleStage.rdyListEmpty"),
@@ -39,23 +26,6 @@ AS_MANY: tuple[tuple[str, str], ...] = (
 """Vectors of a compute unit that have the same elements."""
 
 _ARRAY_ACCESSES = (("m_demand_hits", "numDataArrayReads"), ("m_demand_accesses", "numDataArrayWrites"))
-
-
-@dataclass(frozen=True)
-class Broken:
-    """An identity that does not hold.
-
-    Attributes:
-        identity: what should hold.
-        left, right: the numbers on its two sides.
-    """
-
-    identity: str
-    left: float
-    right: float
-
-    def __str__(self) -> str:
-        return f"broken: {self.identity} ({self.left:.17g} against {self.right:.17g})"
 
 
 def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
@@ -74,18 +44,27 @@ def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
             v["ready_unit_cycles"] + v["idle_unit_cycles"],
             _execution_units(dump.units[0]) * v["cu_cycles"],
         )
-    for text, left, right in OF_EACH_UNIT:
-        equal[text] = _of_all_units(left, dump), _of_all_units(right, dump)
-    for array, cache in (("tcp", "L1cache"), ("tcc", "L2cache"), ("sqc", "L1cache"), ("scalar", "L1cache")):
-        names = [f"{name}.{cache}.m_demand_" for name in elements(f"ruby.{array}_cntrl", dump.row)]
-        equal[f"{array} accesses are hits and misses"] = (
-            sum(_number(dump.row(name + part)) for name in names for part in ("hits", "misses")),
-            sum(_number(dump.row(name + "accesses")) for name in names),
-        )
     broken = [Broken(name, a, b) for name, (a, b) in equal.items() if abs(a - b) > _ROUNDING * max(1, abs(b))]
     broken += [Broken(name, a, b) for name, (a, b) in _at_most(v).items() if a > b]
     broken += [Broken(name, a, b) for name, a, b in _not_without(v, dump) if a > 0 and b == 0]
+    broken += find_contradictions(_rows(dump), quick=not dump.whole)
     return tuple(broken)
+
+
+def _rows(dump: Snapshot) -> Rows:
+    """The dump as relations see it."""
+
+    def of(array: str) -> Sequence[Element]:
+        if array == "CUs":
+            return units
+        return [Element(name, _row_of(name, dump)) for name in elements(array, dump.row)]
+
+    units = [Element(f"compute unit {number}", unit.get) for number, unit in enumerate(dump.units)]
+    return Rows(dump.shader, dump.row, of, dump.unit_rows)
+
+
+def _row_of(name: str, dump: Snapshot) -> Lookup:
+    return lambda row: dump.row(f"{name}.{row}")
 
 
 def _at_most(v: Mapping[str, float]) -> dict[str, tuple[float, float]]:
@@ -114,19 +93,5 @@ def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, 
             yield f"TCPs with {event} have {access}", used, array
 
 
-def _of_all_units(patterns: Sequence[str], dump: Snapshot) -> float:
-    """The sum over all compute units; NaN where the first lacks one of the rows."""
-    total = 0.0
-    for pattern in patterns:
-        row = re.compile(re.escape(pattern).replace(r"\*", r"\d*"))
-        names = [name for name in dump.units[0] if row.fullmatch(name)] if dump.units else []
-        total += sum(unit.get(name, math.nan) for unit in dump.units for name in names) if names else math.nan
-    return total
-
-
 def _execution_units(unit: Mapping[str, float]) -> int:
     return sum(name.startswith("ScheduleStage.rdyListEmpty::") for name in unit)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

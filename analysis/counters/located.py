@@ -34,14 +34,17 @@ def locate(text: Text, start: int, stop: int) -> Snapshot | None:
     """What counters need of the block ``text[start:stop]``; the values equal those of a full reading.
 
     Returns:
-        ``None`` when the block has no GPU or its compute units are not laid out alike: read it whole then.
+        ``None`` when the block has no GPU or several, or its compute units are not laid out alike: read it
+        whole then.
     """
     active = text.find(_ACTIVE, start, stop)
     if active < 0:
         return None
     shader = text[text.rfind(b"\n", start, active) + 1 : active]
     units = _Units(text, start, stop, shader)
-    if not units.alike:
+    if not units.alike or not shader.startswith(b"system."):
+        return None
+    if text.find(_ACTIVE, active + 1, units.start) >= 0 or text.find(_ACTIVE, units.stop, stop) >= 0:
         return None
     rows = _rows(text, start, units.start) | _rows(text, units.stop, stop)
     launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")

@@ -82,6 +82,19 @@ ARRAYS: dict[str, str] = {
 }
 """Arrays of objects, and a statistic that every element prints even when it is zero."""
 
+RELATED_ARRAYS: dict[str, str] = {
+    "ruby.gpu_dir_cntrl": ".L3CacheMemory.m_demand_accesses",
+    "gpu_mem_ctrls": ".dram.peakBW",
+    **{f"{level}_tlb": ".localNumTLBAccesses" for level in ("l2", "sqc", "scalar")},
+    **{f"{level}_coalescer": ".coalescedAccesses" for level in ("l2", "l3", "sqc", "scalar")},
+}
+"""Further arrays, which no run must have, as ``ARRAYS``."""
+
+GPU_MEMORY: dict[str, str] = {"mem_ctrls": "gpu_mem_ctrls", "ruby.dir_cntrl": "ruby.gpu_dir_cntrl"}
+"""Arrays of a full system that belong to the host, and those that belong to the GPU's own memory
+(configs/ruby/GPU_VIPER.py, ``construct_gpudirs``, from v22.0 on): where a file has the latter, counters are
+read from them."""
+
 _STALL = "CUs*.ScoreboardCheckStage.stallCycles::"
 _ISSUED = "CUs*.ExecStage.numCyclesWithInstrTypeIssued::"
 

@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from analysis.counters.table import ARRAYS, COUNTERS, LAUNCHED, VALU_CYCLES
+from analysis.counters.table import (
+    ARRAYS,
+    COUNTERS,
+    GPU_MEMORY,
+    LAUNCHED,
+    RELATED_ARRAYS,
+    VALU_CYCLES,
+)
 from apuflow.core.errors import AnalysisError
 
 NAN = math.nan
@@ -48,6 +55,7 @@ class Snapshot:
         row: number of any other row by its full name, ``None`` if it is not there.
         launched: number of kernels launched, ``None`` if the dispatcher is not there.
         slots: wavefront slots of a compute unit; NaN if unknown.
+        whole: whether ``units`` have all their rows.
     """
 
     shader: str
@@ -55,6 +63,7 @@ class Snapshot:
     row: Lookup
     launched: float | None
     slots: float
+    whole: bool = False
 
     @cached_property
     def unit_rows(self) -> Sequence[str]:
@@ -128,7 +137,7 @@ def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
 
 def elements(array: str, row: Lookup) -> list[str]:
     """The full names of an array's elements (``system.l1_tlb``, or ``system.l1_tlb0`` and so on)."""
-    probe = ARRAYS[array]
+    probe = ARRAYS.get(array) or RELATED_ARRAYS[array]
     if row(f"system.{array}{probe}") is not None:
         return [f"system.{array}"]
     names: list[str] = []
@@ -149,7 +158,8 @@ def _term(term: Term, dump: Snapshot) -> float | None:
         return _plain(dump.shader + pattern, dump.row)
     if "*" in pattern:
         array, _, rest = pattern.partition("*")
-        values = [_plain(name + rest, dump.row) for name in elements(array, dump.row)]
+        own = elements(GPU_MEMORY[array], dump.row) if array in GPU_MEMORY else ()
+        values = [_plain(name + rest, dump.row) for name in own or elements(array, dump.row)]
         present = [value for value in values if value is not None]
         return math.fsum(present) if present else None
     return _plain(f"system.{pattern}" if "." in pattern else pattern, dump.row)

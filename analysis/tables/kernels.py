@@ -18,7 +18,7 @@ from analysis.counters.counters import Counters, combine, counted, counters, fil
 from analysis.counters.extrapolate import extrapolations, told
 from analysis.counters.table import BY_NAME
 from analysis.metrics import compute
-from analysis.tables.records import COMPLETED, run_values
+from analysis.tables.records import COMPLETED, check_unchanged, run_values
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import LaunchRecord, RunRecord, read_run
 
@@ -42,12 +42,13 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
 
     Raises:
         AnalysisError: the run did not complete, its statistics are not per kernel, or launches are missing
-            from them.
+            from them, or the statistics are not those that the run was proven with.
     """
     file = Path(directory) / "run.json"
     record = read_run(file)
     if record.status != COMPLETED:
         raise AnalysisError("the run did not complete", file=file, key="status", value=record.status.value)
+    check_unchanged(record, file)
     named = record.launches
     files = record.statistics_files(directory)
     facts = record.release_facts
@@ -61,7 +62,9 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
         pairs = list(zip(named, dumps_of_files, strict=True))
     else:
         dumps = [
-            counted(part, facts) for path in files for part in since_reset(file_counters(path)[0], facts)
+            counted(part, facts)
+            for path in files
+            for part in since_reset(file_counters(path)[0], facts, path)
         ]
         pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
     machine = run_values(record)

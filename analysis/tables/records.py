@@ -19,7 +19,7 @@ from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.stats.files import TORN, open_packed
 from analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 from apuflow.core.errors import AnalysisError
-from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
+from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, of_all_statistics, read
 
 COMPLETED = Status.COMPLETED.value
 _REMEDY = "remove the run's directory and start the workflow again: the run is made again"
@@ -105,7 +105,7 @@ def _row(record: RunRecord, file: Path) -> Row:
     files = record.statistics_files(file.parent)
     if not files:
         raise AnalysisError("a completed run without statistics", file=file, key="statistics", remedy=_REMEDY)
-    _check_unchanged(files, record.provenance.statistics_sha256, file)
+    check_unchanged(record, file)
     # Its statistics frame its own kernels: the rest is the CPU filling memory.
     own = record.own_kernels_only
     facts = record.release_facts
@@ -191,33 +191,43 @@ def stand_ins(record: RunRecord) -> str:
     )
 
 
-def _check_unchanged(files: Sequence[Path], sha256: object, record: Path) -> None:
+def check_unchanged(record: RunRecord, file: Path) -> None:
     """The statistics are the very ones that proved the run: not cut, not another run's, not edited.
+
+    Args:
+        record: of a completed run.
+        file: where the record lies, beside its statistics.
 
     Raises:
         AnalysisError: they are missing or differ from the hash that the run recorded.
     """
-    for file in files:
-        if not file.is_file():
-            raise AnalysisError("the statistics of a completed run are gone", file=file, remedy=_REMEDY)
-    if sha256 is None or len(files) != 1:
+    files = record.statistics_files(file.parent)
+    for one in files:
+        if not one.is_file():
+            raise AnalysisError("the statistics of a completed run are gone", file=one, remedy=_REMEDY)
+    expected = record.provenance.statistics_sha256
+    if expected is None or not files:
         return
-    digest = hashlib.sha256()
     try:
-        with open_packed(files[0]) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        actual = digest.hexdigest()
+        actual = of_all_statistics([_text_sha256(one) for one in files])
     except (OSError, *TORN) as error:
         actual = str(error)
-    if actual != sha256:
+    if actual != expected:
         raise AnalysisError(
             "the statistics are not those that the run was proven with",
-            file=files[0],
-            key=f"provenance.statistics_sha256 in {record.name}",
+            file=files[0] if len(files) == 1 else file.parent,
+            key=f"provenance.statistics_sha256 in {file.name}",
             value=actual,
             remedy=_REMEDY,
         )
+
+
+def _text_sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with open_packed(file) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _batch(record: BatchRecord, file: Path) -> Batch:

@@ -6,6 +6,7 @@ Independent of the reader: it knows how numbers, padding, shares and one-line ro
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -118,3 +119,14 @@ class Printer:
     def block(self) -> str:
         """One dump with all lines so far."""
         return BEGIN + "".join(f"{line}\n" for line in self.lines) + END
+
+
+def one_after_another(*blocks: bytes) -> bytes:
+    """Blocks as one run writes them with a reset after each: each begins where the last ended."""
+    end, texts = 0, []
+    for block in blocks:
+        ticks = re.search(rb"^simTicks +(\d+)", block, re.M)
+        assert ticks is not None
+        end += int(ticks[1])
+        texts.append(re.sub(rb"^finalTick +\d+", b"finalTick %43d" % end, block, flags=re.M))
+    return b"".join(texts)

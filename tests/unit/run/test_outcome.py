@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gem5_text import one_after_another
 from places import DATA
 
 from apuflow.core.record import Status
@@ -274,10 +275,16 @@ def test_a_missing_kernel_names_its_exact_key_and_the_command_that_adds_it(text:
         (lambda text: text[: len(text) // 2], "cut"),
         (lambda text: text[: text.index("---------- End")], "cut"),
         (lambda text: text[: text.rindex("--") + 1], "cut"),
-        (lambda text: text + text, "2 statistics blocks"),
+        (lambda text: text + text, "block 2, which ends here, counts again"),
         (lambda text: text + text[: len(text) // 2], "cut"),
         (lambda text: text.replace("finalTick ", "finalTock "), "no finalTick"),
-        (lambda text: text.replace("5068886000", "4242424242"), "from another run"),
+        (
+            lambda text: text.replace(
+                "finalTick                                  5068886000",
+                "finalTick                                  6068886000",
+            ),
+            "from another run",
+        ),
         (lambda text: "no statistics at all\n", "no statistics block"),
     ],
 )
@@ -296,8 +303,9 @@ def test_fewer_blocks_than_kernels_are_not_a_block_each(statistics: Path, real_t
     outcome = classify(ExitFacts(0), NORMAL, STARTED, statistics, expectation)
     assert outcome.status is Status.NO_STATISTICS
     assert "1 statistics blocks for 2 kernels" in outcome.evidence
-    statistics.write_text(real_text * 2)
-    assert classify(ExitFacts(0), NORMAL, STARTED, statistics, expectation).completed
+    statistics.write_bytes(one_after_another(*[real_text.encode()] * 2))
+    end_of_both = NORMAL.replace("5068886000", "10137772000")
+    assert classify(ExitFacts(0), end_of_both, STARTED, statistics, expectation).completed
 
 
 def test_missing_statistics(tmp_path: Path) -> None:
@@ -314,9 +322,10 @@ def test_a_run_without_a_kernel_is_no_run(statistics: Path, real_text: str) -> N
 
 
 def test_a_release_that_dumps_per_kernel_writes_several_blocks(statistics: Path, real_text: str) -> None:
-    statistics.write_text(real_text + real_text)
+    statistics.write_bytes(one_after_another(*[real_text.encode()] * 2))
+    end_of_both = NORMAL.replace("5068886000", "10137772000")
     expectation = Expectation(blocks=None, kernels=2)
-    outcome = classify(ExitFacts(0), NORMAL, STARTED, statistics, expectation)
+    outcome = classify(ExitFacts(0), end_of_both, STARTED, statistics, expectation)
     assert outcome.completed
     assert (outcome.statistics.blocks, outcome.statistics.kernels) == (2, 2)
 

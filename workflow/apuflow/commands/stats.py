@@ -52,6 +52,7 @@ def stats(
     from analysis.stats.reader import read_stats
 
     file = _statistics(file) if file.is_dir() else file
+    _check_unchanged(file)
     counted: Counters | None = None
     if select:
         dumps = read_stats(file, select=select)
@@ -186,6 +187,19 @@ def _statistics(run: Path) -> Path:
             remedy="a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/",
         )
     return files[0]
+
+
+def _check_unchanged(file: Path) -> None:
+    """A run that proved these statistics has a record beside them with their hash."""
+    from analysis.tables.records import check_unchanged
+    from apuflow.core.record import RunRecord, Status, read
+
+    beside = file.parent / "run.json"
+    record = read(beside) if beside.is_file() else None
+    if not isinstance(record, RunRecord) or record.status is not Status.COMPLETED:
+        return
+    if file.name in [own.name for own in record.statistics_files(file.parent)]:
+        check_unchanged(record, beside)
 
 
 def _counted(file: Path) -> Counters:

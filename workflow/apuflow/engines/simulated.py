@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.counters.identities import AS_MANY, OF_EACH_UNIT
+from analysis.counters.identities import AS_MANY
 from analysis.counters.terms import relied_on
 from apuflow import miopen
 from apuflow.configure import Release
@@ -17,7 +17,7 @@ from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
-from apuflow.run.required_rows import Equal, RequiredRow, RequiredRows
+from apuflow.run.required_rows import RequiredRow, RequiredRows
 
 
 def point_facts(point: Point) -> PointFacts:
@@ -74,7 +74,7 @@ def launch_records(
 def required_rows() -> RequiredRows:
     """What the tables rely on in the statistics of a run."""
     rows = tuple(RequiredRow(names, optional) for names, optional in relied_on())
-    return RequiredRows(rows, tuple(Equal(left, right) for _, left, right in OF_EACH_UNIT), AS_MANY)
+    return RequiredRows(rows, AS_MANY)
 
 
 def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:

@@ -30,6 +30,7 @@ from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
 from apuflow.run.process import Ended, Process, RunFailed, Simulation
 from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
+from apuflow.run.proof import text_sha256
 from apuflow.run.share_start import shared_start
 
 _TEXT_LIMIT = 32 << 20
@@ -151,6 +152,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         shared=shared_start(simulation, process),
     )
     exit_ = simulation.container.run(job)
+    sha256 = text_sha256(outdir / STATISTICS)
     facts = ExitFacts(
         exit_.code,
         exit_.oom_killed,
@@ -160,7 +162,8 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         Placement.here().stopped_by() if exit_.stopped == "interrupt" else None,
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
-    outcome = _disk_full(directory, classify(facts, simout, simerr, outdir / STATISTICS, process.expectation))
+    outcome = classify(facts, simout, simerr, outdir / STATISTICS, process.expectation, sha256)
+    outcome = _disk_full(directory, outcome)
     results = None
     if process.judge is not None and outcome.completed:
         results = process.judge.results(directory)

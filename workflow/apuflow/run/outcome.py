@@ -104,7 +104,12 @@ class Outcome:
 
 
 def classify(
-    exit_facts: ExitFacts, simout: str, simerr: str, statistics: Path | None, expectation: Expectation
+    exit_facts: ExitFacts,
+    simout: str,
+    simerr: str,
+    statistics: Path | None,
+    expectation: Expectation,
+    sha256: str | None = None,
 ) -> Outcome:
     """The outcome of one gem5 process.
 
@@ -112,6 +117,7 @@ def classify(
         simout: gem5's standard output, with the guest's mixed in.
         simerr: gem5's standard error, with the guest's mixed in.
         statistics: the statistics file, or None when there is none.
+        sha256: hash of the statistics' text as gem5 ended; None: it was not taken.
 
     A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
     launched kernels, completed wavefronts and the guest's end marker all say so, and no known error text
@@ -129,7 +135,7 @@ def classify(
     if cause != NORMAL_CAUSE:
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
         return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
-    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks)
+    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks, sha256)
 
 
 def _after_normal_cause(
@@ -139,6 +145,7 @@ def _after_normal_cause(
     statistics: Path | None,
     expectation: Expectation,
     ticks: int | None,
+    sha256: str | None,
 ) -> Outcome:
     text = f"{simout}\n{simerr}"
     missing = guest_errors.missing_kernel(text)
@@ -164,6 +171,8 @@ def _after_normal_cause(
         )
     proof = read_proof(statistics, required=expectation.required)
     problem = _statistics_problem(proof, ticks, expectation)
+    if problem is None and sha256 not in (None, proof.sha256):
+        problem = "the statistics changed after gem5 ended: something else writes in the run's directory"
     if problem is not None:
         return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)
     if proof.kernels < expectation.kernels or proof.wavefronts == 0:

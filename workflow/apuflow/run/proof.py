@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 
 import zstandard
 
+from analysis.counters.contradictions import overlapping
 from analysis.counters.table import LAUNCHED, WAVEFRONTS
 from apuflow.run.proof_block import read_block
 from apuflow.run.proof_rows import Damage, Rows
@@ -138,8 +139,8 @@ class _Scan:
         tick = _whole(rows.values.get(b"finalTick"))
         if tick is None:
             raise Damage(f"block {self._blocks + 1}, which ends here, has no finalTick")
-        if self._final_tick is not None and tick < self._final_tick:
-            raise Damage(f"the file goes back in time: {self._final_tick} then {tick} ticks")
+        if self._final_tick is not None:
+            self._check_order(self._final_tick, tick, _whole(rows.values.get(b"simTicks")))
         check_required_rows(self._required, read_block(rows))
         for name, value in rows.values.items():
             if name.endswith((_KERNELS, _WAVEFRONTS)):
@@ -151,6 +152,16 @@ class _Scan:
                 else:
                     self._wavefronts += number
         self._blocks, self._final_tick = self._blocks + 1, tick
+
+    def _check_order(self, before: int, tick: int, sim_ticks: int | None) -> None:
+        """The block follows the one before it, and counts nothing that was counted there."""
+        if tick < before:
+            raise Damage(f"the file goes back in time: {before} then {tick} ticks")
+        if sim_ticks is not None and overlapping(sim_ticks, before, tick):
+            raise Damage(
+                f"block {self._blocks + 1}, which ends here, counts again what the block before it counted: "
+                f"simTicks is {sim_ticks}, {tick - before} ticks after that block"
+            )
 
     def _proof(self, problem: str | None, sha256: str | None = None) -> StatisticsProof:
         return StatisticsProof(

@@ -11,13 +11,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.counters.contradictions import Element, Lookup, find_contradictions
+from analysis.counters.contradictions import Rows as RelatedRows
 from analysis.counters.table import ACTIVE
 from apuflow.run.proof_rows import Damage, Rows
 
 _ACTIVE = ACTIVE.encode()
 _UNITS = b"CUs"
 _ZERO = b"0"
-_ELEMENT = re.compile(rb"(system\.(?:ruby\.\w+?_cntrl|\w+?_tlb|\w+?_coalescer|mem_ctrls))(\d*)\.(\S+)")
+_ELEMENT = re.compile(
+    rb"(system\.(?:ruby\.\w+?_cntrl|\w+?_tlb|\w+?_coalescer|(?:gpu_)?mem_ctrls))(\d*)\.(\S+)"
+)
 _WITHIN = re.compile(rb"(.*?\b(?:wavefronts|scalar_register_file|vector_register_file|rank))(\d+)\.(\S+)")
 _EVENT = re.compile(rb"system\.ruby\.(\w+)_Controller\.(?:(\w+)\.)?(\w+?)(?:::total)?")
 _CONTROLLERS: Mapping[bytes, tuple[str, ...]] = {
@@ -65,7 +69,10 @@ def read_block(rows: Rows) -> Block:
         Damage: rows are missing, or numbers contradict each other.
     """
     rows.close()
-    shader = next((name[: -len(_ACTIVE)] for name in rows.values if name.endswith(_ACTIVE)), None)
+    shaders = [name.removesuffix(_ACTIVE) for name in rows.values if name.endswith(_ACTIVE)]
+    if len(shaders) > 1:
+        raise Damage(f"the block that ends here holds {len(shaders)} GPUs: {_text(b', '.join(shaders))}")
+    shader = shaders[0] if shaders else None
     arrays = _arrays(rows.values, shader)
     for name, objects in arrays.items():
         _check_numbered(name, objects)
@@ -76,7 +83,35 @@ def read_block(rows: Rows) -> Block:
                 _check_alike(f"{kind}: {name}", objects)
     _check_lengths(rows, arrays)
     _check_events(rows.values)
+    _check_relations(rows.values, shader, arrays)
     return Block(rows.values, rows.cells, shader, arrays)
+
+
+def _check_relations(
+    values: Mapping[bytes, bytes], shader: bytes | None, arrays: Mapping[str, Objects]
+) -> None:
+    """No rows contradict each other (``analysis.counters.relations``)."""
+    elements = {
+        array: [Element(array + index.decode(), _lookup(rows)) for index, rows in objects.items()]
+        for array, objects in arrays.items()
+    }
+    units = next(iter(arrays.get("CUs", {}).values()), {})
+    rows = RelatedRows(
+        (shader or b"").decode(),
+        _lookup(values),
+        lambda array: elements.get(array, ()),
+        [name.decode() for name in units],
+    )
+    for broken in find_contradictions(rows):
+        raise Damage(f"the rows of the block that ends here contradict each other: {broken}")
+
+
+def _lookup(rows: Mapping[bytes, bytes]) -> Lookup:
+    def number(name: str) -> float | None:
+        value = rows.get(name.encode())
+        return None if value is None else float(value)
+
+    return number
 
 
 def _arrays(

@@ -15,7 +15,7 @@ from apuflow import __version__
 from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.host import host_facts
-from apuflow.core.record import Results, RunRecord, now, scalars
+from apuflow.core.record import Results, RunRecord, now, of_all_statistics, scalars
 from apuflow.run.command import OUTDIR, STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
 from apuflow.run.proof import text_sha256
@@ -44,7 +44,7 @@ def record(
             "gem5_version": last.gem5_version,
             "container_engine": simulation.container.name,
             "image": simulation.image,
-            "statistics_sha256": shas[0] if len(shas) == 1 else None,
+            "statistics_sha256": of_all_statistics(shas),
         }
     )
     where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
@@ -162,8 +162,14 @@ def _holds(file: Path, sha256: str | None) -> bool:
 
 
 def _place(source: Path, target: Path, sha256: str | None) -> None:
-    """Compress statistics, read the result back, and only then let it have its name. Plain ones just move."""
+    """Compress statistics, read the result back, and only then let it have its name. Plain ones just move.
+
+    Raises:
+        EngineError: they are not what was proven.
+    """
     if target.suffix not in (".gz", ".zst"):
+        if text_sha256(source) != sha256:
+            raise _changed(source)
         source.replace(target)
         return
     with atomic_write(target) as part:
@@ -175,8 +181,10 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
         if text_sha256(part, target.suffix) != sha256:
-            raise EngineError(
-                "the statistics changed while they were compressed",
-                file=target,
-                remedy="check the disk, then run again",
-            )
+            raise _changed(source)
+
+
+def _changed(file: Path) -> EngineError:
+    return EngineError(
+        "the statistics changed after they were proven", file=file, remedy="check the disk, then run again"
+    )

@@ -32,29 +32,15 @@ class RequiredRow:
 
 
 @dataclass(frozen=True)
-class Equal:
-    """Counters of a compute unit that add up to the same.
-
-    Attributes:
-        left, right: names within the compute unit; a ``*`` stands for digits.
-    """
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class RequiredRows:
     """Everything that readers of the statistics rely on.
 
     Attributes:
         rows: what must be there.
-        equal: what adds up to the same.
         as_many: vectors of a compute unit that have the same elements.
     """
 
     rows: tuple[RequiredRow, ...] = ()
-    equal: tuple[Equal, ...] = ()
     as_many: tuple[tuple[str, str], ...] = ()
 
 
@@ -62,14 +48,12 @@ def check_required_rows(required: RequiredRows, block: Block) -> None:
     """Find every row that is relied on.
 
     Raises:
-        Damage: one is missing or holds what no counter can hold, or two sums differ that are the same.
+        Damage: one is missing or holds what no counter can hold.
     """
     if required.rows and block.shader is None:
         raise Damage(f"the block that ends here holds no GPU: no row ends in {ACTIVE}")
     for row in required.rows:
         _check_row(row, block)
-    for equal in required.equal:
-        _check_equal(equal, block.arrays.get("CUs", {}))
     for pair in required.as_many:
         _check_as_many(pair, block.arrays.get("CUs", {}))
 
@@ -148,17 +132,6 @@ def _check_totals(pattern: str, block: Block) -> None:
             )
 
 
-def _check_equal(equal: Equal, units: Objects) -> None:
-    left, right = _names(equal.left, units), _names(equal.right, units)
-    for index, unit in units.items():
-        left_sum, right_sum = _sum(left, unit), _sum(right, unit)
-        if left_sum != right_sum:
-            raise Damage(
-                f"in the block that ends here {' + '.join(equal.left)} of CUs{index.decode()} is "
-                f"{left_sum:.0f}, {' + '.join(equal.right)} is {right_sum:.0f}"
-            )
-
-
 def _check_as_many(pair: tuple[str, str], units: Objects) -> None:
     first, second = (
         {name.partition(b"::")[2] for name in _names((f"{vector}::*",), units)} for vector in pair
@@ -167,7 +140,3 @@ def _check_as_many(pair: tuple[str, str], units: Objects) -> None:
         lost = min(first ^ second).decode()
         vector = pair[0] if lost.encode() not in first else pair[1]
         raise Damage(f"in the block that ends here a compute unit has no {vector}::{lost}")
-
-
-def _sum(names: Sequence[bytes], unit: Mapping[bytes, bytes]) -> float:
-    return sum(float(unit.get(name, b"0")) for name in names)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gem5_text import one_after_another
 from places import ROOT
 from run_records import run_record
 
@@ -87,7 +88,7 @@ def test_a_dump_per_kernel(tmp_path: Path) -> None:
     """As v24.0 writes: every kernel a dump, copies of the runtime too, a last one without a kernel."""
     copy = "pool_fwd-100x3x64x64-u4"
     dumps = [_dump(copy), *(_dump(name) for name in NAMES), _dump(NAMES[0], launched=False)]
-    (tmp_path / "stats.txt").write_bytes(b"".join(dumps))
+    (tmp_path / "stats.txt").write_bytes(one_after_another(*dumps))
     table = kernel_table(_record(tmp_path, [_launch(name) for name in NAMES], "stats.txt", **_of("v24.0")))
     runs = _recorded()
     assert list(table["kernel"]) == [UNNAMED, *(runs[name]["kernel"] for name in NAMES)]
@@ -122,7 +123,9 @@ def test_the_only_kernel_of_a_run_is_its_row(tmp_path: Path) -> None:
     row = b"dispatcher.numKernelLaunched            1"
     assert row in first
     after = first.replace(row, row[:-1] + b"0")
-    (tmp_path / "stats.txt").write_bytes(b"".join(begin + block for block in (before, first, after)))
+    (tmp_path / "stats.txt").write_bytes(
+        one_after_another(*(begin + block for block in (before, first, after)))
+    )
     launch = {"kernel": "Im2d2Col", "grid": [2048, 1, 1], "workgroup": [256, 1, 1]}
     [found] = kernel_table(_record(tmp_path, [launch], "stats.txt", **_of("v23.0"))).to_dict("records")
     assert (found["kernels_launched"], found["tcp_misses"], found["wavefronts"]) == (1, 1680, 32)

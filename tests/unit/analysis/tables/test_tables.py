@@ -316,7 +316,7 @@ def test_broken_identities_stand_in_flags(tmp_path: Path) -> None:
     )
     path.write_bytes(lzma.compress(text))
     flags = tables.build([directory])["flags"].item()
-    assert "instCyclesVALU equals vALUInsts (154200 against 7)" in flags
+    assert "instCyclesVALU = vALUInsts (of CUs), compute unit 0 (154200 against 7)" in flags
 
 
 @pytest.mark.parametrize(
