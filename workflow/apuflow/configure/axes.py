@@ -43,7 +43,19 @@ def listed(value: object) -> tuple[object, ...]:
             value=", ".join(map(str, value))[:80],
             remedy="write all values alike; a size and a clock have a unit: 256kB, 2GHz",
         )
+    spelt: dict[object, object] = {}
+    for item in value:
+        first = spelt.setdefault(item, item) if kinds == {_NUMBERS} else item
+        if type(first) is not type(item):
+            raise ValueProblem(
+                f"the list has one number in two spellings, {first} and {item}",
+                value=item,
+                remedy=f"write {float(item):g} alone",
+            )
     return tuple(value)
+
+
+_NUMBERS = "numbers"
 
 
 def _kind(value: object) -> str | None:
@@ -51,7 +63,7 @@ def _kind(value: object) -> str | None:
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, (int, float)):
-        return "numbers"
+        return _NUMBERS
     return "text" if isinstance(value, str) else None
 
 

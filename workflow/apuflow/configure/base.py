@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from apuflow.configure import yaml_source
+from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import DURATION, size_bytes
 
@@ -216,14 +217,6 @@ def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDeta
         value=_short(item["input"]),
         remedy=_remedy(kind, context),
     )
-
-
-def dotted(location: Iterable[str | int]) -> str:
-    """``axes.num-tccs[2]`` of a location."""
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def _internal(part: str | int) -> bool:

@@ -18,7 +18,7 @@ from apuflow.configure.cache_rules import cache_problems
 from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
+from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes, volts
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
@@ -100,7 +100,7 @@ def _garnet_options() -> tuple[str, ...]:
 
 
 def canonical(name: str, value: Scalar) -> Scalar:
-    """The one spelling of a value: ``0x10``-like, ``1024kB`` and ``1MB`` must not be different machines."""
+    """The one spelling of a value: ``1024kB`` and ``1MB`` must not be different machines."""
     option = catalogue()[name]
     if option.type == "size":
         size = value if isinstance(value, int) else size_bytes(str(value))
@@ -109,6 +109,13 @@ def canonical(name: str, value: Scalar) -> Scalar:
         hertz = clock_hertz(str(value))
         return value if hertz is None else format_clock(hertz)
     return value
+
+
+def quantity(name: str, value: Scalar) -> object:
+    """What a value means, so that two spellings of one are equal: ``900mV`` and ``0.9V``."""
+    if catalogue()[name].type == "voltage" and isinstance(value, str):
+        return volts(value) or value
+    return canonical(name, value)
 
 
 def resolve(given: Mapping[str, Scalar], release: str) -> dict[str, Scalar]:
