@@ -11,7 +11,7 @@ from apuflow.core.scalar import Scalar
 
 
 def home() -> Path | None:
-    """The home of the user; None without HOME and without an entry in the list of users, as in a container."""
+    """The home of the user; None without HOME and without an entry in the list of users (a container)."""
     try:
         return Path.home()
     except RuntimeError:
