@@ -106,9 +106,13 @@ def _nearest(campaign: Campaign, target: str) -> str:
     wanted = "/".join((paths.RESULTS, under + "/".join(parts[1:] if under else parts))).strip("/").lower()
     if any(each.lower().startswith(f"{wanted}/") for each in known):
         return paths.report(under)
-    stem = wanted.removesuffix(Path(wanted).suffix)
-    same = [each for each in known if each.lower().removesuffix(Path(each).suffix) == stem]
-    return [*same, *difflib.get_close_matches(wanted, known, n=1, cutoff=0.7), paths.report(under)][0]
+    place = len(f"{paths.RESULTS}/{under}")
+    stems: dict[str, str] = {}
+    for each in known:
+        stems.setdefault(each[place:].lower().removesuffix(Path(each).suffix), each)
+    stem = wanted[place:].removesuffix(Path(wanted).suffix)
+    close = difflib.get_close_matches(stem, stems, n=1, cutoff=0.6)
+    return stems[close[0]] if close else paths.report(under)
 
 
 def _results(campaign: Campaign, under: str) -> list[str]:

@@ -117,11 +117,11 @@ def check_states_are_known(status_command: str | None, first_look_seconds: int =
     """Refuse a way to follow jobs by which Snakemake would never hear that one has ended.
 
     Args:
-        status_command: ``sacct`` or ``squeue``, which the executor asks for the state of jobs; None: its choice.
+        status_command: ``sacct`` or ``squeue``, which the executor asks for jobs' states; None: its choice.
         first_look_seconds: how long the executor waits before it asks.
 
-    ``sacct`` needs accounting (slurmdbd). ``squeue`` knows a job that has ended for ``MinJobAge`` seconds; where
-    these are too few, the executor (snakemake-executor-plugin-slurm 2.8) asks ``sacct`` after all.
+    ``sacct`` needs accounting (slurmdbd). ``squeue`` knows a job that has ended for ``MinJobAge`` seconds;
+    where these are too few, the executor (snakemake-executor-plugin-slurm 2.8) asks ``sacct`` after all.
 
     Raises:
         EngineError: with the option, or the setting of Slurm, that is needed.
@@ -134,8 +134,8 @@ def check_states_are_known(status_command: str | None, first_look_seconds: int =
         sooner = f"; or give --slurm-init-seconds-before-status-checks {age // _LOOKS} "
         sooner = f"{sooner}--slurm-status-command squeue" if age >= _LOOKS else ""
         raise EngineError(
-            f"Slurm keeps no accounting (sacct fails) and forgets a job {age} seconds after its end: nobody would "
-            "hear that a job has ended",
+            f"Slurm keeps no accounting (sacct fails) and forgets a job {age} seconds after its end: "
+            "Snakemake would not hear that it has ended",
             key="MinJobAge",
             value=age,
             remedy=f"ask for slurmdbd, or for MinJobAge={needed} or more in slurm.conf{sooner}",
