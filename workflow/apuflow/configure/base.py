@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -191,7 +192,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDetails) -> ConfigError:
     location = tuple(part for part in item["loc"] if not _internal(part))
-    file = document.where(location)
+    file = document.where(tuple(itertools.chain.from_iterable(map(_written, location))))
     key = dotted(location) or None
     kind = item["type"]
     context = item.get("ctx") or {}
@@ -217,6 +218,11 @@ def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDeta
         value=_short(item["input"]),
         remedy=_remedy(kind, context),
     )
+
+
+def _written(part: str | int) -> tuple[str | int, ...]:
+    """The keys that a part of a location has in the file: ``layer.n`` is ``layer: {n: ...}``."""
+    return ("layer", part[6:]) if isinstance(part, str) and part.startswith("layer.") else (part,)
 
 
 def _internal(part: str | int) -> bool:

@@ -180,7 +180,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
         size = size_bytes(value) if isinstance(value, str) else None
         if isinstance(value, int) and not isinstance(value, bool):
             size = value
-        return None if size else ("a size above zero is expected", "for example 16kB, 4MB, 2GB")
+        return None if size else ("a size above zero is expected", _size_remedy(str(value)))
     if not isinstance(value, str):
         unit = {"clock": "GHz", "voltage": "V"}.get(kind)
         if unit and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -194,6 +194,16 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     if kind == "text" and not _NAME.fullmatch(value):
         return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"
     return None
+
+
+def _size_remedy(text: str) -> str:
+    """The size that is meant by ``0.25MB``, ``256 KB`` or ``256k``, as gem5 reads it."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?=[kmgtb])([kmgt]?)i?b?\s*", text.lower())
+    if match is not None:
+        size = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ")
+        if size >= 1 and size.is_integer():
+            return f"write {format_size(int(size))}; a size is a whole number and B, kB, MB, GB or TB, as in 16kB"
+    return "for example 16kB, 4MB, 2GB"
 
 
 def _together(
