@@ -202,7 +202,8 @@ def _size_remedy(text: str) -> str:
     if match is not None:
         size = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ")
         if size >= 1 and size.is_integer():
-            return f"write {format_size(int(size))}; a size is a whole number and B, kB, MB, GB or TB, as in 16kB"
+            meant = format_size(int(size))
+            return f"write {meant}; a size is a whole number and B, kB, MB, GB or TB, as in 16kB"
     return "for example 16kB, 4MB, 2GB"
 
 
