@@ -85,7 +85,7 @@ def verify(archive: str | Path) -> Manifest:
 
 
 def unpack(archive: str | Path, directory: str | Path) -> Manifest:
-    """Unpack an archive after all of it proved whole; ``directory`` is as before when anything is wrong.
+    """Unpack an archive after all of it proved whole; nothing is written when anything is wrong.
 
     Files that are there with the same content stay. Nothing is written through a symbolic link.
 
@@ -96,6 +96,7 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
     Raises:
         AnalysisError: as ``verify``, or something else stands where a file of the archive belongs.
     """
+    verify(archive)
     target = Path(directory)
     made = not target.exists()
     try:

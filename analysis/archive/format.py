@@ -94,13 +94,23 @@ def read(archive: Path, staging: Path | None) -> Manifest:
             metered = _Metered(archive, whole)
             with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
                 manifest = _checked(archive, tar, metered, staging)
-            if len(whole.read(_BLOCK)) == _BLOCK:
-                raise AnalysisError("the archive goes on after its end", file=archive)
+                end = tar.offset
+            _check_end(archive, metered.after(end) + whole.read(_BLOCK))
+    except EOFError:
+        raise AnalysisError("the archive is cut: its end is missing", file=archive) from None
     except _DAMAGE as error:
         raise AnalysisError(f"the archive is damaged: {error}", file=archive) from None
     except OSError as error:
         raise AnalysisError(f"cannot read the archive: {error.strerror or error}", file=archive) from None
     return manifest
+
+
+def _check_end(archive: Path, rest: bytes) -> None:
+    """Two blocks of zeros end a tar file, more of them fill its last record, and nothing follows."""
+    if rest.strip(b"\0") or len(rest) >= _BLOCK:
+        raise AnalysisError("the archive goes on after its end", file=archive)
+    if len(rest) < 2 * tarfile.BLOCKSIZE:
+        raise EOFError
 
 
 class _Metered:
@@ -113,6 +123,8 @@ class _Metered:
     def __init__(self, archive: Path, stream: IO[bytes]) -> None:
         self._archive, self._stream = archive, stream
         self._allowed = _BLOCK
+        self._place = 0
+        self._last = b""
 
     def allow(self, size: int) -> None:
         """A file of this size comes now, and the header of the next one."""
@@ -123,7 +135,13 @@ class _Metered:
         self._allowed -= len(content)
         if self._allowed < 0:
             raise AnalysisError("the archive has a header of more than a megabyte", file=self._archive)
+        self._place += len(content)
+        self._last = (self._last + content)[-2 * tarfile.RECORDSIZE :]
         return content
+
+    def after(self, place: int) -> bytes:
+        """What has been read behind a place in the last record."""
+        return self._last[max(0, len(self._last) - (self._place - place)) :]
 
 
 def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Path | None) -> Manifest:
@@ -132,9 +150,10 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
     sums = b""
     for member in tar:
         top, _, path = member.name.partition("/")
-        if not member.isreg() or unsafe(path) or (manifest is not None and top != manifest.name):
+        plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and member.sparse is None
+        if not plain or unsafe(path) or (manifest is not None and top != manifest.name):
             raise AnalysisError(
-                "the archive holds something that archives of studies never hold",
+                f"the archive holds {_what(member)}, which archives of studies never hold",
                 file=archive,
                 value=member.name,
             )
@@ -153,9 +172,9 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
             continue
         entry = waiting.pop(path, None)
         if entry is None:
-            raise AnalysisError(
-                "the archive holds a file that its manifest does not name", file=archive, value=path
-            )
+            twice = path in (MANIFEST, SUMS, *(entry.path for entry in manifest.entries))
+            why = "twice" if twice else "that its manifest does not name"
+            raise AnalysisError(f"the archive holds a file {why}", file=archive, value=path)
         if member.size != entry.size or _keep(staging, path, stream, member.mode) != entry.sha256:
             raise AnalysisError("the checksum of a file in the archive is wrong", file=archive, value=path)
     if manifest is None:
@@ -163,6 +182,22 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
     if waiting or sums != sums_text(manifest.entries):
         raise AnalysisError("the archive lacks a file", file=archive, value=next(iter(waiting), SUMS))
     return manifest
+
+
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a link",
+    tarfile.DIRTYPE: "a directory",
+    tarfile.FIFOTYPE: "a pipe",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+}
+
+
+def _what(member: tarfile.TarInfo) -> str:
+    if member.sparse is not None:
+        return "a file with holes (sparse)"
+    return _KINDS.get(member.type, "a path or a kind of file")
 
 
 def _check_space(archive: Path, manifest: Manifest, staging: Path | None) -> None:
@@ -220,14 +255,50 @@ def _keep(staging: Path | None, path: str, stream: IO[bytes], mode: int) -> str:
 @contextlib.contextmanager
 def _decompressed(path: Path) -> Iterator[IO[bytes]]:
     with path.open("rb") as raw:
-        if raw.read(2) == b"\x1f\x8b":
-            raw.seek(0)
+        zipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if zipped:
             with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
                 yield cast(IO[bytes], stream)
         else:
+            _check_frames(raw)
             raw.seek(0)
-            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw) as stream:
+            decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+            with decompressor.stream_reader(raw, read_across_frames=True) as stream:
                 yield stream
+
+
+_RLE = 1
+
+
+def _check_frames(raw: IO[bytes]) -> None:
+    """Go through a zstd file block by block without unpacking it: python-zstandard accepts a cut frame.
+
+    Source: RFC 8878, section 3.1.1.
+
+    Raises:
+        EOFError: the last frame is cut.
+        ZstdError: what follows a frame is none.
+    """
+    size, place = os.fstat(raw.fileno()).st_size, 0
+    while place < size:
+        raw.seek(place)
+        head = raw.read(18)
+        try:
+            facts, place = zstandard.get_frame_parameters(head), place + zstandard.frame_header_size(head)
+        except zstandard.ZstdError:
+            if len(head) < 18:
+                raise EOFError from None
+            raise
+        last = False
+        while not last:
+            raw.seek(place)
+            block = int.from_bytes(raw.read(3), "little")
+            last = bool(block & 1) or place + 3 > size
+            place += 3 + (1 if block >> 1 & 3 == _RLE else block >> 3)
+        place += 4 * facts.has_checksum
+        if place > size:
+            raise EOFError
 
 
 def unsafe(path: str) -> bool:

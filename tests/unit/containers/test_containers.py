@@ -22,3 +22,17 @@ def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert candidate_urls("docker")[0] == "unix:///var/run/docker.sock"
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
     assert candidate_urls("podman")[0] == "unix:///run/user/7/podman/podman.sock"
+
+
+def test_a_user_without_a_home_has_no_socket_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`docker run -u 12345` without HOME: the list of users has no entry, and Python names no home."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/12345")
+
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    found = ["unix:///var/run/docker.sock", "unix:///run/user/12345/docker.sock"]
+    assert candidate_urls("docker") == found

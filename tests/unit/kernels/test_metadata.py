@@ -56,7 +56,11 @@ def _packed(value: object) -> bytes:
 
 def note_object(kernels: list[dict[str, object]]) -> bytes:
     """An ELF file with nothing but the metadata of these kernels."""
-    described = _packed({"amdhsa.version": [1, 1], "amdhsa.kernels": kernels})
+    return described_object(_packed({"amdhsa.version": [1, 1], "amdhsa.kernels": kernels}))
+
+
+def described_object(described: bytes) -> bytes:
+    """An ELF file with nothing but a note of these bytes."""
     note = struct.pack("<III", 7, len(described), 32) + b"AMDGPU\0\0" + described
     header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01", 3, 224, 1, 0, 0, 64, 0, 64, 0, 0, 64, 1, 0)
     return header + struct.pack("<IIQQQQIIQQ", 0, 7, 0, 0, 128, len(note), 0, 0, 4, 0) + note
@@ -84,3 +88,42 @@ def test_every_form_of_metadata_and_cpp_names(tmp_path: Path) -> None:
     assert kernel.dynamic_stack
     with pytest.raises(EngineError, match="several kernels have this name"):
         find_kernel((*kernels, kernels[0]), "other", path)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (described_object(b"\x91" * 5000 + b"\xc0"), "more than 32 levels"),
+        (described_object(b"\x81\xa1a" * 5000 + b"\xc0"), "more than 32 levels"),
+        (described_object(b"\x81\xa1a\xdd\xff\xff\xff\xff"), "index out of range"),
+        (described_object(b"\x81\xa1a\xdb\xff\xff\xff\xff"), "cut off"),
+        (note_object([])[:-4], "outside of the file"),
+        (note_object([{".name": "k", ".kernarg_segment_size": 1 << 40}]), "no size"),
+    ],
+    ids=[
+        "lists in lists",
+        "mappings in mappings",
+        "endless list",
+        "endless text",
+        "cut section",
+        "a terabyte",
+    ],
+)
+def test_metadata_that_lie_are_one_error(content: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.co"
+    path.write_bytes(content)
+    with pytest.raises(BrokenObject, match=why) as caught:
+        read_kernels(path)
+    assert caught.value.file == str(path)
+
+
+def test_a_million_empty_notes_are_not_read_again_by_every_section(tmp_path: Path) -> None:
+    notes = bytes(12) * 20_000
+    header = struct.pack(
+        "<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01", 3, 224, 1, 0, 0, 64, 0, 64, 0, 0, 64, 999, 0
+    )
+    section = struct.pack("<IIQQQQIIQQ", 0, 7, 0, 0, 64 * 1000, len(notes), 0, 0, 4, 0)
+    path = tmp_path / "k.co"
+    path.write_bytes(header + section * 999 + notes)
+    with pytest.raises(BrokenObject, match="more than 10,000 notes"):
+        read_kernels(path)

@@ -21,6 +21,7 @@ from apuflow.configure import (
     load_workload,
     sweep_names,
 )
+from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import configuration_files, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
@@ -139,7 +140,7 @@ class Campaign:
             file=paths.sweep_file(sweep.name),
             key="workloads",
             value=name,
-            remedy=f"one of {', '.join(known)}",
+            remedy=f"{did_you_mean(name, known)}one of {', '.join(known)}",
         )
 
     def table_points(self, sweep: Sweep, workload: str) -> list[Point]:

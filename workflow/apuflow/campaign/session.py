@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign import followers, repairs, schedule
+from apuflow.campaign import followers, repairs, schedule, targets
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
@@ -23,6 +23,7 @@ from apuflow.campaign.sampled import check_target
 from apuflow.campaign.stage_lines import say_results
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.scheduler import check_states_are_known
 
 
 class Session:
@@ -43,8 +44,11 @@ class Session:
         self._workflow = workflow
         self._root = root
         self._registration = None
+        with _message_and_exit():
+            targets.refuse_moved_paths(getattr(workflow, "modifier", None))
         if workflow.is_main_process:
             with _message_and_exit():
+                targets.refuse_braces(root)
                 check_writable(root)
             self._registration = repairs.register(root)
             repairs.repair_times(root)
@@ -52,25 +56,38 @@ class Session:
         self.inputs = RuleInputs(self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process)
         if workflow.is_main_process:
             self.inputs.memory_mb = schedule.available_memory_mb()
+        # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
+        named = targets.targets_of(sys.argv[1:])
+        self._arguments = sys.argv[1:] if named is None else named
         with _message_and_exit():
-            # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
-            check_targets(self.campaign, sys.argv[1:])
+            if workflow.is_main_process and targets.is_ours_alone(workflow.main_snakefile):
+                given = workflow.config_settings
+                targets.refuse_configuration(given.config, given.configfiles)
+                targets.refuse_unknown(self.campaign, named or ())
+            check_targets(self.campaign, self._arguments)
 
     def sets(self, kind: str) -> list[ResultSet]:
         """What one job makes together of what this call wants (``result_sets.KINDS``)."""
-        return result_sets(self.campaign, kind, sys.argv[1:])
+        return result_sets(self.campaign, kind, self._arguments)
 
     def start(self) -> None:
         """Before the first job.
 
         Raises:
-            SystemExit: with status 2, after the message: this machine lacks what the pending jobs need.
+            SystemExit: with status 2, after the message: this machine lacks what the pending jobs need, or
+                Slurm does not tell when a job has ended.
         """
         if not self._jobs_elsewhere():
             _lift_rate_limit(self._workflow.scheduler)
             _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
         elif self._registration:
             self._registration.jobs_elsewhere()
+        settings = self._workflow.executor_settings
+        if hasattr(settings, "status_command"):
+            with _message_and_exit():
+                check_states_are_known(
+                    settings.status_command, settings.init_seconds_before_status_checks or 40
+                )
         followers.keep(self._workflow.dag)
         self.inputs.orders.clean()
         with _message_and_exit():
@@ -139,10 +156,10 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
             campaign.points(sweep.name, workload)
 
 
-def result_lines(targets: Iterable[str]) -> list[str]:
+def result_lines(made: Iterable[str]) -> list[str]:
     """Where the results of a call are: figures and tables first, then reports."""
     lines = []
-    for path in sorted(targets):
+    for path in sorted(made):
         named = paths.target(path)
         if named is None:
             continue
@@ -153,8 +170,8 @@ def result_lines(targets: Iterable[str]) -> list[str]:
     return [line for _, line in sorted(lines)]
 
 
-def _check_results_exist(root: Path, targets: Iterable[str]) -> None:
-    for target in sorted(targets):
+def _check_results_exist(root: Path, wanted: Iterable[str]) -> None:
+    for target in sorted(wanted):
         if paths.target(target) and not (root / target).exists():
             raise EngineError(
                 "the workflow ended without this result",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator
@@ -28,7 +29,9 @@ def listed(value: object) -> tuple[object, ...]:
         raise ValueProblem(
             "an axis is a list of values",
             value=value if isinstance(value, (str, int, float, bool)) or value is None else str(value)[:80],
-            remedy="write [4, 8, 16]; a single fixed value belongs under options (or layer)",
+            remedy=f"write [{', '.join(parts)}]"
+            if isinstance(value, str) and len(parts := separated(value)) > 1
+            else "write [4, 8, 16]; a single fixed value belongs under options (or layer)",
         )
     if not value:
         raise ValueProblem(
@@ -36,6 +39,13 @@ def listed(value: object) -> tuple[object, ...]:
             value=value,
             remedy="give it at least one value, or remove it",
         )
+    for item in value:
+        if isinstance(item, str) and len(parts := separated(item)) > 1:
+            raise ValueProblem(
+                "a comma is missing between the values of the list",
+                value=item,
+                remedy=f"write [{', '.join(parts)}]",
+            )
     kinds = {kind for item in value if (kind := _kind(item)) is not None}
     if len(kinds) > 1:
         raise ValueProblem(
@@ -43,7 +53,28 @@ def listed(value: object) -> tuple[object, ...]:
             value=", ".join(map(str, value))[:80],
             remedy="write all values alike; a size and a clock have a unit: 256kB, 2GHz",
         )
+    spelt: dict[object, object] = {}
+    for item in value:
+        first = spelt.setdefault(item, item) if kinds == {_NUMBERS} else item
+        if type(first) is not type(item):
+            raise ValueProblem(
+                f"the list has one number in two spellings, {first} and {item}",
+                value=item,
+                remedy=f"write {float(item):g} alone",
+            )
     return tuple(value)
+
+
+_NUMBERS = "numbers"
+
+
+def separated(text: str) -> list[str]:
+    """The values of a text in which something else than a comma separates them; one: it is a single value.
+
+    A number and its unit (``256 kB``) are one value; no value of an option or a layer has a blank in it.
+    """
+    joined = re.sub(r"(?<![^\s;|,])([0-9.]+)\s+([A-Za-z]+)(?![^\s;|,])", r"\1\2", text)
+    return re.split(r"[\s;|,]+", joined.strip("; |,\t\n"))
 
 
 def _kind(value: object) -> str | None:
@@ -51,7 +82,7 @@ def _kind(value: object) -> str | None:
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, (int, float)):
-        return "numbers"
+        return _NUMBERS
     return "text" if isinstance(value, str) else None
 
 

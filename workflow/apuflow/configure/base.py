@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from apuflow.configure import yaml_source
+from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import DURATION, size_bytes
 
@@ -192,7 +194,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDetails) -> ConfigError:
     location = tuple(part for part in item["loc"] if not _internal(part))
-    file = document.where(location)
+    file = document.where(tuple(itertools.chain.from_iterable(map(_written, location))))
     key = dotted(location) or None
     kind = item["type"]
     context = item.get("ctx") or {}
@@ -220,12 +222,9 @@ def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDeta
     )
 
 
-def dotted(location: Iterable[str | int]) -> str:
-    """``axes.num-tccs[2]`` of a location."""
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
+def _written(part: str | int) -> tuple[str | int, ...]:
+    """The keys that a part of a location has in the file: ``layer.n`` is ``layer: {n: ...}``."""
+    return ("layer", part[6:]) if isinstance(part, str) and part.startswith("layer.") else (part,)
 
 
 def _internal(part: str | int) -> bool:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from apuflow.configure import yaml_source
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.catalogue import catalogue
-from apuflow.configure.option_rules import canonical
+from apuflow.configure.option_rules import quantity
 from apuflow.configure.suite import load_suite, sweep_suites
 from apuflow.configure.sweep import Sweep, Variation
 from apuflow.configure.workloads import load_workload
@@ -205,9 +205,9 @@ def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
 def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
     """Two spellings of one value (1024kB, 1MB) would be the same point twice."""
     for dimension in plan.dimensions:
-        seen: dict[tuple[tuple[type, Scalar], ...], Assignment] = {}
+        seen: dict[tuple[tuple[type, object], ...], Assignment] = {}
         for row in dimension:
-            values = [canonical(name, value) if name in catalogue() else value for name, value in row]
+            values = [quantity(name, value) if name in catalogue() else value for name, value in row]
             plain = tuple((type(value), value) for value in values)
             if plain in seen:
                 names = ", ".join(name for name, _ in row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -98,10 +99,19 @@ def read_layers(file: Path, named_at: str, name: str) -> list[dict[str, Scalar]]
 
 
 def plain_value(text: str) -> Scalar:
-    """A cell or an argument as YAML would read it: a number, true, false, or text."""
+    """A cell or an argument: a number in decimal, true, false, or text.
+
+    Zeros in front mean nothing, as for DNNMark (``atoi``) and ``apu_se.py`` (Python's ``int``).
+
+    Raises:
+        ConfigError: a number that is not finite, or has more digits than Python reads.
+    """
     if text in ("true", "false"):
         return text == "true"
-    for kind, pattern in ((int, r"[+-]?\d+"), (float, r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")):
-        if re.fullmatch(pattern, text):
-            return kind(text)
-    return text
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
+        return int(text)
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+        return text
+    if not math.isfinite(value := float(text)):
+        raise ConfigError("the number is too large", value=text[:80], remedy="write a smaller number")
+    return value

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import NAME, check_name, did_you_mean, dotted, listing, read, together
+from apuflow.configure.base import NAME, check_name, did_you_mean, listing, read, together
 from apuflow.configure.layer_list import with_layers
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.yaml_source import Location
+from apuflow.configure.yaml_source import Location, dotted
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import Remembered

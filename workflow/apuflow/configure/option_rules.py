@@ -18,7 +18,7 @@ from apuflow.configure.cache_rules import cache_problems
 from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes
+from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes, volts
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
@@ -100,7 +100,7 @@ def _garnet_options() -> tuple[str, ...]:
 
 
 def canonical(name: str, value: Scalar) -> Scalar:
-    """The one spelling of a value: ``0x10``-like, ``1024kB`` and ``1MB`` must not be different machines."""
+    """The one spelling of a value: ``1024kB`` and ``1MB`` must not be different machines."""
     option = catalogue()[name]
     if option.type == "size":
         size = value if isinstance(value, int) else size_bytes(str(value))
@@ -109,6 +109,13 @@ def canonical(name: str, value: Scalar) -> Scalar:
         hertz = clock_hertz(str(value))
         return value if hertz is None else format_clock(hertz)
     return value
+
+
+def quantity(name: str, value: Scalar) -> object:
+    """What a value means, so that two spellings of one are equal: ``900mV`` and ``0.9V``."""
+    if catalogue()[name].type == "voltage" and isinstance(value, str):
+        return volts(value) or value
+    return canonical(name, value)
 
 
 def resolve(given: Mapping[str, Scalar], release: str) -> dict[str, Scalar]:
@@ -173,7 +180,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
         size = size_bytes(value) if isinstance(value, str) else None
         if isinstance(value, int) and not isinstance(value, bool):
             size = value
-        return None if size else ("a size above zero is expected", "for example 16kB, 4MB, 2GB")
+        return None if size else ("a size above zero is expected", _size_remedy(str(value)))
     if not isinstance(value, str):
         unit = {"clock": "GHz", "voltage": "V"}.get(kind)
         if unit and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -187,6 +194,17 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     if kind == "text" and not _NAME.fullmatch(value):
         return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"
     return None
+
+
+def _size_remedy(text: str) -> str:
+    """The size that is meant by ``0.25MB``, ``256 KB`` or ``256k``, as gem5 reads it."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?=[kmgtb])([kmgt]?)i?b?\s*", text.lower())
+    if match is not None:
+        size = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ")
+        if size >= 1 and size.is_integer():
+            meant = format_size(int(size))
+            return f"write {meant}; a size is a whole number and B, kB, MB, GB or TB, as in 16kB"
+    return "for example 16kB, 4MB, 2GB"
 
 
 def _together(

@@ -2,19 +2,21 @@
 
 Refused: files of more than a megabyte or a quarter of a million values, more than 64 levels, duplicate keys
     (YAML would keep the last one silently), several documents, keys that are no text, anchors that contain
-    themselves, and files that unfold to more than a million values.
+    themselves, files that unfold to more than a million values, and values that the versions of YAML read
+    differently (``yaml_scalars``).
 Anchors, aliases and merge keys work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
 
+from apuflow.configure.yaml_scalars import misread
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import Remembered
 
@@ -189,13 +191,15 @@ class _Walk:
             raise ConfigError(
                 "an anchor contains itself",
                 file=_at(self.path, node),
-                key=".".join(map(str, location)),
+                key=dotted(location),
                 remedy="write the values out",
             )
         self._open.add(id(node))
         total = 1
         if isinstance(node, yaml.MappingNode):
             total += self._mapping(node, location)
+        elif isinstance(node, yaml.ScalarNode):
+            self._scalar(node, location)
         elif isinstance(node, yaml.SequenceNode):
             for index, child in enumerate(node.value):
                 self.lines[(*location, index)] = child.start_mark.line + 1
@@ -209,6 +213,16 @@ class _Walk:
             )
         self._sizes[id(node)] = total
         return total
+
+    def _scalar(self, node: yaml.ScalarNode, location: Location) -> None:
+        if (problem := misread(node)) is not None:
+            raise ConfigError(
+                problem.message,
+                file=_at(self.path, node),
+                key=dotted(location) or None,
+                value=node.value[:80],
+                remedy=problem.remedy,
+            )
 
     def _mapping(self, node: yaml.MappingNode, location: Location) -> int:
         total = 0
@@ -229,13 +243,21 @@ class _Walk:
                 raise ConfigError(
                     f"the key stands twice (first on line {seen[key.value]})",
                     file=_at(self.path, key),
-                    key=".".join(map(str, (*location, key.value))),
+                    key=dotted((*location, key.value)),
                     remedy="keep one of them",
                 )
             seen[key.value] = line
             self.lines[(*location, key.value)] = line
             total += self.size(value, (*location, key.value))
         return total
+
+
+def dotted(location: Iterable[str | int]) -> str:
+    """``axes.num-tccs[2]`` of a location."""
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
 
 
 def _at(path: Path, node: yaml.Node | yaml.Event) -> str:

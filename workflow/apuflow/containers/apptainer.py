@@ -9,6 +9,7 @@ from pathlib import Path
 from apuflow.containers.host import remove_leftover_processes, run_process
 from apuflow.containers.job import Exit, Job
 from apuflow.core.errors import EngineError
+from apuflow.core.host import home
 
 _PROGRAMS = ("apptainer", "singularity")
 
@@ -77,7 +78,7 @@ class ApptainerEngine:
         job.home.mkdir(parents=True, exist_ok=True)
         host = {
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": str(Path.home()),
+            "HOME": str(home() or job.home),
         }
         return run_process(self.command(job), job, host, cwd=job.cwd)
 

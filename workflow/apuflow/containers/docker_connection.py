@@ -13,6 +13,7 @@ import requests.exceptions
 
 import docker
 from apuflow.core.errors import EngineError
+from apuflow.core.host import home
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
         paths = [
             "/var/run/docker.sock",
             f"{runtime}/docker.sock",
-            str(Path.home() / ".docker/run/docker.sock"),
+            *([] if (place := home()) is None else [f"{place}/.docker/run/docker.sock"]),
         ]
     return [explicit] if explicit else [f"unix://{path}" for path in paths]
 

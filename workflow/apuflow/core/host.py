@@ -10,6 +10,14 @@ from pathlib import Path
 from apuflow.core.scalar import Scalar
 
 
+def home() -> Path | None:
+    """The home of the user; None without HOME and without an entry in the list of users (a container)."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
 def host_facts() -> dict[str, Scalar | None]:
     """The machine that a run ran on, as far as it explains its speed."""
     facts: dict[str, Scalar | None] = {

@@ -6,11 +6,12 @@ Source: gem5 ``src/python/m5/util/convert.py``: in sizes k, M, G, T and Ki, Mi, 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 _SIZE = re.compile(r"^(\d+)(k|Ki|Mi?|Gi?|Ti?)?B$")
 _CLOCK = re.compile(r"^(\d+(?:\.\d+)?)(k|M|G|T)?Hz$")
 _PERIOD = re.compile(r"^(\d+(?:\.\d+)?)(p|n|u|m)s$")
-_VOLTAGE = re.compile(r"^\d+(?:\.\d+)?m?V$")
+_VOLTAGE = re.compile(r"^(\d+(?:\.\d+)?)(m?)V$")
 _BINARY = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _DECIMAL = {None: 0, "k": 1, "M": 2, "G": 3, "T": 4}
 _SECONDS = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
@@ -42,7 +43,13 @@ def clock_hertz(text: str) -> float | None:
 
 def is_voltage(text: str) -> bool:
     """Whether it reads ``1.0V`` or ``900mV``."""
-    return _VOLTAGE.match(text.strip()) is not None
+    return volts(text) is not None
+
+
+def volts(text: str) -> Decimal | None:
+    """Volts of ``1.0V`` or ``900mV``; None when it is neither."""
+    match = _VOLTAGE.match(text.strip())
+    return None if match is None else Decimal(match.group(1)) / (1000 if match.group(2) else 1)
 
 
 def format_size(size: int) -> str:

@@ -17,6 +17,11 @@ from apuflow.miopen.compiler import BrokenObject
 
 _NOTE_SECTION: Final = 7
 _METADATA: Final = 32
+_DEEPEST: Final = 32
+"""Levels of metadata that are read; LLVM writes six."""
+_MOST_NOTES: Final = 10_000
+_LARGEST: Final = 1 << 32
+"""Bound of every number: sizes are 32 bits wide in a kernel's descriptor."""
 POINTERS: Final = frozenset({"global_buffer"})
 IGNORED: Final = frozenset(
     {
@@ -114,7 +119,7 @@ def read_kernels(path: Path) -> tuple[Kernel, ...]:
     try:
         document = _document(data)
         return tuple(_kernel(each) for each in document["amdhsa.kernels"])
-    except (struct.error, IndexError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise BrokenObject(
             f"the code object does not describe its kernels: {error}",
             file=path,
@@ -144,28 +149,35 @@ def find_kernel(kernels: tuple[Kernel, ...], name: str, path: Path) -> Kernel:
     )
 
 
+def _whole(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number < _LARGEST:
+        raise ValueError(f"{number} is no size, offset or number of registers")
+    return number
+
+
 def _kernel(each: dict[str, Any]) -> Kernel:
     return Kernel(
         name=str(each[".name"]),
         parameters=tuple(
             Parameter(
-                int(parameter[".offset"]),
-                int(parameter[".size"]),
+                _whole(parameter[".offset"]),
+                _whole(parameter[".size"]),
                 str(parameter[".value_kind"]),
                 str(parameter.get(".name", "")),
                 str(parameter.get(".type_name", "")),
-                int(parameter.get(".pointee_align", 1)),
+                _whole(parameter.get(".pointee_align", 1)),
             )
-            for parameter in sorted(each.get(".args", ()), key=lambda one: int(one[".offset"]))
+            for parameter in sorted(each.get(".args", ()), key=lambda one: _whole(one[".offset"]))
         ),
-        argument_bytes=int(each[".kernarg_segment_size"]),
-        lds_bytes=int(each[".group_segment_fixed_size"]),
-        private_bytes=int(each[".private_segment_fixed_size"]),
-        vector_registers=int(each.get(".vgpr_count", 0)) + int(each.get(".agpr_count", 0)),
-        scalar_registers=int(each.get(".sgpr_count", 0)),
-        largest_workgroup=int(each.get(".max_flat_workgroup_size", 1024)),
-        wave_size=int(each.get(".wavefront_size", 64)),
-        spilled=int(each.get(".vgpr_spill_count", 0)) + int(each.get(".sgpr_spill_count", 0)),
+        argument_bytes=_whole(each[".kernarg_segment_size"]),
+        lds_bytes=_whole(each[".group_segment_fixed_size"]),
+        private_bytes=_whole(each[".private_segment_fixed_size"]),
+        vector_registers=_whole(each.get(".vgpr_count", 0)) + _whole(each.get(".agpr_count", 0)),
+        scalar_registers=_whole(each.get(".sgpr_count", 0)),
+        largest_workgroup=_whole(each.get(".max_flat_workgroup_size", 1024)),
+        wave_size=_whole(each.get(".wavefront_size", 64)),
+        spilled=_whole(each.get(".vgpr_spill_count", 0)) + _whole(each.get(".sgpr_spill_count", 0)),
         dynamic_stack=bool(each.get(".uses_dynamic_stack", False)),
     )
 
@@ -173,17 +185,22 @@ def _kernel(each: dict[str, Any]) -> Kernel:
 def _document(data: bytes) -> dict[str, Any]:
     """The metadata of an ELF file."""
     offset, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
+    notes = 0
     for number in range(count):
         section = struct.unpack_from("<IIQQQQIIQQ", data, offset + number * size)
         if section[1] != _NOTE_SECTION:
             continue
         place, end = section[4], section[4] + section[5]
+        if end > len(data):
+            raise ValueError("a section of notes lies outside of the file")
         while place + 12 <= end:
+            if (notes := notes + 1) > _MOST_NOTES:
+                raise ValueError(f"it has more than {_MOST_NOTES:,} notes")
             names, described, kind = struct.unpack_from("<III", data, place)
             text = place + 12
             value = text + -(-names // 4) * 4
             if kind == _METADATA and data[text : text + names].rstrip(b"\0") == b"AMDGPU":
-                found, _ = _decode(data[value : value + described], 0)
+                found, _ = _decode(data[value : min(value + described, end)], 0)
                 if isinstance(found, dict):
                     return found
             place = value + -(-described // 4) * 4
@@ -203,8 +220,10 @@ _SIZED: Final = {
 _LENGTHS: Final = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I"}
 
 
-def _decode(data: bytes, place: int) -> tuple[Any, int]:
+def _decode(data: bytes, place: int, depth: int = 0) -> tuple[Any, int]:
     """One MessagePack value, and where the next begins."""
+    if depth > _DEEPEST:
+        raise ValueError(f"its metadata has more than {_DEEPEST} levels")
     kind = data[place]
     place += 1
     if kind <= 0x7F:
@@ -224,13 +243,13 @@ def _decode(data: bytes, place: int) -> tuple[Any, int]:
     if kind <= 0x8F or kind in (0xDE, 0xDF):
         mapping = {}
         for _ in range(length):
-            name, place = _decode(data, place)
-            mapping[name], place = _decode(data, place)
+            name, place = _decode(data, place, depth + 1)
+            mapping[name], place = _decode(data, place, depth + 1)
         return mapping, place
     if kind <= 0x9F or kind in (0xDC, 0xDD):
         items = []
         for _ in range(length):
-            item, place = _decode(data, place)
+            item, place = _decode(data, place, depth + 1)
             items.append(item)
         return items, place
     if place + length > len(data):

@@ -308,3 +308,81 @@ def test_headers_of_headers_are_told_in_words(tmp_path: Path) -> None:
     archive.write_bytes(zstandard.ZstdCompressor().compress(one * 1000))
     with pytest.raises(AnalysisError, match="the archive is damaged"):
         verify(archive)
+
+
+def raw_of(archive: Path) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_a_second_archive_behind_the_first_is_refused(tmp_path: Path, frames: int) -> None:
+    """Behind the end of the tar file, or of the whole compressed file: tools disagree on which one counts."""
+    archive = packed(tmp_path)
+    content, raw = archive.read_bytes(), raw_of(archive)
+    archive.write_bytes(content * 2 if frames == 2 else zstandard.ZstdCompressor().compress(raw + raw))
+    with pytest.raises(AnalysisError, match="goes on after its end"):
+        unpack(archive, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize("name", ["s.tar.zst", "s.tar.gz"])
+def test_every_cut_and_every_addition_is_found(tmp_path: Path, name: str) -> None:
+    """Also a cut in the last bytes, which hold nothing but the checksum of the compressed data."""
+    archive = packed(tmp_path, name)
+    content = archive.read_bytes()
+    for cut in (1, 3, 4, 5, 8, 100):
+        archive.write_bytes(content[:-cut])
+        with pytest.raises(AnalysisError, match="the archive is cut"):
+            verify(archive)
+    archive.write_bytes(content + b"x")
+    with pytest.raises(AnalysisError, match=r"cut|damaged"):
+        verify(archive)
+
+
+def test_a_tar_file_without_its_end_is_cut(tmp_path: Path) -> None:
+    archive = packed(tmp_path)
+    raw = raw_of(archive).rstrip(b"\0")
+    archive.write_bytes(zstandard.ZstdCompressor().compress(raw + bytes(-len(raw) % 512)))
+    with pytest.raises(AnalysisError, match="the archive is cut"):
+        verify(archive)
+
+
+def test_frames_and_padding_of_other_tools_are_read(tmp_path: Path) -> None:
+    """pzstd writes a frame for each part; GNU tar fills records of 20 blocks, others end behind two."""
+    archive = packed(tmp_path)
+    raw = raw_of(archive)
+    parts = [zstandard.ZstdCompressor().compress(raw[at : at + 3000]) for at in range(0, len(raw), 3000)]
+    archive.write_bytes(b"".join(parts))
+    assert verify(archive).about == {"points": 2}
+    end = len(raw.rstrip(b"\0")) + 511 & -512
+    archive.write_bytes(zstandard.ZstdCompressor().compress(raw[:end] + bytes(1024)))
+    assert verify(archive).about == {"points": 2}
+
+
+def test_a_sparse_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """As ``tar --sparse`` writes a file that is one hole: 4 GB in some hundred bytes."""
+    whole = {"path": "big", "size": 4 << 30, "sha256": "0" * 64}
+    hole = tarfile.TarInfo("s/big")
+    hole.type = tarfile.GNUTYPE_SPARSE
+    block = bytearray(hole.tobuf(format=tarfile.GNU_FORMAT))
+    block[386:410] = b"%011o\0%011o\0" % (4 << 30, 0)
+    block[483:495] = b"\x80" + (4 << 30).to_bytes(11, "big")
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    manifest = tarfile.TarInfo("s/MANIFEST.json")
+    data = forged([whole])
+    manifest.size = len(data)
+    raw = manifest.tobuf() + data + bytes(-len(data) % 512) + bytes(block) + bytes(10240)
+    archive = tmp_path / "s.tar.zst"
+    archive.write_bytes(zstandard.ZstdCompressor().compress(raw))
+    with pytest.raises(AnalysisError, match="with holes") as caught:
+        unpack(archive, tmp_path / "there")
+    assert caught.value.value == "s/big" and not (tmp_path / "there").exists()
+
+
+def test_a_file_that_stands_twice_is_named(tmp_path: Path) -> None:
+    archive = packed(tmp_path)
+    rewrite(archive, lambda content: content.append(content[2]))
+    with pytest.raises(AnalysisError, match="a file twice") as caught:
+        verify(archive)
+    assert caught.value.value == "a.txt"

@@ -1,0 +1,110 @@
+"""What a call of snakemake may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from places import ROOT
+
+from apuflow.campaign import targets
+from apuflow.campaign.campaign import Campaign
+from apuflow.core import project
+from apuflow.core.errors import ApuflowError, ConfigError
+
+NEAREST = {
+    "results/quickstart/repot.html": "results/quickstart/report.html",
+    "results/quickstart/report.HTML": "results/quickstart/report.html",
+    "results/quickstat/repot.html": "results/quickstart/report.html",
+    "results/quickstart/softmax_fwd": "results/quickstart/softmax_fwd.csv",
+    "results/quickstart/softmax_fwd.CSV": "results/quickstart/softmax_fwd.csv",
+    "results/quickstart/softmax_fwd.xlsx": "results/quickstart/softmax_fwd.csv",
+    "results/quickstart/figures/spedup.pdf": "results/quickstart/figures/speedup.svg",
+    "results/quickstart/figures/speedup.pdf": "results/quickstart/figures/speedup.svg",
+    "results/quickstart": "results/quickstart/report.html",
+    "results/quickstart/figures": "results/quickstart/report.html",
+    "results": "results/report.html",
+    "results/x.html": "results/report.html",
+    "result/quickstart/report.html": "results/quickstart/report.html",
+}
+
+
+@pytest.mark.parametrize(("target", "near"), NEAREST.items())
+def test_a_result_that_no_rule_makes_is_refused_with_the_nearest(target: str, near: str) -> None:
+    with pytest.raises(ConfigError, match="no result has this name") as caught:
+        targets.refuse_unknown(Campaign(ROOT), [target])
+    assert caught.value.value == target
+    assert str(caught.value.remedy).startswith(f"did you mean {near}? ")
+
+
+def test_an_absolute_path_is_answered_with_the_path_inside_of_the_project() -> None:
+    with pytest.raises(ConfigError) as caught:
+        targets.refuse_unknown(Campaign(ROOT), [f"{ROOT}/results/quickstart/softmax_fwd.csv"])
+    assert str(caught.value.remedy).endswith(" results/quickstart/softmax_fwd.csv")
+
+
+def test_what_is_no_result_is_left_to_snakemake() -> None:
+    others = [
+        "all",
+        "table",
+        "runs/gem5/a/b/run.json",
+        "cachefiles/x.o",
+        "/elsewhere/results/x.csv",
+        "notes.txt",
+    ]
+    targets.refuse_unknown(Campaign(ROOT), [*others, "results/quickstart/report.html"])
+
+
+def test_targets_are_found_as_snakemake_finds_them() -> None:
+    given = ["--cores", "2", "./results//a.csv", "-n", "--report", "results/page.html"]
+    assert targets.targets_of(given) == ["results/a.csv"]
+    assert targets.targets_of(["--no-such-option-of-snakemake"]) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("num_compute_units", "options: {num-compute-units: ...}"),
+        ("axes", "configs/sweeps/NAME.yaml, axes: ..."),
+        ("container", "configs/site.yaml: container: ..."),
+        ("contaner", "did you mean container "),
+    ],
+)
+def test_a_key_of_the_command_line_is_answered_with_its_file(key: str, place: str) -> None:
+    with pytest.raises(ConfigError, match="reads no --config") as caught:
+        targets.refuse_configuration({key: 8}, ())
+    assert caught.value.key == key and place in str(caught.value.remedy)
+    with pytest.raises(ConfigError, match="reads no --configfile"):
+        targets.refuse_configuration({}, [Path("my.yaml")])
+    targets.refuse_configuration({}, ())
+
+
+def test_a_snakefile_with_rules_of_its_own_is_not_ours_alone(tmp_path: Path) -> None:
+    own = tmp_path / "Snakefile"
+    own.write_text(project.SNAKEFILE)
+    assert targets.is_ours_alone(str(own)) and targets.is_ours_alone(str(ROOT / "Snakefile"))
+    own.write_text(project.SNAKEFILE + "rule mine:\n    output: 'results/mine.html'\n")
+    assert not targets.is_ours_alone(str(own))
+
+
+def test_a_module_with_a_prefix_is_refused() -> None:
+    """As ``snakemake.modules.WorkflowModifier`` has it while a module is loaded."""
+    for prefix in (None, "sub/"):
+        modifier = SimpleNamespace(path_modifier=SimpleNamespace(prefix=prefix, _prefix_replacements=None))
+        if prefix is None:
+            targets.refuse_moved_paths(modifier)
+            continue
+        with pytest.raises(ConfigError, match="cannot have prefix"):
+            targets.refuse_moved_paths(modifier)
+
+
+@pytest.mark.parametrize("name", ["a{x}b", "a}", "a\nb", "a\x1bb"])
+def test_a_path_that_snakemake_takes_apart_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ApuflowError, match="which Snakemake and its scripts do not take"):
+        targets.refuse_braces(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a b", "a%b", "a$b", "it's", "ä*ö", "a[1]"])
+def test_other_paths_are_taken(tmp_path: Path, name: str) -> None:
+    targets.refuse_braces(tmp_path / name)
