@@ -63,8 +63,8 @@ class Registry:
             made.remove()
         for line in client.api.push(f"{self.host}/{repository}", tag=tag, stream=True, decode=True):
             assert "error" not in line, line
-        found = client.api.inspect_distribution(f"{self.host}/{name}")["Descriptor"]["digest"]
-        for reference in (f"{self.host}/{name}", committed.id):
+        found = client.images.get_registry_data(f"{self.host}/{name}").id
+        for reference in (f"{self.host}/{name}", str(committed.id)):
             with contextlib.suppress(docker.errors.ImageNotFound):
                 client.images.remove(reference, force=True, noprune=True)
         return str(found)

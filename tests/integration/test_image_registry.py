@@ -73,7 +73,7 @@ def project(
     client = docker.DockerClient(base_url=docker_url)
     for image in client.images.list():
         if any(served.host in name for name in image.attrs.get("RepoDigests") or []):
-            client.images.remove(image.id, force=True, noprune=True)
+            client.images.remove(str(image.id), force=True, noprune=True)
 
 
 def test_the_second_name_answers_where_the_first_is_gone(
