@@ -54,7 +54,7 @@ def explain_line(
         )
     name = release or _newest(line)
     known = load_release(name)
-    explained = command_line.explain(line, known.options_of)
+    explained = command_line.explain(line, known.options_of, known.capabilities.set_bits)
     if known.facts.assumed_of is not None and "options" not in known.origins:
         typer.echo(
             f"{name} is known in part: options and what is made of them as in {known.facts.assumed_of}"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from apuflow.configure import option_rules
+from apuflow.configure import option_rules, ruby_sets
 from apuflow.configure.catalogue import Option, catalogue, short_names
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
@@ -70,11 +70,12 @@ class Explained:
     release: str
 
 
-def explain(line: str, release: str) -> Explained:
+def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) -> Explained:
     """What each word of a command line does.
 
     Args:
         release: a release whose options are known.
+        set_bits: controllers of one kind that this gem5's Ruby can count.
 
     Raises:
         ConfigError: quotation marks that are not closed; no option at all; another script's line.
@@ -90,7 +91,7 @@ def explain(line: str, release: str) -> Explained:
     read = [_explained(*pair, release) for pair in _options(words[place:], release)]
     last = {word.name: word for word in read if word.effect in ("set", "default")}
     given = {name: word.value for name, word in last.items() if name is not None and word.value is not None}
-    machine, dropped = _together(given, release)
+    machine, dropped = _together(given, release, set_bits)
     told = _told(option_rules.resolve(machine, release))
     if told is not None:
         dropped |= {name: ("no effect", f"{_TOLD}: nothing reads it") for name in _ARRAYS if name in machine}
@@ -203,11 +204,11 @@ def _value(option: Option, value: str | None) -> Scalar:
 
 
 def _together(
-    given: Mapping[str, Scalar], release: str
+    given: Mapping[str, Scalar], release: str, set_bits: int
 ) -> tuple[dict[str, Scalar], dict[str, tuple[Effect, str]]]:
     """The values that have an effect beside each other, and why the others have none or stop gem5."""
     machine, dropped = dict(given), dict[str, tuple[Effect, str]]()
-    while problems := option_rules.check(machine, release):
+    while problems := _problems(machine, release, set_bits):
         for problem in problems:
             without = "no effect" in problem.message or "always sets" in problem.message
             if problem.option not in machine or problem.option in dropped:
@@ -221,6 +222,13 @@ def _together(
             dropped[problem.option] = ("no effect" if without else "refused", said)
             machine.pop(problem.option)
     return machine, dropped
+
+
+def _problems(
+    machine: Mapping[str, Scalar], release: str, set_bits: int
+) -> tuple[option_rules.OptionProblem, ...]:
+    found = option_rules.check(machine, release)
+    return found or ruby_sets.too_many(machine, option_rules.resolve(machine, release), set_bits)
 
 
 def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tuple[Effect, str]]) -> Word:

@@ -12,7 +12,7 @@ from typing import Any
 
 from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
-from apuflow.configure import Sweep, load_site, load_sweep, load_workload
+from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.point import Point
@@ -352,4 +352,10 @@ def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, 
         for (message, remedy), names in layers.items():
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
             result[f"{shown}: {message}; {remedy}"] = None
+    for point in {
+        (point.release, id(point.options)): point for point in chosen if is_batch(point.engine)
+    }.values():
+        bits = load_release(point.release, root).capabilities.set_bits
+        for each in ruby_sets.too_many({}, point.options, bits):
+            result[f"{point.release}: {each.message}. The preview models the machine all the same"] = None
     return tuple(result)
