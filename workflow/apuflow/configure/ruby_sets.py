@@ -5,8 +5,8 @@ Ruby keeps sets of controllers as bits, one set for each machine type. A set of 
 
 Source: ``src/mem/ruby/common/Set.hh`` (``setSize``), ``NetDest.cc`` (``resize``: all machine types), the
 controllers that ``configs/ruby/GPU_VIPER.py`` makes, ``configs/example/apu_se.py`` (``num_sqc``,
-``num_scalar_cache``); the same from v21.1 to develop c91af552. The number: ``src/mem/ruby/SConsopts`` or ``Kconfig``
-(64), and ``build_opts/VEGA_X86`` since pull request 1693 (128).
+``num_scalar_cache``); the same from v21.1 to develop c91af552. The number: ``src/mem/ruby/SConsopts`` or
+``Kconfig`` (64), and ``build_opts/VEGA_X86`` since pull request 1693 (128).
 """
 
 from __future__ import annotations

@@ -9,11 +9,12 @@ core/include/common.h; src/include/miopen/errors.hpp).
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.record import Status
-from apuflow.run import guest_errors
+from apuflow.run import gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
 from apuflow.run.required_rows import RequiredRows
 
@@ -25,18 +26,36 @@ _CAUSE = re.compile(r"^Exiting because  (.+)$", re.M)
 _TICKS = re.compile(r"Ticks: (\d+)$", re.M)  # the guest's last line may have had no end
 _UNSEEN = StatisticsProof("not looked at")
 _STARTED = "Entering event queue @"
-_MESSAGE = re.compile(r"^(?:.*?[\w./-]+:\d+: )?(?P<kind>panic|fatal): (?P<text>.+)$", re.M)
-_ASSERTION = re.compile(r"^.*Assertion [`'].*' failed\.?.*$", re.M)
-_DEADLOCK = re.compile(
-    r"^.*(?:Possible [Dd]eadlock detected|Possible network deadlock|Aborting due to deadlock!).*$", re.M
-)
 _GUEST_MEMORY = "Out of memory, please increase size of physical memory"
 _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
 _ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
-_TRACEBACK = "Traceback (most recent call last):"
-_PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
-_PYTHON_ERROR = re.compile(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*$", re.M)
+_WAITS_FOR_EVER = (
+    "the program waits for ever: all of its threads sleep, and gem5 has no event left (tick 2^64-1)"
+)
+_WAITS_REMEDY = (
+    "give each thread of the program a CPU core (num-cpus, `cpu_cores` of the workload); if it has them, "
+    "read in simerr what it waits for"
+)
+_MAX_TICK = 2**63
+"""gem5 stops at tick 2**64 - 1 (``MaxTick``) when no event is left; no limit that anybody sets is near it."""
+_FROM_OUTSIDE = {
+    signal.SIGHUP: "run again",
+    signal.SIGINT: "run again",
+    signal.SIGQUIT: "run again",
+    signal.SIGKILL: "run again",
+    signal.SIGTERM: "run again",
+    signal.SIGUSR1: "run again",
+    signal.SIGUSR2: "run again",
+    signal.SIGXCPU: "raise the limit of processor time (`ulimit -t`), then run again",
+    signal.SIGXFSZ: "raise the limit of a file's size (`ulimit -f`), then run again",
+}
+"""Signals that somebody or something else sends, and what to do."""
+_SIGNAL_REMEDIES = {
+    signal.SIGILL: "gem5 or a library of it was compiled for another processor (-march=native elsewhere): "
+    "build it on this machine, or leave -march out",
+    signal.SIGBUS: "make room in /dev/shm and on the disk: a mapped file was cut or could not grow",
+}
 
 
 @dataclass(frozen=True)
@@ -120,13 +139,15 @@ def classify(
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)
     if not causes:
-        status, evidence, remedy = _without_cause(exit_facts, simout, simerr)
+        status, evidence, remedy = _without_cause(exit_facts, simout, simerr, expectation)
         return Outcome(status, evidence, remedy, ticks)
     cause = causes[-1].strip()
     if cause == INTERRUPT_CAUSE:
         status, evidence = _stopped(exit_facts) or (Status.INTERRUPTED, f"Exiting because {cause}")
         return Outcome(status, evidence, None, ticks)
     if cause != NORMAL_CAUSE:
+        if cause == LIMIT_CAUSE and ticks is not None and ticks >= _MAX_TICK:
+            return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER, _WAITS_REMEDY, ticks)
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
         return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
     return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks)
@@ -140,7 +161,7 @@ def _after_normal_cause(
     expectation: Expectation,
     ticks: int | None,
 ) -> Outcome:
-    text = f"{simout}\n{simerr}"
+    text = gem5_messages.guest_text(f"{simout}\n{simerr}")
     missing = guest_errors.missing_kernel(text)
     if missing is not None:
         return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
@@ -150,7 +171,7 @@ def _after_normal_cause(
     if exit_facts.code != 0:
         line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
         return Outcome(
-            Status.GUEST_FAILURE, f"the program ended with status {exit_facts.code}: {line}", None, ticks
+            Status.GUEST_FAILURE, f"the program ended with {_named(exit_facts.code)}: {line}", None, ticks
         )
     if error is not None:
         return Outcome(Status.GUEST_FAILURE, error, None, ticks)
@@ -194,7 +215,9 @@ def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: 
     return None
 
 
-def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Status, str, str | None]:
+def _without_cause(
+    exit_facts: ExitFacts, simout: str, simerr: str, expectation: Expectation
+) -> tuple[Status, str, str | None]:
     """No ``Exiting because``: gem5 did not get to its end."""
     started = _STARTED in simerr or _STARTED in simout
     if exit_facts.oom_killed:
@@ -208,31 +231,63 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
     if _GUEST_MEMORY in text:
         return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
     if (fault := _fault(text)) is not None:
-        return *fault, guest_errors.remedy_of_panic(fault[1])
+        return _with_guest(*fault, guest_errors.remedy_of_panic(fault[1]), simout, simerr, expectation)
     if (line := _line(_ARGUMENTS, text)) is not None:
         return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
-    message = _message("fatal", text)
+    message = gem5_messages.message("fatal", text)
     if message is not None:
         status = Status.GEM5_FATAL if started else Status.CONFIG_ERROR
-        return status, message, guest_errors.remedy_of_fatal(message)
-    if (line := _python_error(text)) is not None:
+        return _with_guest(
+            status, message, guest_errors.remedy_of_fatal(message), simout, simerr, expectation
+        )
+    if (line := gem5_messages.python_error(text)) is not None:
         return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
-    if exit_facts.code in (130, 137, 143):
-        number = exit_facts.code - 128
-        return Status.INTERRUPTED, f"killed from outside by signal {number}", "run again"
-    if not started and exit_facts.code not in (0, 139):
-        words = guest_errors.last_words(simout, simerr) or "it printed nothing"
-        return Status.CONFIG_ERROR, f"gem5 did not start (status {exit_facts.code}): {words}", None
-    return Status.GEM5_CRASH, f"gem5 ended with status {exit_facts.code} and without an exit cause", None
+    return _without_message(exit_facts.code, started, simout, simerr)
 
 
-def _python_error(text: str) -> str | None:
-    """What a script of gem5 ended with: as Python prints it, or as pybind11 does in gem5's main()."""
-    if _TRACEBACK in text:
-        lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
-        return lines[-1] if lines else _TRACEBACK
-    match = _PYBIND_ERROR.search(text)
-    return match[1] if match else None
+def _without_message(code: int, started: bool, simout: str, simerr: str) -> tuple[Status, str, str | None]:
+    """Neither a cause nor a message: the exit status is all that is known."""
+    number = _signal(code)
+    if number in _FROM_OUTSIDE:
+        return Status.INTERRUPTED, f"killed from outside by {_named(code)}", _FROM_OUTSIDE[number]
+    words = guest_errors.last_words(simout, simerr) or "it printed nothing"
+    if number is not None:
+        return Status.GEM5_CRASH, f"gem5 was ended by {_named(code)}: {words}", _SIGNAL_REMEDIES.get(number)
+    if not started and code != 0:
+        return Status.CONFIG_ERROR, f"gem5 did not start (status {code}): {words}", None
+    return Status.GEM5_CRASH, f"gem5 ended with status {code} and without an exit cause", None
+
+
+def _with_guest(
+    status: Status, message: str, remedy: str | None, simout: str, simerr: str, expectation: Expectation
+) -> tuple[Status, str, str | None]:
+    """What gem5 ended with, beside what the program had printed before it."""
+    before = gem5_messages.guest_text(f"{simout}\n{simerr[: gem5_messages.beginning(simerr)]}")
+    by_guest = guest_errors.ends_a_guest(message)
+    missing = guest_errors.missing_kernel(before)
+    if by_guest and missing is not None:
+        return Status.MISSING_KERNEL, f"{missing.evidence} (then gem5: {message})", missing.remedy
+    error = guest_errors.first_error(before, expectation.error_texts)
+    if error is None:
+        return status, message, remedy
+    if by_guest:
+        return Status.GUEST_FAILURE, f"{error} (then gem5: {message})", remedy
+    return status, f"{message} (before it the program printed: {error})", remedy
+
+
+def _signal(code: int) -> signal.Signals | None:
+    """The signal that an exit status as a shell shows it (128 and its number) stands for."""
+    try:
+        return signal.Signals(code - 128)
+    except ValueError:
+        return None
+
+
+def _named(code: int) -> str:
+    number = _signal(code)
+    return (
+        f"status {code}" if number is None else f"{number.name} ({signal.strsignal(number)}; status {code})"
+    )
 
 
 def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
@@ -253,20 +308,12 @@ def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
 
 def _fault(text: str) -> tuple[Status, str] | None:
     """A panic, assertion, deadlock or segmentation fault of gem5."""
-    if (line := _line(_DEADLOCK, text)) is not None:
+    if (line := gem5_messages.deadlock(text)) is not None:
         return Status.DEADLOCK, line
-    if (line := _message("panic", text) or _line(_ASSERTION, text)) is not None:
+    if (line := gem5_messages.message("panic", text) or gem5_messages.assertion(text)) is not None:
         return Status.GEM5_PANIC, line
     if _SEGMENTATION in text:
         return Status.GEM5_CRASH, _SEGMENTATION
-    return None
-
-
-def _message(kind: str, text: str) -> str | None:
-    """The first ``panic:`` or ``fatal:`` of gem5, without its source position's path."""
-    for match in _MESSAGE.finditer(text):
-        if match["kind"] == kind:
-            return match[0].strip()
     return None
 
 
