@@ -15,8 +15,8 @@ from apuflow.core.errors import ConfigError
 
 GEM5 = HEAD.replace("preview", "gem5-kernels") + "release: v23.0\n"
 
-# Options, the machine type that gem5 ends for and its count, worked out by hand from GPU_VIPER.py and apu_se.py
-# (v23.0.1.0). One controller less starts: Set.hh ends gem5 when size > NUMBER_BITS_PER_SET.
+# Options, the machine type that gem5 ends for and its count, worked out by hand from GPU_VIPER.py and
+# apu_se.py (v23.0.1.0). One controller less starts: Set.hh ends gem5 when size > NUMBER_BITS_PER_SET.
 TOO_MANY = [
     ("num-compute-units: 65", "num-compute-units: 64", "65 TCP"),
     ("num-compute-units: 64, num-cp: 1", "num-compute-units: 63, num-cp: 1", "65 TCP"),
@@ -55,7 +55,7 @@ def test_the_nearest_machine_that_starts_is_the_fix(root: Path) -> None:
     [("v21.1", 64), ("v23.0", 64), ("v24.0", 64), ("v24.1", 64), ("v25.0", 128), ("v25.1", 128)],
 )
 def test_bits_of_a_set_by_release(release: str, bits: int) -> None:
-    """SConsopts and Kconfig: 64. Pull request 1693, after v24.1's commit, writes 128 into build_opts/VEGA_X86."""
+    """SConsopts and Kconfig: 64. Pull request 1693, later than v24.1's commit, sets 128 for VEGA_X86."""
     assert load_release(release).capabilities.set_bits == bits
 
 

@@ -20,7 +20,12 @@ _OWN_ASSERTION = re.compile(
 _DEADLOCK = re.compile(
     r"^.*(?:Possible [Dd]eadlock detected|Possible network deadlock|Aborting due to deadlock!).*$", re.M
 )
-_LOCATED = re.compile(r"^(?:(?:src|build)/\S+:\d+: (?:warn|info|hack): |command line: ).*$", re.M)
+_CHATTER = re.compile(
+    r"^(?:(?:src|build)/\S+:\d+: (?:warn|info|hack): |command line: |Forcing maxCoalescedReqs |Num SQC = "
+    r"|gem5 (?:Simulator System|is copyrighted|version|compiled|started|executing)|Exiting because  ).*$"
+    r"|Ticks: \d+$",
+    re.M,
+)
 _OTHER = re.compile(
     r"\S+:\d+: (?:warn|info|hack|panic|fatal): |Memory Usage: |Program aborted |--- BEGIN LIBC BACKTRACE"
     r"|For more info|Ticks: \d|At:$|Exiting because "
@@ -79,8 +84,8 @@ def python_error(text: str) -> str | None:
 
 
 def guest_text(text: str) -> str:
-    """A stream without gem5's own warnings and its command line, which holds the program's arguments."""
-    return _LOCATED.sub("", text)
+    """A stream without what gem5 prints in every run; its command line holds the program's arguments."""
+    return _CHATTER.sub("", text)
 
 
 def _whole(first: str, following: str) -> str:

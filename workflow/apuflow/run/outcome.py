@@ -79,6 +79,14 @@ class ExitFacts:
 
 
 @dataclass(frozen=True)
+class EndFile:
+    """A file that the guest writes whole before it ends: its name in the working directory, and its lines."""
+
+    name: str
+    lines: int
+
+
+@dataclass(frozen=True)
 class Expectation:
     """What a run has to show to count as finished.
 
@@ -89,6 +97,7 @@ class Expectation:
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
         required: what readers of the statistics rely on.
+        end_file: a file that the guest writes whole only when it ended well; None: it writes none.
     """
 
     end_marker: str | None = None
@@ -96,6 +105,7 @@ class Expectation:
     blocks: int | None = 1
     kernels: int = 1
     required: RequiredRows = field(default_factory=RequiredRows)
+    end_file: EndFile | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +133,12 @@ class Outcome:
 
 
 def classify(
-    exit_facts: ExitFacts, simout: str, simerr: str, statistics: Path | None, expectation: Expectation
+    exit_facts: ExitFacts,
+    simout: str,
+    simerr: str,
+    statistics: Path | None,
+    expectation: Expectation,
+    directory: Path = Path(),
 ) -> Outcome:
     """The outcome of one gem5 process.
 
@@ -131,10 +146,11 @@ def classify(
         simout: gem5's standard output, with the guest's mixed in.
         simerr: gem5's standard error, with the guest's mixed in.
         statistics: the statistics file, or None when there is none.
+        directory: the guest's working directory.
 
     A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
-    launched kernels, completed wavefronts and the guest's end marker all say so, and no known error text
-    stands against it.
+    launched kernels, completed wavefronts and the guest's end marker (or file) all say so, and no known error
+    text stands against it.
     """
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)
@@ -150,7 +166,7 @@ def classify(
             return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER, _WAITS_REMEDY, ticks)
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
         return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
-    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks)
+    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, directory, ticks)
 
 
 def _after_normal_cause(
@@ -159,6 +175,7 @@ def _after_normal_cause(
     simerr: str,
     statistics: Path | None,
     expectation: Expectation,
+    directory: Path,
     ticks: int | None,
 ) -> Outcome:
     text = gem5_messages.guest_text(f"{simout}\n{simerr}")
@@ -175,10 +192,10 @@ def _after_normal_cause(
         )
     if error is not None:
         return Outcome(Status.GUEST_FAILURE, error, None, ticks)
-    if expectation.end_marker is not None and expectation.end_marker not in text:
+    if (lacking := _lacking(expectation, text, directory)) is not None:
         return Outcome(
             Status.GUEST_FAILURE,
-            f"the program ended without its last line ({expectation.end_marker!r}): "
+            f"the program ended without {lacking}: "
             f"{guest_errors.last_words(simout, simerr) or 'it printed nothing'}",
             "a guest that aborts can end gem5 with status 0; see simerr",
             ticks,
@@ -197,6 +214,23 @@ def _after_normal_cause(
             proof,
         )
     return Outcome(Status.COMPLETED, f"Exiting because {NORMAL_CAUSE}", None, ticks, proof)
+
+
+def _lacking(expectation: Expectation, text: str, directory: Path) -> str | None:
+    """Which sign of the program's end is not there; None: all are."""
+    if expectation.end_marker is not None and expectation.end_marker not in text:
+        return f"its last line ({expectation.end_marker!r})"
+    file = expectation.end_file
+    if file is None:
+        return None
+    try:
+        with (directory / file.name).open("rb") as stream:
+            lines = sum(1 for _ in stream)
+    except OSError:
+        return f"its file {file.name}"
+    return (
+        None if lines == file.lines else f"{file.lines:,} lines in its file {file.name} ({lines:,} are there)"
+    )
 
 
 def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: Expectation) -> str | None:
