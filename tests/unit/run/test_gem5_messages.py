@@ -103,6 +103,7 @@ def test_a_program_that_waits_for_ever_is_not_told_to_raise_the_limit() -> None:
     outcome = ended(0, STARTED, simout)
     assert "waits for ever" in outcome.evidence
     assert "abs-max-tick" not in str(outcome.remedy)
+    assert "free(): invalid pointer" in ended(0, STARTED + "free(): invalid pointer\n", simout).evidence
     limited = ended(0, STARTED, simout.replace("18446744073709551615", "1000000000"))
     assert "raise abs-max-tick" in str(limited.remedy)
 

@@ -162,6 +162,7 @@ ABORTED = [
     "free(): invalid pointer",
     "prog: prog.c:3: main: Assertion `n' failed.",
     "rocBLAS error: Cannot read TensileLibrary.dat",
+    "terminate called after throwing an instance of 'std::bad_alloc'",
 ]
 FAULTS = [
     "src/sim/faults.cc:60: panic: panic condition !FullSystem occurred: fault (General-Protection) detected @ PC (0x7f=>0x80)",
@@ -201,3 +202,10 @@ def test_an_assertion_of_gem5_is_not_taken_for_the_programs(tmp_path: Path) -> N
     )
     assert outcome.status is Status.GEM5_PANIC
     assert outcome.evidence == f"{line} (at tick 7)"
+
+
+def test_a_programs_assertion_is_its_own_whatever_status_it_ends_with() -> None:
+    line = "prog: prog.c:3: main: Assertion `n' failed."
+    outcome = classify(ExitFacts(134), NORMAL, f"{STARTED}{line}\n", STATISTICS, Expectation())
+    assert outcome.status is Status.GUEST_FAILURE
+    assert line in outcome.evidence and "SIGABRT" in outcome.evidence

@@ -54,9 +54,9 @@ def beginning(text: str) -> int:
     return min(found, default=len(text))
 
 
-def assertion(text: str) -> str | None:
-    """The first assertion of gem5 that failed, and when; of another program's where none is gem5's."""
-    match = _assertion_of_gem5(text) or _ASSERTION.search(text)
+def assertion(text: str, *, own: bool) -> str | None:
+    """The first assertion that failed, and when: gem5's, or where ``own`` is false and none is, anyone's."""
+    match = _assertion_of_gem5(text) or (None if own else _ASSERTION.search(text))
     if match is None:
         return None
     aborted = _ABORTED.search(text, match.end())

@@ -94,6 +94,8 @@ def remedy_of_panic(message: str) -> str | None:
 
     Source: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5 v24.0 knows the instruction.
     """
+    if ends_a_guest(message):
+        return "the program inside gem5 aborted or erred: read what it printed in simout and simerr"
     if "s_setprio is of unknown type" not in message:
         return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"

@@ -9,12 +9,11 @@ core/include/common.h; src/include/miopen/errors.hpp).
 from __future__ import annotations
 
 import re
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.record import Status
-from apuflow.run import gem5_messages, guest_errors
+from apuflow.run import exit_status, gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
 from apuflow.run.required_rows import RequiredRows
 
@@ -39,23 +38,6 @@ _WAITS_REMEDY = (
 )
 _MAX_TICK = 2**63
 """gem5 stops at tick 2**64 - 1 (``MaxTick``) when no event is left; no limit that anybody sets is near it."""
-_FROM_OUTSIDE = {
-    signal.SIGHUP: "run again",
-    signal.SIGINT: "run again",
-    signal.SIGQUIT: "run again",
-    signal.SIGKILL: "run again",
-    signal.SIGTERM: "run again",
-    signal.SIGUSR1: "run again",
-    signal.SIGUSR2: "run again",
-    signal.SIGXCPU: "raise the limit of processor time (`ulimit -t`), then run again",
-    signal.SIGXFSZ: "raise the limit of a file's size (`ulimit -f`), then run again",
-}
-"""Signals that somebody or something else sends, and what to do."""
-_SIGNAL_REMEDIES = {
-    signal.SIGILL: "gem5 or a library of it was compiled for another processor (-march=native elsewhere): "
-    "build it on this machine, or leave -march out",
-    signal.SIGBUS: "make room in /dev/shm and on the disk: a mapped file was cut or could not grow",
-}
 
 
 @dataclass(frozen=True)
@@ -163,7 +145,10 @@ def classify(
         return Outcome(status, evidence, None, ticks)
     if cause != NORMAL_CAUSE:
         if cause == LIMIT_CAUSE and ticks is not None and ticks >= _MAX_TICK:
-            return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER, _WAITS_REMEDY, ticks)
+            text = gem5_messages.guest_text(f"{simout}\n{simerr}")
+            error = guest_errors.first_error(text, expectation.error_texts)
+            printed = "" if error is None else f"; it printed: {error}"
+            return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER + printed, _WAITS_REMEDY, ticks)
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
         return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
     return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, directory, ticks)
@@ -183,12 +168,15 @@ def _after_normal_cause(
     if missing is not None:
         return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
     error = guest_errors.first_error(text, expectation.error_texts)
-    if exit_facts.code >= 128 and (fault := _fault(simerr)) is not None:
+    if exit_facts.code >= 128 and (fault := _fault(simerr, own=True)) is not None:
         return Outcome(*fault, guest_errors.remedy_of_panic(fault[1]), ticks)
     if exit_facts.code != 0:
         line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
         return Outcome(
-            Status.GUEST_FAILURE, f"the program ended with {_named(exit_facts.code)}: {line}", None, ticks
+            Status.GUEST_FAILURE,
+            f"the program ended with {exit_status.named(exit_facts.code)}: {line}",
+            None,
+            ticks,
         )
     if error is not None:
         return Outcome(Status.GUEST_FAILURE, error, None, ticks)
@@ -260,11 +248,13 @@ def _without_cause(
     if (stop := _stopped(exit_facts)) is not None:
         return *stop, None
     text = f"{simerr}\n{simout}"
-    if (line := _line(_HOST_MEMORY, text)) is not None:
+    fault = _fault(text)
+    by_guest = fault is not None and guest_errors.ends_a_guest(fault[1])
+    if not by_guest and (line := _line(_HOST_MEMORY, text)) is not None:
         return Status.HOST_OUT_OF_MEMORY, line, "give the run more memory"
     if _GUEST_MEMORY in text:
         return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
-    if (fault := _fault(text)) is not None:
+    if fault is not None:
         return _with_guest(*fault, guest_errors.remedy_of_panic(fault[1]), simout, simerr, expectation)
     if (line := _line(_ARGUMENTS, text)) is not None:
         return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
@@ -281,12 +271,20 @@ def _without_cause(
 
 def _without_message(code: int, started: bool, simout: str, simerr: str) -> tuple[Status, str, str | None]:
     """Neither a cause nor a message: the exit status is all that is known."""
-    number = _signal(code)
-    if number in _FROM_OUTSIDE:
-        return Status.INTERRUPTED, f"killed from outside by {_named(code)}", _FROM_OUTSIDE[number]
+    number = exit_status.signal_of(code)
+    if number in exit_status.FROM_OUTSIDE:
+        return (
+            Status.INTERRUPTED,
+            f"killed from outside by {exit_status.named(code)}",
+            exit_status.FROM_OUTSIDE[number],
+        )
     words = guest_errors.last_words(simout, simerr) or "it printed nothing"
     if number is not None:
-        return Status.GEM5_CRASH, f"gem5 was ended by {_named(code)}: {words}", _SIGNAL_REMEDIES.get(number)
+        return (
+            Status.GEM5_CRASH,
+            f"gem5 was ended by {exit_status.named(code)}: {words}",
+            exit_status.REMEDIES.get(number),
+        )
     if not started and code != 0:
         return Status.CONFIG_ERROR, f"gem5 did not start (status {code}): {words}", None
     return Status.GEM5_CRASH, f"gem5 ended with status {code} and without an exit cause", None
@@ -309,21 +307,6 @@ def _with_guest(
     return status, f"{message} (before it the program printed: {error})", remedy
 
 
-def _signal(code: int) -> signal.Signals | None:
-    """The signal that an exit status as a shell shows it (128 and its number) stands for."""
-    try:
-        return signal.Signals(code - 128)
-    except ValueError:
-        return None
-
-
-def _named(code: int) -> str:
-    number = _signal(code)
-    return (
-        f"status {code}" if number is None else f"{number.name} ({signal.strsignal(number)}; status {code})"
-    )
-
-
 def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
     if exit_facts.stopped == "wall":
         limit = f" of {exit_facts.wall_seconds:g} s" if exit_facts.wall_seconds is not None else ""
@@ -340,11 +323,12 @@ def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
     return None
 
 
-def _fault(text: str) -> tuple[Status, str] | None:
-    """A panic, assertion, deadlock or segmentation fault of gem5."""
+def _fault(text: str, *, own: bool = False) -> tuple[Status, str] | None:
+    """A panic, assertion, deadlock or segmentation fault of gem5; ``own``: no assertion of the program."""
     if (line := gem5_messages.deadlock(text)) is not None:
         return Status.DEADLOCK, line
-    if (line := gem5_messages.message("panic", text) or gem5_messages.assertion(text)) is not None:
+    line = gem5_messages.message("panic", text) or gem5_messages.assertion(text, own=own)
+    if line is not None:
         return Status.GEM5_PANIC, line
     if _SEGMENTATION in text:
         return Status.GEM5_CRASH, _SEGMENTATION
