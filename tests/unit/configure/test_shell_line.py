@@ -137,3 +137,15 @@ def test_more_core_pairs_than_rubys_sets_hold_are_refused() -> None:
     """130 cores are 65 pairs (GPU_VIPER.py), one more than 64 bits; 128 are 64."""
     effects = [explain(f"apu_se.py -n{cores}", "v23.1").words[0].effect for cores in (128, 130)]
     assert effects == ["set", "refused"]
+
+
+def test_a_line_of_another_script_is_refused_behind_a_cd_too() -> None:
+    with pytest.raises(ConfigError, match="not a command line of apu_se.py"):
+        explain("cd gem5 && gem5.opt configs/example/se.py -n3", "v23.0")
+
+
+def test_a_line_may_begin_with_an_option_behind_a_cd() -> None:
+    assert [word.text for word in explain("cd gem5; --dgpu -u 8 > log", "v23.0").words][:2] == [
+        "--dgpu",
+        "-u 8",
+    ]

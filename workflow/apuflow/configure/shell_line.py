@@ -17,8 +17,9 @@ _CLOSING = {"(": ")", "{": "}"}
 
 
 def command_of(line: str, script: str) -> list[str]:
-    """Words of the first simple command that runs a script; of the first of all where none does.
+    """Words of the first simple command that runs a script.
 
+    Where none does: of the first that runs another script, else of the first with an option, else of the first.
     A command inside a word is found, too: ``bash -c "..."``, ``sbatch --wrap="..."``, ``out=$(...)``.
 
     Args:
@@ -36,7 +37,9 @@ def command_of(line: str, script: str) -> list[str]:
         inner = _inside(word)
         if inner != line and script in inner:
             return command_of(inner, script)
-    return commands[0] if commands else []
+    another = [words for words in commands if any(word.endswith(".py") for word in words)]
+    options = [words for words in commands if any(word.startswith("-") for word in words)]
+    return next(iter([*another, *options, *commands]), [])
 
 
 def _inside(word: str) -> str:
