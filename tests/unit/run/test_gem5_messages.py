@@ -49,6 +49,9 @@ def test_what_follows_a_message_is_no_part_of_it() -> None:
     text = "src/sim/x.cc:1: panic: alone\nsrc/sim/y.cc:2: warn: another\n"
     assert ended(134, STARTED + text + END).evidence == "src/sim/x.cc:1: panic: alone"
 
+    simout = "gem5 Simulator System.  https://www.gem5.org\n"
+    assert ended(1, "fatal: prog not found in []", simout).evidence == "fatal: prog not found in []"
+
 
 @pytest.mark.parametrize(
     "text",

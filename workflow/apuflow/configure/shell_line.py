@@ -19,7 +19,8 @@ _CLOSING = {"(": ")", "{": "}"}
 def command_of(line: str, script: str) -> list[str]:
     """Words of the first simple command that runs a script.
 
-    Where none does: of the first that runs another script, else of the first with an option, else of the first.
+    Where none does: of the first that runs another script, else of the first with an option, else of the
+    first of all.
     A command inside a word is found, too: ``bash -c "..."``, ``sbatch --wrap="..."``, ``out=$(...)``.
 
     Args:
