@@ -28,7 +28,8 @@ _CHATTER = re.compile(
 )
 _OTHER = re.compile(
     r"\S+:\d+: (?:warn|info|hack|panic|fatal): |Memory Usage: |Program aborted |--- BEGIN LIBC BACKTRACE"
-    r"|For more info|Ticks: \d|At:$|Exiting because |gem5 (?:Simulator System|version|executing)|command line: "
+    r"|For more info|Ticks: \d|At:$|Exiting because |command line: "
+    r"|gem5 (?:Simulator System|version|executing)"
 )
 _ABORTED = re.compile(r"^Program aborted at (?:tick|cycle) (\d+)", re.M)
 _TRACEBACK = "Traceback (most recent call last):"
