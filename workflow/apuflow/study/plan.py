@@ -352,10 +352,9 @@ def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, 
         for (message, remedy), names in layers.items():
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
             result[f"{shown}: {message}; {remedy}"] = None
-    for point in {
-        (point.release, id(point.options)): point for point in chosen if is_batch(point.engine)
-    }.values():
-        bits = load_release(point.release, root).capabilities.set_bits
-        for each in ruby_sets.too_many({}, point.options, bits):
+    previewed = {(point.release, id(point.options)): point for point in chosen if is_batch(point.engine)}
+    bits = {each: load_release(each, root).capabilities.set_bits for each in {name for name, _ in previewed}}
+    for point in previewed.values():
+        for each in ruby_sets.too_many({}, point.options, bits[point.release]):
             result[f"{point.release}: {each.message}. The preview models the machine all the same"] = None
     return tuple(result)
