@@ -212,7 +212,7 @@ def test_a_daemon_restarted_in_the_middle_interrupts_the_run_and_the_rerun_compl
             simulate(simulation)
         restarted.join(60)
         evidence = caught.value.record.evidence
-        assert "the container engine went away" in evidence or "from outside by signal" in evidence
+        assert "the container engine went away" in evidence or "from outside by SIG" in evidence
         assert not (simulation.run_dir / "run.json").exists()
         with pytest.raises(AnalysisError):
             tables.build([simulation.run_dir])

@@ -90,6 +90,7 @@ def test_command_workloads(root: Path) -> None:
     path = root / "configs/workloads/square.yaml"
     path.write_text(
         "description: x\nkind: command\nbinary: bin/square\narguments: ['-n', '8']\nmemory: 1GB\n"
+        "end_marker: PASSED!\n"
     )
     workload = load_workload("square", root)
     assert isinstance(workload, CommandWorkload)
@@ -106,6 +107,26 @@ def test_command_workloads(root: Path) -> None:
     path.write_text("description: x\nkind: program\n")
     with pytest.raises(ConfigError, match="kind: command"):
         load_workload("square", root)
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "reason"),
+    [
+        ("", "end_marker", "nothing would show"),
+        ("end_marker: PASSED!\narguments: [--say=PASSED!]", "end_marker", "is given this text"),
+        ("end_marker: square", "end_marker", "is given this text"),
+        ("end_file: {name: in.txt, lines: 3}\ninputs: [data/in.txt]", "end_file", "is given this file"),
+        ("end_file: {name: ../out, lines: 3}", "end_file.name", "not a file that the program"),
+        ("end_file: {name: out}", "end_file.lines", "missing"),
+    ],
+)
+def test_a_command_shows_that_it_got_to_its_end(keys: str, key: str, reason: str, root: Path) -> None:
+    """From v23.1 gem5 ends with status 0 and whole statistics when a program aborts (pull request 2751)."""
+    path = root / "configs/workloads/mine.yaml"
+    path.write_text(f"description: x\nkind: command\nbinary: bin/square\n{keys}\n")
+    with pytest.raises(ConfigError, match=reason) as caught:
+        load_workload("mine", root)
+    assert caught.value.key == key and "mine.yaml" in str(caught.value.file)
 
 
 def test_the_example_of_a_command_is_a_workload(root: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from pathlib import Path
 
 import pytest
-from run_states import progress, write_one_of_each
+from run_states import progress, record, write_one_of_each
 
 from apuflow.core.owner import Owner
+from apuflow.core.record import Status
 from apuflow.run import status
+from apuflow.run.publish import Proven, ProvenFile
 from apuflow.run.status import RunState, all_well, runs
 
 
@@ -62,3 +65,37 @@ def test_a_run_on_another_machine_is_shown_with_its_job_and_node(
     os.utime(file, (time.time() - silent,) * 2)
     [run] = runs(tmp_path)
     assert (run.state, run.place) == (state, "job 7 on node3")
+
+
+def proven(run_dir: Path, attempt: int, text: bytes) -> Path:
+    """A try that was proven by these statistics, and killed before it was published."""
+    directory = run_dir / f"attempts/{attempt}"
+    statistics = directory / "m5out/stats.txt"
+    statistics.parent.mkdir(parents=True)
+    statistics.write_bytes(text)
+    file = ProvenFile(source="m5out/stats.txt", name="stats.txt", sha256=hashlib.sha256(text).hexdigest())
+    note = Proven(record=record(Status.COMPLETED, attempt=attempt), files=(file,))
+    (directory / "proven.json").write_text(note.model_dump_json())
+    return statistics
+
+
+@pytest.mark.parametrize(
+    "beside", ["nothing", "a failed try", "a recorded failure", "progress of a killed process"]
+)
+def test_a_proven_run_that_is_not_published_is_shown(tmp_path: Path, beside: str) -> None:
+    """docs/reliability.md: what was proven is published by the next start and not made again."""
+    run_dir = tmp_path / "runs/gem5/softmax_fwd/u4-0123abcd"
+    statistics = proven(run_dir, 2, b"statistics\n")
+    failure = record(Status.DEADLOCK, "the earlier one")
+    if beside == "a failed try":
+        failure.write(run_dir / "attempts/1/failure.json")
+    elif beside == "a recorded failure":
+        failure.write(run_dir / "run.json")
+    elif beside == "progress of a killed process":
+        progress(Owner(Owner.current().host, "boot", 1, 1)).write(run_dir / "progress.json")
+    [run] = runs(tmp_path)
+    assert (run.state, run.ticks) == (RunState.PROVEN, 6_000_000_000)
+    assert "not published" in run.detail
+    assert all_well([run])
+    statistics.write_text("other statistics\n")
+    assert all(run.state in (RunState.FAILED, RunState.LOST) for run in runs(tmp_path))

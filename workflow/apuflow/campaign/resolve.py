@@ -9,17 +9,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from apuflow.configure import catalogue, labels, option_rules, yaml_source
+from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fewer_workgroups import label_part
 from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
+from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
@@ -69,6 +70,8 @@ class _Machine:
     capacity: Capacity
     memory: str | None
     label: tuple[str, ...]
+    name: str
+    too_many: tuple[OptionProblem, ...]
 
 
 class _Memory(NamedTuple):
@@ -152,9 +155,7 @@ class Resolver:
         given = {**base.given, **self._plan.options, **values}
         described = base.release_file.options_of
         problems = option_rules.check(given, described)
-        for problem in problems:
-            machine = places["machine"] if problem.option in base.given else None
-            self._note(problem.message, problem.option, problem.value, problem.remedy, machine)
+        self._note_options(problems, base, places["machine"])
         if problems:
             return None
         full = option_rules.resolve(given, described)
@@ -180,6 +181,8 @@ class Resolver:
             capacity(full),
             memory,
             labels.option_parts(base.release, changed, compute_units),
+            places["machine"],
+            ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
     def _base(self, release: str, machine: str) -> Base | None:
@@ -244,9 +247,16 @@ class Resolver:
             problem = get_engine(engine).objection({**machine.base.defaults, **machine.changed})
             if problem is not None:
                 self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
-            own = engine not in SIMULATING or self._own_gem5(machine.base.release)
-            self._accepts[key] = problem is None and own
+            starts = engine not in SIMULATING or (
+                self._own_gem5(machine.base.release) and self._fits_sets(machine)
+            )
+            self._accepts[key] = problem is None and starts
         return self._accepts[key]
+
+    def _fits_sets(self, machine: _Machine) -> bool:
+        """Whether Ruby's sets of this release have a bit for each controller."""
+        self._note_options(machine.too_many, machine.base, machine.name)
+        return not machine.too_many
 
     def _own_gem5(self, release: str) -> bool:
         """Whether the gem5 that the site supplies for this release is not another release's as well."""
@@ -322,6 +332,11 @@ class Resolver:
             document = yaml_source.load(self._root / paths.machine_file(machine))
             file = document.where(("options", option))
         self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
+
+    def _note_options(self, problems: Iterable[OptionProblem], base: Base, machine: str) -> None:
+        for one in problems:
+            file = machine if one.option in base.given else None
+            self._note(one.message, one.option, one.value, one.remedy, file)
 
     def _note_work(self, error: ConfigError) -> None:
         if error.file is None:

@@ -54,13 +54,13 @@ def explain_line(
         )
     name = release or _newest(line)
     known = load_release(name)
-    explained = command_line.explain(line, known.options_of)
+    explained = command_line.explain(line, known.options_of, known.capabilities.set_bits)
     if known.facts.assumed_of is not None and "options" not in known.origins:
         typer.echo(
             f"{name} is known in part: options and what is made of them as in {known.facts.assumed_of}"
         )
     if explained.gem5:
-        typer.echo(f"gem5's own, not apu_se.py's: {' '.join(explained.gem5)}")
+        typer.echo(f"before apu_se.py: {' '.join(explained.gem5)}")
     width = min(48, max((len(word.text) for word in explained.words), default=0))
     for word in explained.words:
         typer.echo(f"{word.effect:9}  {word.text:{width}}  {word.said}")

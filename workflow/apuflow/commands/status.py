@@ -131,7 +131,7 @@ def _table(shown_runs: Sequence[Run]) -> Text:
     from apuflow.run.status import RunState
     from apuflow.study.terminal import Entry, stacked
 
-    colours = {RunState.COMPLETED: "green", RunState.RUNNING: "cyan"}
+    colours = {RunState.COMPLETED: "green", RunState.PROVEN: "green", RunState.RUNNING: "cyan"}
     entries = []
     for run in shown_runs:
         lower = ">" if run.state is RunState.RUNNING and run.ticks else ""

@@ -36,6 +36,8 @@ class Option:
             and then breaks; ``ignored``: gem5 accepts it and nothing reads it.
         default: gem5's own at the first release that knows it; None: none.
         workflow_default: this workflow's, where gem5's own cannot work.
+        minimum, maximum: what this workflow takes.
+        gem5_minimum: gem5 itself starts with this value and all above, ``minimum`` and ``maximum`` or not.
         changes: by release: another ``default`` or other ``choices`` from that release on.
         instead: what has the effect that an ignored option promises.
         needless: why nothing has to be set to have that effect.
@@ -53,6 +55,7 @@ class Option:
     unit: str | None = None
     minimum: int | None = None
     maximum: int | None = None
+    gem5_minimum: int | None = None
     multiple_of: int | None = None
     power_of_two: bool = False
     choices: tuple[Scalar, ...] = ()
@@ -69,6 +72,10 @@ class Option:
         first = 0 if self.since is None else position(self.since)
         last = len(RELEASES) - 1 if self.until is None else position(self.until)
         return first <= index <= last
+
+    def starts_with(self, value: object) -> bool:
+        """Whether gem5 itself starts with a whole number that this workflow does not take."""
+        return self.gem5_minimum is not None and isinstance(value, int) and value >= self.gem5_minimum
 
     def default_at(self, release: str) -> Scalar | None:
         """What ``apu_se.py`` of this release starts with."""

@@ -9,23 +9,25 @@ is told: ``configs/example/hsaTopology.py``.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from apuflow.configure import option_rules
+from apuflow.configure import option_rules, ruby_sets, shell_line
 from apuflow.configure.catalogue import Option, catalogue, short_names
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import format_size, size_bytes
 
-Effect: TypeAlias = Literal["set", "default", "workload", "ignored", "no effect", "refused", "unknown"]
+Effect: TypeAlias = Literal[
+    "set", "default", "workload", "ignored", "no effect", "shell", "refused", "unknown"
+]
 SCRIPT = "apu_se.py"
 _KIB = 1024
 TCC_BYTES_PER_UNIT = 128 * _KIB
 LINE = 64
+_EXPANDS = re.compile(r"[$`]|^[<>]\(")
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
 _ARRAYS = ("cu-per-sa", "sa-per-complex")
 
@@ -44,7 +46,7 @@ class Word:
         value: as gem5 gets it.
         effect: what it does: ``set`` changes the machine, ``default`` leaves it as it is, ``workload``
             belongs to the program that runs, ``ignored`` nothing reads it, ``no effect`` another word undoes
-            it.
+            it, ``shell`` the shell gives its value.
         said: in words.
     """
 
@@ -60,7 +62,7 @@ class Explained:
     """A command line.
 
     Attributes:
-        gem5: words before the script: gem5's own options.
+        gem5: words before the script: gem5's own options, and what starts it.
         machine: values that gem5 will use, as a machine file has them.
     """
 
@@ -70,27 +72,35 @@ class Explained:
     release: str
 
 
-def explain(line: str, release: str) -> Explained:
+def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) -> Explained:
     """What each word of a command line does.
 
     Args:
         release: a release whose options are known.
+        set_bits: controllers of one kind that this gem5's Ruby can count.
 
     Raises:
         ConfigError: quotation marks that are not closed; no option at all; another script's line.
     """
     try:
-        words = shlex.split(line.replace("\\\n", " "))
+        words = shell_line.command_of(line, SCRIPT)
     except ValueError as error:
         raise ConfigError(
-            f"the command line cannot be split: {error}", value=line, remedy="close the quotation mark"
+            f"the command line cannot be split: {error}",
+            value=line,
+            remedy="close the quotation mark or bracket",
         ) from None
     place = next((n + 1 for n, word in enumerate(words) if word.endswith(SCRIPT)), 0)
     _must_be_of_the_script(line, words, place)
     read = [_explained(*pair, release) for pair in _options(words[place:], release)]
     last = {word.name: word for word in read if word.effect in ("set", "default")}
     given = {name: word.value for name, word in last.items() if name is not None and word.value is not None}
-    machine, dropped = _together(given, release)
+    alone = {name: value for name, value in given.items() if option_rules.check_one(name, value, release)}
+    given = {name: value for name, value in given.items() if name not in alone}
+    machine, dropped = _together(given, release, set_bits)
+    full = {**option_rules.resolve(machine, release), **alone}
+    for problem in ruby_sets.too_many(alone, full, set_bits):
+        dropped[problem.option] = ("refused", f"{problem.message}; {problem.remedy}")
     told = _told(option_rules.resolve(machine, release))
     if told is not None:
         dropped |= {name: ("no effect", f"{_TOLD}: nothing reads it") for name in _ARRAYS if name in machine}
@@ -152,6 +162,8 @@ def _short(letter: str, release: str) -> str | None:
 
 
 def _explained(text: str, name: str | None, value: str | None, release: str) -> Word:
+    if _EXPANDS.search(text if value is None else value) and (name is None or _is_read(name)):
+        return Word(text, name, None, "shell", "the shell gives its value when the line runs: not explained")
     if name is None:
         return Word(text, None, None, "unknown", f"gem5 {release} ends: apu_se.py has no such option")
     option = catalogue()[name]
@@ -172,6 +184,9 @@ def _explained(text: str, name: str | None, value: str | None, release: str) -> 
         case "workflow":
             return Word(text, name, read, "workload", f"{asked}{option.meaning}: {option.instead}")
     problem = option_rules.check_one(name, read, release)
+    if problem is not None and option.starts_with(read):
+        said = f"gem5 starts with it, apuflow does not: {problem.remedy}"
+        return Word(text, name, read, "set", f"{asked}{option.meaning}; {said}")
     if problem is not None:
         return Word(text, name, read, "refused", f"{asked}{problem.message}; {problem.remedy}")
     default = option.default_at(release)
@@ -179,6 +194,11 @@ def _explained(text: str, name: str | None, value: str | None, release: str) -> 
         return Word(text, name, read, "default", f"{asked}{option.meaning}; gem5's own default")
     was = "" if default is None else f"; default {default}"
     return Word(text, name, read, "set", f"{asked}{option.meaning}{was}")
+
+
+def _is_read(name: str) -> bool:
+    """Whether it is an option whose value counts here: the program and its arguments are its own matter."""
+    return catalogue()[name].role != "workflow"
 
 
 def _plain(name: str, value: Scalar) -> Scalar:
@@ -203,11 +223,11 @@ def _value(option: Option, value: str | None) -> Scalar:
 
 
 def _together(
-    given: Mapping[str, Scalar], release: str
+    given: Mapping[str, Scalar], release: str, set_bits: int
 ) -> tuple[dict[str, Scalar], dict[str, tuple[Effect, str]]]:
     """The values that have an effect beside each other, and why the others have none or stop gem5."""
     machine, dropped = dict(given), dict[str, tuple[Effect, str]]()
-    while problems := option_rules.check(machine, release):
+    while problems := _problems(machine, release, set_bits):
         for problem in problems:
             without = "no effect" in problem.message or "always sets" in problem.message
             if problem.option not in machine or problem.option in dropped:
@@ -221,6 +241,13 @@ def _together(
             dropped[problem.option] = ("no effect" if without else "refused", said)
             machine.pop(problem.option)
     return machine, dropped
+
+
+def _problems(
+    machine: Mapping[str, Scalar], release: str, set_bits: int
+) -> tuple[option_rules.OptionProblem, ...]:
+    found = option_rules.check(machine, release)
+    return found or ruby_sets.too_many(machine, option_rules.resolve(machine, release), set_bits)
 
 
 def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tuple[Effect, str]]) -> Word:

@@ -11,6 +11,7 @@ from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProbl
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
+from apuflow.configure.ruby_sets import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
@@ -97,6 +98,12 @@ class Capabilities(Model):
         ge=1,
         description="workgroups of several wavefronts that a CU holds at a time (`num_barrier_slots` in "
         "`src/gpu-compute/GPU.py`, no option sets it)",
+    )
+    set_bits: int = Field(
+        UPSTREAM_BITS,
+        ge=1,
+        description="controllers of one kind that Ruby's sets hold (`NUMBER_BITS_PER_SET` in `build_opts` or "
+        "`src/mem/ruby/Kconfig`): compute units, TCCs, directories, SQCs and scalar caches together",
     )
     linker_flags: Text = Field(
         "LINKFLAGS_EXTRA", description="variable of its SConstruct for more flags of the linker"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, StringConstraints, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text, ValueProblem
 from apuflow.core.engines import EngineName
@@ -48,6 +48,24 @@ class DnnmarkFile(Model):
     notes: Text | None = None
 
 
+class EndFile(Model):
+    """A file that shows that a program got to its end."""
+
+    name: Text = Field(description="its name in the program's working directory")
+    lines: int = Field(ge=1, description="its lines when it is whole")
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        if PurePosixPath(value).name != value or value in _TAKEN:
+            raise ValueProblem(
+                "not a file that the program itself writes into its working directory",
+                value=value,
+                remedy="a name without a directory, such as result.out",
+            )
+        return value
+
+
 class CommandFile(Model):
     """``kind: command``: any GPU program that apu_se.py can start."""
 
@@ -65,7 +83,13 @@ class CommandFile(Model):
     cpu_cores: int = Field(
         3, ge=3, le=64, description="CPU cores that it needs at least (num-cpus): one for each of its threads"
     )
-    end_marker: Text | None = Field(None, description="text that it prints only when it ended well")
+    end_marker: Text | None = Field(
+        None,
+        description="text that it prints only when it ended well; needed, unless it has an `end_file`",
+    )
+    end_file: EndFile | None = Field(
+        None, description="of a program that prints no such text: a file that it writes whole before it ends"
+    )
     error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
     runs_on: dict[EngineName, Runs] = Field(
         default_factory=dict, description="by engine; left out: yes on gem5"
@@ -84,6 +108,34 @@ class CommandFile(Model):
                     remedy="give the file another name",
                 )
         return value
+
+    @model_validator(mode="after")
+    def _shows_its_end(self) -> Self:
+        """gem5 ends with status 0 when a program aborts (from v23.1), with whole statistics."""
+        if self.end_marker is None and self.end_file is None:
+            raise ValueProblem(
+                "nothing would show that the program got to its end: gem5 ends well even if it aborts",
+                key="end_marker",
+                remedy="end_marker: text that it prints only when it ended well, such as a line at the end "
+                "of main(); or end_file: {name: result.out, lines: 1000}, a file that it writes last",
+            )
+        given = [*self.arguments, *self.environment.values(), self.binary]
+        if self.end_marker is not None and any(self.end_marker in word for word in given):
+            raise ValueProblem(
+                "the program is given this text and may print it before its end",
+                key="end_marker",
+                value=self.end_marker,
+                remedy="more of the line that it prints at its end",
+            )
+        inputs = [PurePosixPath(file).name for file in self.inputs]
+        if self.end_file is not None and self.end_file.name in inputs:
+            raise ValueProblem(
+                "the program is given this file",
+                key="end_file",
+                value=self.end_file.name,
+                remedy="a file that only the program writes",
+            )
+        return self
 
 
 class OperationFile(Model):

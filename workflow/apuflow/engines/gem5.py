@@ -31,7 +31,7 @@ from apuflow.prepare import Gem5Record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import Guest
-from apuflow.run.outcome import Expectation
+from apuflow.run.outcome import EndFile, Expectation
 from apuflow.run.process import Process
 
 
@@ -169,6 +169,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
                 value=str(path),
                 remedy="put it there, or correct the path (from the project's directory, or absolute)",
             )
+    file = command.end_file
     return Process(
         guest=Guest(
             directory=binary.parent,
@@ -181,6 +182,7 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
         options=dict(point.options),
         expectation=Expectation(
             end_marker=command.end_marker,
+            end_file=None if file is None else EndFile(file.name, file.lines),
             error_texts=command.error_texts,
             blocks=None if release.capabilities.per_kernel_statistics else 1,
             required=required_rows(),

@@ -162,7 +162,8 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         Placement.here().stopped_by() if exit_.stopped == "interrupt" else None,
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
-    outcome = classify(facts, simout, simerr, outdir / STATISTICS, process.expectation, sha256)
+    statistics = outdir / STATISTICS
+    outcome = classify(facts, simout, simerr, statistics, process.expectation, sha256, directory)
     outcome = _disk_full(directory, outcome)
     results = None
     if process.judge is not None and outcome.completed:

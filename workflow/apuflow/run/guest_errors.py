@@ -1,4 +1,4 @@
-"""What DNNMark, MIOpen, HIP, rocBLAS and glog print when the program inside gem5 fails."""
+"""What is known of a failure of the program inside gem5, and what to do about it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-_ERRORS = re.compile(
-    r"^.*(?:"
-    r"MIOpen Error: |HIP Error at |ROCBLAS Error: |Parse configuration Error at "
-    r"|Requested data larger than binary file size"
-    r"|\*\*\* Check failure stack trace"
-    r"|terminate called after throwing|terminate called without an active exception"
-    r"|hipErrorNoBinaryForGpu|Memory access fault by GPU|HSA_STATUS_ERROR"
-    r"|error while loading shared libraries|CPU ISA level is lower than required"
-    r"|Queue error|Kernel Name: .* VGPU="
-    r").*$",
-    re.M,
-)
-_GLOG_FATAL = re.compile(r"^F\d{4,8} \d\d:\d\d:\d\d\.\d+ .*$", re.M)
+from apuflow.run.error_texts import error_line
+
 _UNABLE = re.compile(r"Unable to load binary for: (?P<name>\S+) ;args: (?P<args>.*?)(?: -mcpu=\S+)?$", re.M)
 _COMPILER = re.compile(
     r"Can't execute cd \S+; .*?(?:clang-ocl|hipcc|clang\+\+) (?P<args>.*?)(?: -mcpu=\S+)?"
@@ -34,7 +23,13 @@ _OTHER_CODE = (
     "this gem5 does not execute an instruction of the kernel: take another release, or have other code "
     "compiled; `apuflow check-kernels` says of kernels of your own which releases execute them"
 )
+_GUEST_FAULT = re.compile(
+    r"fault \([\w-]+\) detected @ PC|Tried to \w+ unmapped address|Unrecognized/invalid instruction executed"
+    r"|Page fault at addr|syscall (?:t|tg)?kill \(#\d+\) unimplemented"
+)
+"""``src/sim/faults.cc``, ``src/arch/x86/faults.cc``, ``src/arch/x86/linux/se_workload.cc``."""
 _STARTS_A_PROGRAM = re.compile(r"syscall v?fork \(#\d+\) unimplemented")
+_TOO_FEW_BITS = re.compile(r"Number of bits\(\d+\) < size specified")
 _HARMLESS = re.compile(r"^(?:\S+:\d+: )?(?:warn|info|hack): |^Memory Usage: |^Forcing maxCoalescedReqs|^\s*$")
 
 
@@ -69,7 +64,7 @@ def missing_kernel(text: str) -> MissingKernel | None:
     cannot run inside gem5: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
     src/tmp_dir.cpp).
     """
-    match = _COMPILER.search(text) or (_UNABLE.search(text) if _ERRORS.search(text) else None)
+    match = _COMPILER.search(text) or (_UNABLE.search(text) if error_line(text) else None)
     return None if match is None else MissingKernel(match["name"], match["args"].rstrip())
 
 
@@ -79,6 +74,11 @@ def remedy_of_fatal(message: str) -> str | None:
     Seen on Debian 11: MIOpen rocm-4.0.1 starts its assembler for batch normalisation
     (src/ocl/gcn_asm_utils.cpp), and ``sh`` takes ``vfork``.
     """
+    if _TOO_FEW_BITS.search(message):
+        return (
+            "fewer compute units, TCCs or directories, or a gem5 built with a larger NUMBER_BITS_PER_SET "
+            "(build_opts), with set_bits in capabilities of its release's file"
+        )
     if not _STARTS_A_PROGRAM.search(message):
         return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return (
@@ -115,6 +115,8 @@ def remedy_of_panic(message: str) -> str | None:
     """
     if (remedy := remedy_of_assertion(message)) is not None:
         return remedy
+    if ends_a_guest(message):
+        return "the program inside gem5 aborted or erred: read what it printed in simout and simerr"
     if "s_setprio is of unknown type" not in message:
         return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
     return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"
@@ -122,14 +124,19 @@ def remedy_of_panic(message: str) -> str | None:
 
 def first_error(text: str, more: tuple[str, ...] = ()) -> str | None:
     """The first line that means failure, or None."""
-    matches = [match for pattern in (_ERRORS, _GLOG_FATAL) if (match := pattern.search(text))]
-    if matches:
-        return min(matches, key=lambda match: match.start())[0].strip()
-    for piece in more:
-        for line in text.splitlines():
-            if piece in line:
-                return line.strip()
-    return None
+    known = error_line(text)
+    if known is not None:
+        return known
+    return next((line.strip() for line in text.splitlines() if any(piece in line for piece in more)), None)
+
+
+def ends_a_guest(message: str) -> bool:
+    """Whether a message of gem5 is what becomes of a program that ends itself or errs.
+
+    Before v23.1 ``tgkill`` fails, and glibc's ``abort()`` goes on to a ``hlt``: a general protection fault
+    (pull request 284). ``__builtin_trap`` is an invalid instruction, a null pointer an unmapped address.
+    """
+    return _GUEST_FAULT.search(message) is not None
 
 
 def last_words(simout: str, simerr: str) -> str | None:

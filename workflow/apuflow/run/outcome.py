@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.record import Status
-from apuflow.run import guest_errors
+from apuflow.run import exit_status, gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
 from apuflow.run.required_rows import RequiredRows
 
@@ -25,18 +25,19 @@ _CAUSE = re.compile(r"^Exiting because  (.+)$", re.M)
 _TICKS = re.compile(r"Ticks: (\d+)$", re.M)  # the guest's last line may have had no end
 _UNSEEN = StatisticsProof("not looked at")
 _STARTED = "Entering event queue @"
-_MESSAGE = re.compile(r"^(?:.*?[\w./-]+:\d+: )?(?P<kind>panic|fatal): (?P<text>.+)$", re.M)
-_ASSERTION = re.compile(r"^.*Assertion [`'].*' failed\.?.*$", re.M)
-_DEADLOCK = re.compile(
-    r"^.*(?:Possible [Dd]eadlock detected|Possible network deadlock|Aborting due to deadlock!).*$", re.M
-)
 _GUEST_MEMORY = "Out of memory, please increase size of physical memory"
 _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
 _SEGMENTATION = "gem5 has encountered a segmentation fault!"
 _ARGUMENTS = re.compile(r"^(?:apu_se\.py|usage|gem5\S*): error: .+$|^.+\.py: error: .+$", re.M)
-_TRACEBACK = "Traceback (most recent call last):"
-_PYBIND_ERROR = re.compile(r"^(\w[\w.]*: .*)\n\nAt:\n", re.M)
-_PYTHON_ERROR = re.compile(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*$", re.M)
+_WAITS_FOR_EVER = (
+    "the program waits for ever: all of its threads sleep, and gem5 has no event left (tick 2^64-1)"
+)
+_WAITS_REMEDY = (
+    "give each thread of the program a CPU core (num-cpus, `cpu_cores` of the workload); if it has them, "
+    "read in simerr what it waits for"
+)
+_MAX_TICK = 2**63
+"""gem5 stops at tick 2**64 - 1 (``MaxTick``) when no event is left; no limit that anybody sets is near it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ class ExitFacts:
 
 
 @dataclass(frozen=True)
+class EndFile:
+    """A file that the guest writes whole before it ends: its name in the working directory, and its lines."""
+
+    name: str
+    lines: int
+
+
+@dataclass(frozen=True)
 class Expectation:
     """What a run has to show to count as finished.
 
@@ -70,6 +79,7 @@ class Expectation:
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
         required: what readers of the statistics rely on.
+        end_file: a file that the guest writes whole only when it ended well; None: it writes none.
     """
 
     end_marker: str | None = None
@@ -77,6 +87,7 @@ class Expectation:
     blocks: int | None = 1
     kernels: int = 1
     required: RequiredRows = field(default_factory=RequiredRows)
+    end_file: EndFile | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,7 @@ def classify(
     statistics: Path | None,
     expectation: Expectation,
     sha256: str | None = None,
+    directory: Path = Path(),
 ) -> Outcome:
     """The outcome of one gem5 process.
 
@@ -118,24 +130,30 @@ def classify(
         simerr: gem5's standard error, with the guest's mixed in.
         statistics: the statistics file, or None when there is none.
         sha256: hash of the statistics' text as gem5 ended; None: it was not taken.
+        directory: the guest's working directory.
 
     A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
-    launched kernels, completed wavefronts and the guest's end marker all say so, and no known error text
-    stands against it.
+    launched kernels, completed wavefronts and the guest's end marker (or file) all say so, and no known error
+    text stands against it.
     """
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)
     if not causes:
-        status, evidence, remedy = _without_cause(exit_facts, simout, simerr)
+        status, evidence, remedy = _without_cause(exit_facts, simout, simerr, expectation)
         return Outcome(status, evidence, remedy, ticks)
     cause = causes[-1].strip()
     if cause == INTERRUPT_CAUSE:
         status, evidence = _stopped(exit_facts) or (Status.INTERRUPTED, f"Exiting because {cause}")
         return Outcome(status, evidence, None, ticks)
     if cause != NORMAL_CAUSE:
+        if cause == LIMIT_CAUSE and ticks is not None and ticks >= _MAX_TICK:
+            text = gem5_messages.guest_text(f"{simout}\n{simerr}")
+            error = guest_errors.first_error(text, expectation.error_texts)
+            printed = "" if error is None else f"; it printed: {error}"
+            return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER + printed, _WAITS_REMEDY, ticks)
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
         return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
-    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, ticks, sha256)
+    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, directory, ticks, sha256)
 
 
 def _after_normal_cause(
@@ -144,27 +162,31 @@ def _after_normal_cause(
     simerr: str,
     statistics: Path | None,
     expectation: Expectation,
+    directory: Path,
     ticks: int | None,
     sha256: str | None,
 ) -> Outcome:
-    text = f"{simout}\n{simerr}"
+    text = gem5_messages.guest_text(f"{simout}\n{simerr}")
     missing = guest_errors.missing_kernel(text)
     if missing is not None:
         return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
     error = guest_errors.first_error(text, expectation.error_texts)
-    if exit_facts.code >= 128 and (fault := _fault(simerr)) is not None:
+    if exit_facts.code >= 128 and (fault := _fault(simerr, own=True)) is not None:
         return Outcome(*fault, guest_errors.remedy_of_panic(fault[1]), ticks)
     if exit_facts.code != 0:
         line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
         return Outcome(
-            Status.GUEST_FAILURE, f"the program ended with status {exit_facts.code}: {line}", None, ticks
+            Status.GUEST_FAILURE,
+            f"the program ended with {exit_status.named(exit_facts.code)}: {line}",
+            None,
+            ticks,
         )
     if error is not None:
         return Outcome(Status.GUEST_FAILURE, error, None, ticks)
-    if expectation.end_marker is not None and expectation.end_marker not in text:
+    if (lacking := _lacking(expectation, text, directory)) is not None:
         return Outcome(
             Status.GUEST_FAILURE,
-            f"the program ended without its last line ({expectation.end_marker!r}): "
+            f"the program ended without {lacking}: "
             f"{guest_errors.last_words(simout, simerr) or 'it printed nothing'}",
             "a guest that aborts can end gem5 with status 0; see simerr",
             ticks,
@@ -187,6 +209,23 @@ def _after_normal_cause(
     return Outcome(Status.COMPLETED, f"Exiting because {NORMAL_CAUSE}", None, ticks, proof)
 
 
+def _lacking(expectation: Expectation, text: str, directory: Path) -> str | None:
+    """Which sign of the program's end is not there; None: all are."""
+    if expectation.end_marker is not None and expectation.end_marker not in text:
+        return f"its last line ({expectation.end_marker!r})"
+    file = expectation.end_file
+    if file is None:
+        return None
+    try:
+        with (directory / file.name).open("rb") as stream:
+            lines = sum(1 for _ in stream)
+    except OSError:
+        return f"its file {file.name}"
+    return (
+        None if lines == file.lines else f"{file.lines:,} lines in its file {file.name} ({lines:,} are there)"
+    )
+
+
 def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: Expectation) -> str | None:
     if proof.problem is not None:
         return proof.problem
@@ -203,7 +242,9 @@ def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: 
     return None
 
 
-def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Status, str, str | None]:
+def _without_cause(
+    exit_facts: ExitFacts, simout: str, simerr: str, expectation: Expectation
+) -> tuple[Status, str, str | None]:
     """No ``Exiting because``: gem5 did not get to its end."""
     started = _STARTED in simerr or _STARTED in simout
     if exit_facts.oom_killed:
@@ -212,36 +253,63 @@ def _without_cause(exit_facts: ExitFacts, simout: str, simerr: str) -> tuple[Sta
     if (stop := _stopped(exit_facts)) is not None:
         return *stop, None
     text = f"{simerr}\n{simout}"
-    if (line := _line(_HOST_MEMORY, text)) is not None:
+    fault = _fault(text)
+    by_guest = fault is not None and guest_errors.ends_a_guest(fault[1])
+    if not by_guest and (line := _line(_HOST_MEMORY, text)) is not None:
         return Status.HOST_OUT_OF_MEMORY, line, "give the run more memory"
     if _GUEST_MEMORY in text:
         return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
-    if (fault := _fault(text)) is not None:
-        return *fault, guest_errors.remedy_of_panic(fault[1])
+    if fault is not None:
+        return _with_guest(*fault, guest_errors.remedy_of_panic(fault[1]), simout, simerr, expectation)
     if (line := _line(_ARGUMENTS, text)) is not None:
         return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
-    message = _message("fatal", text)
+    message = gem5_messages.message("fatal", text)
     if message is not None:
         status = Status.GEM5_FATAL if started else Status.CONFIG_ERROR
-        return status, message, guest_errors.remedy_of_fatal(message)
-    if (line := _python_error(text)) is not None:
+        return _with_guest(
+            status, message, guest_errors.remedy_of_fatal(message), simout, simerr, expectation
+        )
+    if (line := gem5_messages.python_error(text)) is not None:
         return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
-    if exit_facts.code in (130, 137, 143):
-        number = exit_facts.code - 128
-        return Status.INTERRUPTED, f"killed from outside by signal {number}", "run again"
-    if not started and exit_facts.code not in (0, 139):
-        words = guest_errors.last_words(simout, simerr) or "it printed nothing"
-        return Status.CONFIG_ERROR, f"gem5 did not start (status {exit_facts.code}): {words}", None
-    return Status.GEM5_CRASH, f"gem5 ended with status {exit_facts.code} and without an exit cause", None
+    return _without_message(exit_facts.code, started, simout, simerr)
 
 
-def _python_error(text: str) -> str | None:
-    """What a script of gem5 ended with: as Python prints it, or as pybind11 does in gem5's main()."""
-    if _TRACEBACK in text:
-        lines = _PYTHON_ERROR.findall(text[text.rindex(_TRACEBACK) :])
-        return lines[-1] if lines else _TRACEBACK
-    match = _PYBIND_ERROR.search(text)
-    return match[1] if match else None
+def _without_message(code: int, started: bool, simout: str, simerr: str) -> tuple[Status, str, str | None]:
+    """Neither a cause nor a message: the exit status is all that is known."""
+    number = exit_status.signal_of(code)
+    if number in exit_status.FROM_OUTSIDE:
+        return (
+            Status.INTERRUPTED,
+            f"killed from outside by {exit_status.named(code)}",
+            exit_status.FROM_OUTSIDE[number],
+        )
+    words = guest_errors.last_words(simout, simerr) or "it printed nothing"
+    if number is not None:
+        return (
+            Status.GEM5_CRASH,
+            f"gem5 was ended by {exit_status.named(code)}: {words}",
+            exit_status.REMEDIES.get(number),
+        )
+    if not started and code != 0:
+        return Status.CONFIG_ERROR, f"gem5 did not start (status {code}): {words}", None
+    return Status.GEM5_CRASH, f"gem5 ended with status {code} and without an exit cause", None
+
+
+def _with_guest(
+    status: Status, message: str, remedy: str | None, simout: str, simerr: str, expectation: Expectation
+) -> tuple[Status, str, str | None]:
+    """What gem5 ended with, beside what the program had printed before it."""
+    before = gem5_messages.guest_text(f"{simout}\n{simerr[: gem5_messages.beginning(simerr)]}")
+    by_guest = guest_errors.ends_a_guest(message)
+    missing = guest_errors.missing_kernel(before)
+    if by_guest and missing is not None:
+        return Status.MISSING_KERNEL, f"{missing.evidence} (then gem5: {message})", missing.remedy
+    error = guest_errors.first_error(before, expectation.error_texts)
+    if error is None:
+        return status, message, remedy
+    if by_guest:
+        return Status.GUEST_FAILURE, f"{error} (then gem5: {message})", remedy
+    return status, f"{message} (before it the program printed: {error})", remedy
 
 
 def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
@@ -260,22 +328,15 @@ def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
     return None
 
 
-def _fault(text: str) -> tuple[Status, str] | None:
-    """A panic, assertion, deadlock or segmentation fault of gem5."""
-    if (line := _line(_DEADLOCK, text)) is not None:
+def _fault(text: str, *, own: bool = False) -> tuple[Status, str] | None:
+    """A panic, assertion, deadlock or segmentation fault of gem5; ``own``: no assertion of the program."""
+    if (line := gem5_messages.deadlock(text)) is not None:
         return Status.DEADLOCK, line
-    if (line := _message("panic", text) or _line(_ASSERTION, text)) is not None:
+    line = gem5_messages.message("panic", text) or gem5_messages.assertion(text, own=own)
+    if line is not None:
         return Status.GEM5_PANIC, line
     if _SEGMENTATION in text:
         return Status.GEM5_CRASH, _SEGMENTATION
-    return None
-
-
-def _message(kind: str, text: str) -> str | None:
-    """The first ``panic:`` or ``fatal:`` of gem5, without its source position's path."""
-    for match in _MESSAGE.finditer(text):
-        if match["kind"] == kind:
-            return match[0].strip()
     return None
 
 

@@ -135,6 +135,16 @@ def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], dra
 
 def recovered(run_dir: Path) -> RunRecord | None:
     """Publish what an earlier try proved, if its statistics are still what they were; else None."""
+    found = unpublished(run_dir)
+    if found is None:
+        return None
+    attempt, proven = found
+    _publish(run_dir, attempt, proven)
+    return proven.record
+
+
+def unpublished(run_dir: Path) -> tuple[Path, Proven] | None:
+    """The last try whose proof still holds, and that proof; None: there is none. Reads its statistics."""
     attempts = sorted(run_dir.glob(f"attempts/*/{PROVEN}"), key=lambda file: file.stat().st_mtime_ns)
     for file in reversed(attempts):
         try:
@@ -145,8 +155,7 @@ def recovered(run_dir: Path) -> RunRecord | None:
             _holds(run_dir / item.name, item.sha256) or _holds(file.parent / item.source, item.sha256)
             for item in proven.files
         ):
-            _publish(run_dir, file.parent, proven)
-            return proven.record
+            return file.parent, proven
     return None
 
 

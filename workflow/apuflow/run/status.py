@@ -18,6 +18,7 @@ from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, read_run
 from apuflow.core.scheduler import living_jobs
 from apuflow.run.progress import Progress, read_progress, why_lost
+from apuflow.run.publish import unpublished
 
 Jobs: TypeAlias = Callable[[], frozenset[str] | None]
 """Asks which jobs of a scheduler wait or run."""
@@ -27,6 +28,8 @@ class RunState(StrEnum):
     """What a run directory shows."""
 
     COMPLETED = "completed"
+    PROVEN = "proven"
+    """It completed, and its record is not published: the next start publishes it and repeats nothing."""
     RUNNING = "running"
     FAILED = "failed"
     LOST = "lost"
@@ -65,6 +68,7 @@ class Run:
         return self.engine, self.workload, self.point
 
 
+_NOT_PUBLISHED = "its record is not published: the next start of the workflow publishes it"
 SILENT_SECONDS = 600.0
 """A run says every few seconds how far it is: one on another machine that has not for so long is lost."""
 
@@ -82,7 +86,7 @@ def runs(project: Path) -> Iterator[Run]:
 
 def all_well(selected: Iterable[Run]) -> bool:
     """No run failed or was lost."""
-    return all(run.state in (RunState.COMPLETED, RunState.RUNNING) for run in selected)
+    return not any(run.state in (RunState.FAILED, RunState.LOST) for run in selected)
 
 
 def _run(engine: str, directory: Path, jobs: Jobs) -> Run | None:
@@ -90,8 +94,14 @@ def _run(engine: str, directory: Path, jobs: Jobs) -> Run | None:
     if progress is not None and _lives(progress, directory, jobs):
         return _live(engine, directory, progress, RunState.RUNNING)
     published = directory / "run.json"
-    if published.exists():
-        return _recorded(engine, directory, published)
+    recorded = _recorded(engine, directory, published) if published.exists() else None
+    if recorded is not None and recorded.state is RunState.COMPLETED:
+        return recorded
+    proven = unpublished(directory)
+    if proven is not None:
+        return _run_of(engine, directory, proven[1].record, RunState.PROVEN, _NOT_PUBLISHED)
+    if recorded is not None:
+        return recorded
     failures = sorted(directory.glob("attempts/*/failure.json"), key=lambda path: int(path.parent.name))
     if progress is not None and not (failures and failures[-1].parent.name == str(progress.attempt)):
         return _live(engine, directory, progress, RunState.LOST)
@@ -144,27 +154,43 @@ def _live(engine: str, directory: Path, progress: Progress, state: RunState) -> 
 
 
 def _recorded(engine: str, directory: Path, file: Path) -> Run:
-    record: RunRecord | None = None
-    problem = ""
     try:
         record = read_run(file)
     except AnalysisError as error:
-        problem = error.message
-    well = record is not None and record.status is Status.COMPLETED
+        return Run(
+            engine=engine,
+            workload=directory.parent.name,
+            point=directory.name,
+            state=RunState.FAILED,
+            outcome="unreadable record",
+            started="",
+            seconds=0.0,
+            ticks=None,
+            ticks_per_second=None,
+            memory_bytes=None,
+            detail=error.message,
+            log=file,
+        )
+    if record.status is Status.COMPLETED:
+        return _run_of(engine, directory, record, RunState.COMPLETED, "")
+    return _run_of(engine, directory, record, RunState.FAILED, record.evidence)
+
+
+def _run_of(engine: str, directory: Path, record: RunRecord, state: RunState, detail: str) -> Run:
     rate = None
     with contextlib.suppress(TypeError, ZeroDivisionError):
-        rate = record.ticks / record.wall_seconds if record and record.ticks is not None else None
+        rate = record.ticks / record.wall_seconds if record.ticks is not None else None
     return Run(
         engine=engine,
         workload=directory.parent.name,
         point=directory.name,
-        state=RunState.COMPLETED if well else RunState.FAILED,
-        outcome=record.status if record else "unreadable record",
-        started=record.started if record else "",
-        seconds=record.wall_seconds if record else 0.0,
-        ticks=record.ticks if record else None,
+        state=state,
+        outcome=RunState.PROVEN if state is RunState.PROVEN else record.status,
+        started=record.started,
+        seconds=record.wall_seconds,
+        ticks=record.ticks,
         ticks_per_second=rate,
-        memory_bytes=record.peak_memory_bytes if record else None,
-        detail="" if well else (record.evidence if record else problem),
-        log=directory / "attempts" / str(record.attempt) if record else file,
+        memory_bytes=record.peak_memory_bytes,
+        detail=detail,
+        log=directory / "attempts" / str(record.attempt),
     )

@@ -12,9 +12,10 @@ from typing import Any
 
 from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
-from apuflow.configure import Sweep, load_site, load_sweep, load_workload
+from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
+from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths
@@ -355,4 +356,22 @@ def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, 
         for (message, remedy), names in layers.items():
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
             result[f"{shown}: {message}; {remedy}"] = None
-    return tuple(result)
+    return (*result, *_not_started(chosen, root))
+
+
+def _not_started(chosen: Sequence[Point], root: Path) -> list[str]:
+    """Machines that the preview models and gem5 cannot start: of each release and option the largest."""
+    machines_of = {(point.release, id(point.options)): point for point in chosen if is_batch(point.engine)}
+    bits = {
+        each: load_release(each, root).capabilities.set_bits for each in {name for name, _ in machines_of}
+    }
+    worst: dict[tuple[str, str], OptionProblem] = {}
+    for (release, _), point in machines_of.items():
+        for each in ruby_sets.too_many({}, point.options, bits[release]):
+            known = worst.get((release, each.option))
+            if known is None or int(each.value) > int(known.value):
+                worst[release, each.option] = each
+    return [
+        f"{release}: {each.message}. The preview models the machine all the same"
+        for (release, _), each in worst.items()
+    ]

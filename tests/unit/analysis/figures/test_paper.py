@@ -40,7 +40,7 @@ def test_the_papers_statements_hold_or_not_by_the_papers_own_scale() -> None:
         "Pooling: backward has higher occupancy than forward": "contradicted",
         "Pooling: backward has lower IPC than forward": "holds",
     }
-    assert "60 %" in data.loc["conv: high in IPC and in use of the ALUs", "criterion"]
+    assert "60 %" in str(data.loc["conv: high in IPC and in use of the ALUs", "criterion"])
     assert data.loc["ReLU is memory bound", "numbers"] == "stalled on memory 99 / 98 %; VALU busy 1 / 1 %"
     conv = data.loc["conv: high in IPC and in use of the ALUs", "why"]
     assert conv == (
