@@ -17,6 +17,7 @@ from analysis.figures.choice import Choice, choose
 from analysis.figures.panels import unmeasured
 from analysis.figures.selection import combine
 from analysis.metrics.compute import METRICS
+from analysis.report.answers import answers
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
     SweepDescription,
@@ -91,6 +92,7 @@ def render(
             trust=trust(sweep, frame),
             accuracy=sweep.accuracy.splitlines() if measured(frame).any() else [],
             stand_ins=has_stand_ins(frame),
+            answers=answers(frame),
             repeat=repeat(sweep),
             version=__version__,
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),

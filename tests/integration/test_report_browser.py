@@ -334,7 +334,7 @@ def test_speedups_are_relative_to_the_baseline_of_the_sweep(browser: Any, tmp_pa
     opened = browser.new_page()
     opened.goto(out.as_uri())
     picture = opened.locator(".plot svg")
-    assert "Speedup (Compute units 8, TCC banks 2 = 1)" in picture.text_content()
+    assert "Speedup (1 at compute units = 8, TCC banks = 2)" in picture.text_content()
     read = []
     picture.focus()
     for step in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown"):
