@@ -121,9 +121,9 @@ def program_bars(
         }
         values = chosen[column].astype(float)
         axes.bar(places + offset, values * factor, width=thickness * 0.92, **look)
-        spread = interval.ends(chosen, values, power).assign(position=places + offset)
-        interval.whiskers(axes, spread, "black", factor)
         outside = unmeasured(chosen).to_numpy()
+        spread = interval.ends(chosen, values, power).assign(position=places + offset, unmeasured=outside)
+        interval.whiskers(axes, spread, "black", factor)
         if outside.any():
             axes.plot((places + offset)[outside], values[outside] * factor, clip_on=False, zorder=4, **CROSS)
             handles |= crosses([pd.DataFrame({"unmeasured": outside})])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,7 @@ _MOST_PANELS = 24
 _COLOURS = "cividis"
 _CELLS_WITH_TEXT, _CELLS_WITH_INTERVALS = 64, 30
 _MOST_CHARACTERS = 16
+_LABEL = 24
 
 
 def heatmap(
@@ -112,7 +114,7 @@ def heatmap(
             across = axis(table, first.column)
             _draw(axes, table, across, second, shown)
             if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
-                axes.set_ylabel(second.label)
+                axes.set_ylabel(textwrap.fill(second.label, _LABEL))
             axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
         if len({(second.column, second.values) for second in seconds}) == 1:
             for axes in drawn:

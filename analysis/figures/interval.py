@@ -45,10 +45,11 @@ def note(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def whiskers(axes: Axes, data: pd.DataFrame, colour: str, factor: float = 1.0) -> None:
-    """A thin bar from ``low`` to ``high`` at each ``position``."""
-    known = data[data["low"].notna() & (data["high"] > data["low"])]
-    if len(known):
-        axes.vlines(known["position"], known["low"] * factor, known["high"] * factor, colors=colour, **_LOOK)
+    """A thin bar from ``low`` to ``high`` at each ``position``; a pale one where it is a guess."""
+    known = data[data["high"] > data["low"]]
+    for guess, part in known.groupby(known["unmeasured"].astype(bool)):
+        look = {**_LOOK, "alpha": _LOOK["alpha"] / 2} if guess else _LOOK
+        axes.vlines(part["position"], part["low"] * factor, part["high"] * factor, colors=colour, **look)
 
 
 def legend_entry(data: pd.DataFrame) -> dict[str, Line2D]:

@@ -206,13 +206,14 @@ function buildChart(root, data, saved) {
     picture.append(drawn("path", { class: "frame", d: "M" + frame.left + " " + frame.top + "V" + floor + "H" + edge }));
     picture.append(drawn("text", { x: (frame.left + edge) / 2, y: frame.height - 10, "text-anchor": "middle" }, x.label));
     picture.append(drawn("text", { transform: "translate(16 " + (frame.top + floor) / 2 + ") rotate(-90)", "text-anchor": "middle" }, yText()));
-    for (const line of kept) {
+    for (const [index, line] of kept.entries()) {
+      const beside = 2.5 * (index - (kept.length - 1) / 2);
       const path = line.points.map((one, index) => (index ? "L" : "M") + across.at(one.x).toFixed(1) + " " + up.at(one.y).toFixed(1)).join("");
       const group = drawn("g", { class: "series" }, drawn("path", { d: path, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }));
       for (const one of line.points) {
         const hollow = unmeasured(one.row);
         const mark = drawn("circle", { class: hollow ? "hollow" : null, cx: across.at(one.x), cy: up.at(one.y), r: 3.6, fill: hollow ? "var(--paper)" : line.colour, stroke: hollow ? line.colour : null, "stroke-width": hollow ? 1.6 : null });
-        if (one.high > one.low) group.append(drawn("line", { class: "interval", x1: across.at(one.x), x2: across.at(one.x), y1: bounded(up.at(one.low)), y2: bounded(up.at(one.high)), stroke: line.colour }));
+        if (one.high > one.low) group.append(drawn("line", { class: hollow ? "guess" : "interval", x1: across.at(one.x) + beside, x2: across.at(one.x) + beside, y1: bounded(up.at(one.low)), y2: bounded(up.at(one.high)), stroke: line.colour }));
         group.append(mark);
         places.push({ x: across.at(one.x), y: up.at(one.y), line: line, point: one, mark: mark, group: group });
       }
