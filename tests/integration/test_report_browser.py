@@ -355,6 +355,8 @@ def test_a_phone_shows_it_without_sideways_scrolling(page: Any) -> None:
         }).map((node) => node.tagName + '.' + node.className)"""
     )
     assert wide == []
+    sizes = "nodes => nodes.map((node) => [node.clientWidth, node.naturalWidth])"
+    assert all(shown >= own for shown, own in page.eval_on_selector_all("figure img", sizes)), "shrunk"
     box = page.get_by_role("button", name="Next").bounding_box()
     assert box["height"] >= 32
     page.set_viewport_size({"width": 1280, "height": 900})
