@@ -1,4 +1,4 @@
-"""Draw the recorded runs: ``python data/draw.py`` writes a figure per primitive and the README's picture.
+"""Make all pictures: ``python data/draw.py`` writes a figure per primitive and those of the README.
 
 Dots and solid lines are gem5's, dashed lines the preview's for the same launches.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import report_picture
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
@@ -131,6 +132,7 @@ def main() -> None:
         (FIGURES / f"{name}.svg").write_bytes(svg)
     (PICTURES / "scaling.svg").write_bytes(picture(frame, 8.6, 4.6, 4))
     (PICTURES / "scaling-narrow.svg").write_bytes(picture(frame, 4.2, 8.2, 2))
+    report_picture.write()
 
 
 if __name__ == "__main__":

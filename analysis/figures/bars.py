@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
+from analysis.figures import interval
 from analysis.figures.choice import FigureError
-from analysis.figures.panels import origin_notes
+from analysis.figures.panels import CROSS, crosses, origin_notes, unmeasured
 from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import (
@@ -90,14 +92,19 @@ def program_bars(
     percent: bool = False,
     logarithmic: bool = False,
     factor: float = 1.0,
+    power: int = 0,
 ) -> Plot:
-    """One bar per workload, forward and backward beside each other, for a table in which nothing varies."""
+    """One bar per workload, forward and backward beside each other, for a table in which nothing varies.
+
+    ``power``: as of ``analysis.figures.lines.Quantity``.
+    """
     rows = selection.rows
     figure = new_figure(FULL_WIDTH if len(selection.programs) > 5 else SINGLE_WIDTH, 2.6)
     axes = figure.subplots()
     pairs = [(direction, engine) for direction in selection.directions for engine in selection.engines]
     thickness = 0.8 / len(pairs)
-    handles, numbers = {}, []
+    handles: dict[str, Artist] = {}
+    numbers = []
     for index, (direction, engine) in enumerate(pairs):
         chosen = rows[(rows["direction"] == direction) & (rows["engine"] == engine)]
         if chosen.empty:
@@ -112,10 +119,19 @@ def program_bars(
             "hatch": hatch,
             "linewidth": 0.6,
         }
-        axes.bar(places + offset, chosen[column].astype(float) * factor, width=thickness * 0.92, **look)
+        values = chosen[column].astype(float)
+        axes.bar(places + offset, values * factor, width=thickness * 0.92, **look)
+        outside = unmeasured(chosen).to_numpy()
+        spread = interval.ends(chosen, values, power).assign(position=places + offset, unmeasured=outside)
+        interval.whiskers(axes, spread, "black", factor)
+        if outside.any():
+            axes.plot((places + offset)[outside], values[outside] * factor, clip_on=False, zorder=4, **CROSS)
+            handles |= crosses([pd.DataFrame({"unmeasured": outside})])
+        handles |= interval.legend_entry(spread)
         name = DIRECTIONS[direction] + (f", {engine}" if len(selection.engines) > 1 else "")
         handles[name] = Patch(**look)
-        numbers.append(chosen[["program", "engine", "workload", "direction", "point", column]])
+        shown = chosen[["program", "engine", "workload", "direction", "point", column]]
+        numbers.append(shown.assign(low=spread["low"], high=spread["high"], unmeasured=outside))
     axes.set_xticks(range(len(selection.programs)), selection.programs)
     axes.grid(axis="x", visible=False)
     axes.set_ylabel(label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullLocator
 
+from analysis.figures import interval
 from analysis.figures.axis import Axis, axis, axis_columns, in_sentence
+from analysis.figures.base import relative
 from analysis.figures.choice import FigureError, choice_of, effects, ranked
 from analysis.figures.choice import across as across_of
-from analysis.figures.panels import bottom, grid
+from analysis.figures.panels import CROSS, bottom, crosses, grid, unmeasured
 from analysis.figures.selection import (
     completed,
     engines_of,
@@ -25,13 +28,14 @@ from analysis.figures.selection import (
     machine_note,
     reading_order,
 )
-from analysis.figures.style import Plot, head, style
+from analysis.figures.style import Plot, head, legend, style
 
 TIME = "gpu_time"
 _MOST_PANELS = 24
 _COLOURS = "cividis"
-_CELLS_WITH_TEXT = 64
+_CELLS_WITH_TEXT, _CELLS_WITH_INTERVALS = 64, 30
 _MOST_CHARACTERS = 16
+_LABEL = 24
 
 
 def heatmap(
@@ -47,15 +51,16 @@ def heatmap(
     Args:
         frame: a result table or several combined.
         x, y: columns across and up; by default as the sweep says, else the two axes with the greatest effect.
-        value: a metric or counter; by default the speedup: relative to the first column of its row where the
-            axis up changes the work (a layer key), else to the lower left cell.
+        value: a metric or counter; by default the speedup (``analysis.figures.base``).
         where: rows to keep.
 
     Raises:
         FigureError: fewer than two axes vary, or there are no numbers.
     """
     with style():
-        column = value or TIME
+        column, base = value or TIME, ""
+        if value is None:
+            frame, base = relative(frame, TIME, x, where)
         rows, notes = completed(frame, where)
         if column not in rows.columns or rows[column].isna().all():
             raise FigureError("the table has no numbers for the heat map", key=column)
@@ -102,14 +107,14 @@ def heatmap(
             assert second is not None
             others = [key for key in keys if key.column != second.column]
             own, _, _ = hold(own, others, 1, held)
-            tables.append(_table(own, axis(own, first.column), second, column, relative=value is None))
+            tables.append(_table(own, first, second, column))
             seconds.append(second)
         shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
         for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
             across = axis(table, first.column)
             _draw(axes, table, across, second, shown)
             if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
-                axes.set_ylabel(second.label)
+                axes.set_ylabel(textwrap.fill(second.label, _LABEL))
             axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
         if len({(second.column, second.values) for second in seconds}) == 1:
             for axes in drawn:
@@ -126,7 +131,13 @@ def heatmap(
         title = f"{what} over {' and '.join(map(in_sentence, names)) if len(names) == 2 else 'two axes'}"
         factors = {key.label: effect[key.column] for key in keys if key.column in effect}
         notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
-        unique = tuple(dict.fromkeys((machine_note(rows, engines), *notes)))
+        if base:
+            notes.append(f"GPU active time, relative to that at {base}")
+        if any(table["low"].notna().any() for table in tables):
+            notes.append("small numbers in a cell: the interval")
+        handles = crosses(tables)
+        legend(figure, list(handles.values()), list(handles))
+        unique = tuple(dict.fromkeys((machine_note(rows, engines), *interval.note(rows), *notes)))
         head(figure, title, unique)
         return Plot(figure, pd.concat(tables, ignore_index=True), title, notes=unique)
 
@@ -144,21 +155,17 @@ def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
     return next(iter(candidates), None)
 
 
-def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str, *, relative: bool) -> pd.DataFrame:
-    """One row per cell: both axes' values and the value shown."""
-    data = own[["engine", "workload", "point", across.column, up.column, column]].dropna(subset=[up.column])
-    data["value"] = data[column].astype(float)
-    if relative:
-        position = data[across.column].map(across.positions)
-        data = data.assign(_x=position, _y=data[up.column].map(up.positions)).sort_values(
-            ["_y", "_x"], kind="stable"
-        )
-        if up.column.startswith("layer.") and not across.column.startswith("layer."):
-            base = data.groupby("_y")[column].transform("first")
-        else:
-            base = data[column].iloc[0]
-        data["value"] = base / data[column]
-        data = data.drop(columns=["_x", "_y"])
+def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str) -> pd.DataFrame:
+    """One row per cell: both axes' values, the value shown, its interval, and whether it was measured."""
+    own = own.dropna(subset=[up.column])
+    data = own[["engine", "workload", "point", across.column, up.column, column]].copy()
+    data["value"], data["unmeasured"] = own[column].astype(float), unmeasured(own)
+    power = 1 if column in (TIME, "gpu_cycles") else 0
+    data[["low", "high"]] = interval.ends(own, data["value"], power)
+    if "_base" in own.columns:
+        low, high = own["_base_low"] / data["high"], own["_base_high"] / data["low"]
+        data["value"], data["low"], data["high"] = own["_base"] / data["value"], low, high
+        data.loc[data["value"] == 1, ["low", "high"]] = np.nan
     return data
 
 
@@ -183,19 +190,21 @@ def _draw(axes: Axes, table: pd.DataFrame, across: Axis, up: Axis, shown: Normal
     axes.set_xticks(np.arange(len(texts)) + 0.5, texts, rotation=90 if crowded else 0)
     axes.set_yticks(np.arange(len(up.values)) + 0.5, [up.text(value) for value in up.values])
     axes.tick_params(length=0)
-    if cells.size <= _CELLS_WITH_TEXT:
-        for (row, column), value in np.ndenumerate(cells):
-            if np.isfinite(value):
-                dark = float(shown(value)) < 0.55
-                axes.text(
-                    column + 0.5,
-                    row + 0.5,
-                    _short(value),
-                    ha="center",
-                    va="center",
-                    fontsize=5.5,
-                    color="white" if dark else "black",
-                )
+    away = table[table["unmeasured"]]
+    if len(away):
+        x, y = ([one.values.index(value) for value in away[one.column]] for one in (across, up))
+        axes.plot(np.array(x) + 0.88, np.array(y) + 0.8, **CROSS)
+    if cells.size > _CELLS_WITH_TEXT:
+        return
+    for _, row in table[np.isfinite(table["value"])].iterrows():
+        left, floor = across.values.index(row[across.column]), up.values.index(row[up.column])
+        colour = "white" if float(shown(row["value"])) < 0.55 else "black"
+        look: dict[str, Any] = {"ha": "center", "va": "center", "color": colour}
+        spread = np.isfinite(row["low"]) and cells.size <= _CELLS_WITH_INTERVALS
+        axes.text(left + 0.5, floor + (0.62 if spread else 0.5), _short(row["value"]), fontsize=5.5, **look)
+        if spread:
+            text = f"{_short(row['low'])}–{_short(row['high'])}"
+            axes.text(left + 0.5, floor + 0.25, text, fontsize=3.8, **look)
 
 
 def _columns(axes: Axes) -> int:

@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from analysis.figures import panels
-from analysis.figures.axis import COMPUTE_UNITS, axis, in_sentence, label
+from analysis.figures import interval, panels
+from analysis.figures.axis import COMPUTE_UNITS, in_sentence
 from analysis.figures.bars import program_bars
+from analysis.figures.base import relative
 from analysis.figures.choice import FigureError
 from analysis.figures.selection import Selection, select
 from analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
@@ -31,13 +32,15 @@ LEAST_GAIN = 1.05
 """Below this speedup a line has no saturation to mark."""
 
 TIME = "gpu_time"
+_FIRST = {"_base": TIME, "_base_low": "low", "_base_high": "high"}
 
 
 @dataclass(frozen=True)
 class Quantity:
     """What goes up: the column, what to write at it, and how its axis runs.
 
-    ``paper``: the figure of the DNNMark paper that shows it, where nothing varies.
+    ``paper``: the figure of the DNNMark paper that shows it, where nothing varies. ``power``: of the cycles
+    with which it goes, for its interval: 1 or -1; 0 where its interval is not known.
     """
 
     column: str
@@ -47,15 +50,15 @@ class Quantity:
     logarithmic: bool = False
     factor: float = 1.0
     paper: int | None = None
+    power: int = 0
 
 
 def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
-    """Speedup of the GPU's active time over an axis, all lines of a workload relative to one point.
+    """Speedup of the GPU's active time over an axis, relative to the page's base (``analysis.figures.base``).
 
-    That point has the smallest value of the axis and the first of each option of the machine, unless the
-    sweep names another; lines of other sizes of a layer are relative to their own. The ideal line
-    (proportional to the axis) is drawn over compute units only. A ring marks where a line first reaches 90 %
-    of its largest speedup.
+    The ideal line (proportional to the axis) is drawn over compute units only. A ring marks where a line
+    first reaches 90 % of its largest speedup. A bar goes from the smallest to the largest speedup that the
+    intervals of the point and of the base allow.
 
     Args:
         frame: a result table or several combined; needs ``gpu_time``.
@@ -66,6 +69,7 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
         FigureError: nothing varies, or there are no times.
     """
     with style():
+        frame, base = relative(frame, TIME, x, where)
         selection = select(frame, [TIME], x=x, where=where)
         if selection.x is None:
             raise FigureError("a speedup needs something that varies", remedy="give the sweep an axis")
@@ -80,19 +84,16 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             rows = selection.rows[selection.rows["program"] == program]
             axes.set_title(program)
             before = len(seen)
-            common = _common(selection, rows)
             for line in panels.lines(selection, rows):
                 data = _over(across.column, across.positions, line, program)
-                reference = _base(selection, common, line, data)
-                if reference is None:
-                    reference = float(data[TIME].iloc[0])
+                if not _speedups(data):
                     alone.append(f"{program} {line.label}")
-                data["speedup"] = reference / data[TIME]
                 data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
                 reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
                 gains = float(data["speedup"].max()) > LEAST_GAIN * float(data["speedup"].iloc[0])
                 data["saturation"] = (data.index == reached) & gains
                 line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
+                interval.whiskers(axes, data, line.colour)
                 panels.cross_out(axes, data, data["speedup"])
                 if gains:
                     saturating = True
@@ -116,10 +117,12 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             panels.scale_across(axes, across)
             if panels.crowded(selection):
                 panels.own_legend(axes, seen[before:])
-        _speedup_scale(drawn, pd.concat(numbers))
+        every = pd.concat(numbers, ignore_index=True)
+        _speedup_scale(drawn, every)
         panels.bottom(drawn, across.label)
         panels.left(drawn, "Speedup")
         handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
+        handles |= interval.legend_entry(every)
         if ideal:
             handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
         if saturating:
@@ -134,46 +137,24 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
             )
         legend(figure, list(handles.values()), list(handles))
         title = f"Speedup over {in_sentence(across.label)}"
-        base = {across.column: across.values[0], **_common(selection, selection.rows)}
-        texts = (f"{in_sentence(label(name))} = {across.text(value)}" for name, value in base.items())
-        relative = f"GPU active time, relative to that at {', '.join(texts)}"
+        told = f"GPU active time, relative to that at {base}"
         if alone:
-            relative += f"; there is none for {', '.join(alone)}: relative to its own first"
-        notes = (*selection.notes, relative, *_cliff_notes(selection))
+            told += f"; there is none for {', '.join(alone)}: relative to its own first"
+        notes = (*selection.notes, told, *_cliff_notes(selection))
         head(figure, title, notes)
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+        return Plot(figure, every, title, notes=notes)
 
 
-def _common(selection: Selection, rows: pd.DataFrame) -> dict[str, Any]:
-    """The values that all lines of a workload are relative to, by column of a further axis.
-
-    Options of the machine and named ways of doing the same work (``algorithm``) count from their first value.
-    Sizes of a layer and releases of gem5 have none: each line counts from itself.
-    """
-    axes = [axis(rows, name) for name in selection.keys]
-    values = {
-        own.column: own.values[0]
-        for own in axes
-        if len(own.values) > 1
-        and own.column != "release"
-        and not (own.column.startswith("layer.") and own.numeric)
-    }
-    return {**values, **selection.baseline}
-
-
-def _base(
-    selection: Selection, common: Mapping[str, Any], line: panels.Line, data: pd.DataFrame
-) -> float | None:
-    """The time that a line's speedups are relative to; None where that point has no number."""
-    assert selection.x is not None
-    first = line.rows.iloc[0]
-    rows = selection.rows
-    rows = rows[(rows["engine"] == first["engine"]) & (rows["workload"] == first["workload"])]
-    for name in (selection.x.column, *selection.keys):
-        own = data[selection.x.column].iloc[0] if name == selection.x.column else first[name]
-        wanted = own if pd.isna(own) else common.get(name, own)
-        rows = rows[(rows[name] == wanted) | (rows[name].isna() & pd.isna(wanted))]
-    return float(rows[TIME].iloc[0]) if len(rows) else None
+def _speedups(data: pd.DataFrame) -> bool:
+    """Fill ``speedup`` and its ends; False where there is no base, so that the line's first point is it."""
+    known = bool(data["_base"].notna().all())
+    base, low, high = (data[name] if known else data[of].iloc[0] for name, of in _FIRST.items())
+    data["speedup"] = base / data[TIME]
+    data["low"], data["high"] = low / data["high"], high / data["low"]
+    data.loc[data["speedup"] == 1, ["low", "high"]] = 1.0
+    for name in _FIRST:
+        del data[name]
+    return known
 
 
 def _cliff_notes(selection: Selection) -> tuple[str, ...]:
@@ -202,6 +183,7 @@ def over(
                 percent=shown.percent,
                 logarithmic=shown.logarithmic,
                 factor=shown.factor,
+                power=shown.power,
             )
         across = selection.x
         alike = not (shown.logarithmic and _decades_apart(selection, shown.column))
@@ -213,8 +195,9 @@ def over(
             axes.set_title(program)
             before = len(seen)
             for line in panels.lines(selection, rows):
-                data = _over(across.column, across.positions, line, program, shown.column)
+                data = _over(across.column, across.positions, line, program, shown.column, shown.power)
                 line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
+                interval.whiskers(axes, data, line.colour, shown.factor)
                 panels.cross_out(axes, data, data[shown.column] * shown.factor)
                 seen.append(line)
                 numbers.append(data)
@@ -224,10 +207,11 @@ def over(
         data = pd.concat(numbers, ignore_index=True)
         for axes, program in zip(drawn, selection.programs, strict=True):
             own = data if alike else data[data["program"] == program]
-            _quantity_scale(axes, shown, own[shown.column] * shown.factor)
+            _quantity_scale(axes, shown, interval.reach(own, shown.column) * shown.factor)
         panels.bottom(drawn, across.label)
         panels.left(drawn, shown.label)
         handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
+        handles |= interval.legend_entry(data)
         legend(figure, list(handles.values()), list(handles))
         title = f"{shown.title} over {in_sentence(across.label)}"
         notes = selection.notes if alike else (*selection.notes, "each panel has its own range")
@@ -237,7 +221,12 @@ def over(
 
 
 def _over(
-    column: str, positions: Mapping[Any, float], line: panels.Line, program: str, value: str = TIME
+    column: str,
+    positions: Mapping[Any, float],
+    line: panels.Line,
+    program: str,
+    value: str = TIME,
+    power: int = 1,
 ) -> pd.DataFrame:
     """The numbers of one line, in the order of the axis."""
     data = pd.DataFrame(
@@ -250,6 +239,8 @@ def _over(
             column: line.rows[column],
             "position": [positions[entry] for entry in line.rows[column]],
             value: line.rows[value].astype(float),
+            **{name: line.rows[name] for name in _FIRST if name in line.rows.columns},
+            **interval.ends(line.rows, line.rows[value].astype(float), power),
             "unmeasured": panels.unmeasured(line.rows),
         }
     ).sort_values("position", kind="stable", ignore_index=True)
@@ -265,15 +256,14 @@ def _over(
 
 
 def _speedup_scale(drawn: list[Axes], data: pd.DataFrame) -> None:
-    high = max(
-        float(data["speedup"].max()), float(data["ideal"].max()) if data["ideal"].notna().any() else 1.0
-    )
+    shown = interval.reach(data, "speedup")
+    high = max(float(shown.max()), float(data["ideal"].max()) if data["ideal"].notna().any() else 1.0)
     for axes in drawn:
         if axes.get_xscale() == "log" and high >= 4:
             axes.set_yscale("log", base=2)
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.yaxis.minorticks_off()
-            axes.set_ylim(min(0.9, 0.9 * float(data["speedup"].min())), high * 1.15)
+            axes.set_ylim(min(0.9, 0.9 * float(shown.min())), high * 1.15)
         else:
             axes.set_ylim(0, max(high * 1.08, 1.2))
 

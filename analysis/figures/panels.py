@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.figures.axis import Axis
@@ -71,7 +72,9 @@ CROSS: dict[str, Any] = {
     "color": "black",
     "markersize": 3.5,
     "markeredgewidth": 0.8,
+    "path_effects": [Stroke(linewidth=2.2, foreground="white"), Normal()],
 }
+"""A cross with a white edge, which shows on every colour."""
 
 
 def unmeasured(rows: pd.DataFrame) -> pd.Series[Any]:

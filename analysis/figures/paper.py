@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.figures.choice import FigureError
+from analysis.figures.interval import note
 from analysis.figures.panels import origin_notes
 from analysis.figures.selection import DIRECTIONS, completed, engines_of, machine_note, reading_order
 from analysis.figures.style import GREEN, VERMILLION, Plot, head, style
@@ -73,7 +74,7 @@ def statements(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str,
             {HOLDS: GREEN, NOT: VERMILLION},
         )
         title = "Statements of the DNNMark paper on this machine"
-        all_notes = (machine_note(own, engines[:1]), *notes, *origin_notes(own), _PAPER)
+        all_notes = (machine_note(own, engines[:1]), *note(own), *notes, *origin_notes(own), _PAPER)
         head(figure, title, all_notes)
         return Plot(figure, data, title, notes=all_notes)
 
@@ -219,7 +220,7 @@ def dominant_kernels(
         )
         title = "Dominant kernels (as table 4 of the DNNMark paper)"
         said = (*notes, "share of the benchmark's GPU cycles")
-        all_notes = (machine_note(rows, engines_of(rows)), *said)
+        all_notes = (machine_note(rows, engines_of(rows)), *note(rows), *said)
         head(figure, title, all_notes)
         places = [order.index(name) for name in top["program"]]
         data = top.assign(_place=places).sort_values(["_place", "direction"], ascending=[True, False])

@@ -14,6 +14,7 @@ from matplotlib.ticker import EngFormatter
 
 from analysis.figures.axis import axis_columns, label, short_label
 from analysis.figures.choice import choice_of
+from analysis.figures.interval import note
 from analysis.figures.output import save
 from analysis.figures.selection import completed, engines_of, machine_note
 from analysis.figures.style import (
@@ -111,7 +112,7 @@ def _searched(
         parts.append(own.assign(engine=engine, best=pareto(own[list(objectives)].to_numpy(dtype=float))))
     together = [f"sums of {workloads} workloads"] if workloads > 1 else []
     rows = pd.concat(parts, ignore_index=True)
-    said = [machine_note(done, engines_of(done)), *notes, *together]
+    said = [machine_note(done, engines_of(done)), *note(done), *notes, *together]
     return rows, objectives, axes, said
 
 

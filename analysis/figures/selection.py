@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.figures import interval
 from analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
 from analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
 from analysis.tables.columns import WRONG
@@ -179,7 +180,7 @@ def select(
         engines,
         tuple(key.column for key in keys),
         {name: value for name, value in baseline.items() if value is not None},
-        (machine_note(rows, engines), *notes),
+        (machine_note(rows, engines), *interval.note(rows), *notes),
     )
 
 

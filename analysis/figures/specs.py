@@ -69,7 +69,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     FigureSpec(
         "speedup",
         "Speedup",
-        "Speedup of the GPU's active time relative to the smallest machine, with the ideal line; "
+        "Speedup of the GPU's active time relative to the point that the figure names, with the ideal line; "
         "a ring marks where a line first reaches 90 % of its maximum.",
         over_axis.speedup,
         (over_axis.TIME,),
@@ -77,7 +77,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
     _over(
         "cycles",
-        Quantity("gpu_cycles", "GPU cycles", "GPU cycles", logarithmic=True),
+        Quantity("gpu_cycles", "GPU cycles", "GPU cycles", logarithmic=True, power=1),
         "GPU cycles in which at least one compute unit was awake.",
     ),
     FigureSpec(
@@ -89,7 +89,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
     _over(
         "ipc",
-        Quantity("ipc", "IPC per compute unit", "Instructions per cycle", paper=9),
+        Quantity("ipc", "IPC per compute unit", "Instructions per cycle", paper=9, power=-1),
         "Wavefront instructions per awake cycle of a compute unit (DNNMark paper, figure 9).",
     ),
     _over(
@@ -114,7 +114,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
     _over(
         "dram_bandwidth",
-        Quantity("dram_read_bandwidth", "GB/s", "DRAM read bandwidth", factor=1e-9),
+        Quantity("dram_read_bandwidth", "GB/s", "DRAM read bandwidth", factor=1e-9, power=-1),
         "Bytes read from memory per second of the GPU's active time.",
     ),
     FigureSpec(

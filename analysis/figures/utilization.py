@@ -27,7 +27,7 @@ UNITS: tuple[tuple[str, str], ...] = (
     ("tokens", "Tokens"),
     ("tlb", "TLB\nwalks"),
     ("", "TCP\n(L1)"),
-    ("tcc_link", "TCP to\nTCC (L2)"),
+    ("tcc_link", "TCC\nlink"),
     ("tcp_link", "TCC to\nTCP"),
     ("directory_link", "Memory\nlink"),
     ("dram", "DRAM"),

@@ -127,6 +127,14 @@ STANDARD: tuple[Metric, ...] = (
         "the preview's model: gem5 prints no such statistic",
     ),
     share(
+        "tcc_link_utilization",
+        "(72 * (tcc_writes + tcc_atomics + tcc_read_misses + tcc_reads_in_flight)"
+        " + 8 * (tcc_reads + tcc_writes + tcc_atomics)) / (link_bytes * num_tccs * ruby_cycles)",
+        "share of the TCC banks' own links that is used, by what comes from TCPs and from directories",
+        "Throttle.cc:61-144, SimpleNetwork.cc makeExtOutLink, GPU_VIPER-TCC.sm rd_requestData",
+        "without the directory's probes; before v24.0 a line in flight is not asked for again, but counts",
+    ),
+    share(
         "walk_utilization",
         "walk_cycles / gpu_cycles",
         "share of the cycles in which a page walk holds up the others",

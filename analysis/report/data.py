@@ -13,11 +13,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.figures.axis import axis, axis_columns, label, quantity, short_label
-from analysis.figures.choice import across, choice_of, effects, held_at, matching, ranked
+from analysis.figures.base import bases
+from analysis.figures.choice import across, choice_of, effects, held_at, ranked
 from analysis.figures.selection import independent
 from analysis.report.describe import Run
 from analysis.tables.bounds import BOUNDS
-from analysis.tables.columns import UNMEASURED, WRONG
+from analysis.tables.columns import INTERVAL, UNMEASURED, WRONG
 from analysis.tables.records import COMPLETED
 from analysis.tables.tables import columns
 from apuflow.core.engines import is_batch
@@ -67,13 +68,14 @@ def page_data(
     Returns:
         ``rows``, ``links``, ``columns`` (name, label, kind, unit, meaning, numeric, values or constant, tags:
         what stands in a cell instead of a long text), columns without any value left out; ``legend`` of the
-        tags; ``chart``: the axis across, and the others by importance with the value at which each is held.
+        tags; ``chart``: the axis across, and the others by importance with the value at which each is held;
+        ``base``: of each row the row that its speedup is relative to, -1 for none, and that in words.
     """
     axes = [name for name in frame.attrs.get("axes", ()) if name in frame.columns]
     few = len(frame) <= MANY_ROWS
     described = []
     for column in columns(frame):
-        first = column.name in SHOWN or column.kind in ("identity", "axis")
+        first = column.name in (*SHOWN, *INTERVAL) or column.kind in ("identity", "axis")
         if not (few or first) or frame[column.name].isna().all():
             continue
         values = [_plain(value) for value in frame[column.name].tolist()]
@@ -86,7 +88,7 @@ def page_data(
             "meaning": column.meaning,
             "numeric": numeric,
             "axis": column.name in axes,
-            "shown": first and column.name != "direction",
+            "shown": first and column.name not in ("direction", *INTERVAL),
         }
         if column.name in ("engine", "status") and frame[column.name].nunique() == 1:
             entry["shown"] = False
@@ -110,6 +112,7 @@ def page_data(
         "links": _links(frame, runs),
         "legend": _legend(frame),
         "chart": _chart(frame, {name: group for group in groups for name in group["members"]}),
+        "base": _base(frame),
     }
 
 
@@ -153,7 +156,7 @@ def _group(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _chart(frame: pd.DataFrame, group_of: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What goes across, the other axes by importance, the value at which each is held, and the baseline."""
+    """What goes across, the other axes by importance, and the value at which each is held."""
     rows = frame[frame["status"] == COMPLETED]
     rows.attrs = dict(frame.attrs)
     varying = [axis(rows, name) for name in axis_columns(rows)]
@@ -163,26 +166,27 @@ def _chart(frame: pd.DataFrame, group_of: dict[str, dict[str, Any]]) -> dict[str
     effect = effects(rows, keys)
     chosen = across(keys, effect, wanted)
     if chosen is None:
-        return {"x": None, "others": [], "baseline": {}}
+        return {"x": None, "others": []}
     others: dict[str, dict[str, Any]] = {}
-    baseline: dict[str, Any] = {}
     for key in ranked(keys, effect, choice.lines):
         group = group_of.get(key.column)
         name = group["name"] if group else key.column
         value = None if group else _plain(held_at(rows, key, choice.baseline))
         held = choice.lines is not None and key.column not in choice.lines
         others.setdefault(name, {"name": name, "value": value, "held": held})
-        start = matching(key, choice.baseline[key.column]) if key.column in choice.baseline else None
-        texts = set(frame[key.column][frame[key.column] == start])
-        if group:
-            texts = {
-                text for text, own in zip(group["values"], frame[key.column], strict=True) if own == start
-            }
-        if len(texts) == 1:
-            baseline[name] = str(_plain(texts.pop()))
     across_name = group_of[chosen.column]["name"] if chosen.column in group_of else chosen.column
     others.pop(across_name, None)
-    return {"x": across_name, "others": list(others.values()), "baseline": baseline}
+    return {"x": across_name, "others": list(others.values())}
+
+
+def _base(frame: pd.DataFrame) -> dict[str, Any]:
+    """Where each row's base stands on the page, and what it is."""
+    if not (frame["status"] == COMPLETED).any():
+        return {"rows": [-1] * len(frame), "text": ""}
+    found, text = bases(frame)
+    place = {label: position for position, label in enumerate(frame.index)}
+    rows = [place.get(found.get(label, -1), -1) for label in frame.index]
+    return {"rows": rows, "text": text}
 
 
 Tag = tuple[str, str]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.figures.panels import unmeasured
 from analysis.report.describe import SweepDescription
-from analysis.tables.columns import UNMEASURED, WRONG
+from analysis.tables.columns import WRONG
 from analysis.tables.records import COMPLETED
 from apuflow.core import paths
 from apuflow.core.engines import engine_facts
@@ -21,14 +22,24 @@ def has_stand_ins(frame: pd.DataFrame) -> bool:
     return "stand_in" in frame.columns and bool(frame["stand_in"].dropna().astype(str).str.len().any())
 
 
+def measured(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Of each row whether its cycles are a model's and lie within what that model was measured on."""
+    modelled = [not engine_facts(str(engine)).simulates for engine in rows["engine"]]
+    return pd.Series(modelled, rows.index) & (rows["status"] == COMPLETED) & ~unmeasured(rows)
+
+
 def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     facts = engine_facts(engine)
-    done = int((rows["status"] == COMPLETED).sum())
+    flags = rows["flags"].fillna("").astype(str)
+    done, inside = int((rows["status"] == COMPLETED).sum()), int(measured(rows).sum())
     if facts.simulates:
         said = [f"{done} of {len(rows)} runs completed and proved it"]
     else:
-        said = [sweep.accuracy.partition("\n")[0].rstrip(".") or f"{done} rows of a model"]
-    flags = rows["flags"].fillna("").astype(str)
+        said = [f"{inside} of {len(rows)} points lie within what was measured"] if inside else []
+        if inside and sweep.accuracy:
+            said[0] += f" ({sweep.accuracy.partition(chr(10))[0].rstrip('.')})"
+        if done > inside:
+            said.append(f"{done - inside} of {len(rows)} points: error not measured")
     compared = rows.get("max_relative_error", pd.Series(dtype=float)).notna()
     if compared.any():
         wrong = int(flags.str.contains(WRONG, regex=False).sum())
@@ -36,9 +47,6 @@ def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     extrapolated = int(rows.get("extrapolated", pd.Series(dtype=object)).notna().sum())
     if extrapolated:
         said.append(f"{extrapolated} extrapolated from the first workgroups of their launches")
-    unmeasured = int(flags.str.contains(f"{UNMEASURED}: ", regex=False).sum())
-    if unmeasured:
-        said.append(f"{unmeasured} of {len(rows)} points lie outside of what was measured")
     return f"{facts.title}: {'; '.join(said)}."
 
 

@@ -14,8 +14,10 @@ from markupsafe import Markup
 
 from analysis.figures.axis import label
 from analysis.figures.choice import Choice, choose
+from analysis.figures.panels import unmeasured
 from analysis.figures.selection import combine
 from analysis.metrics.compute import METRICS
+from analysis.report.answers import answers
 from analysis.report.data import MANY_ROWS, embed, page_data
 from analysis.report.describe import (
     SweepDescription,
@@ -24,7 +26,7 @@ from analysis.report.describe import (
     load_runs,
     summarise,
 )
-from analysis.report.handover import has_stand_ins, repeat, trust
+from analysis.report.handover import has_stand_ins, measured, repeat, trust
 from analysis.report.sample import load_samples
 from analysis.report.suites import SuiteFiles, load_suites
 from analysis.tables.columns import INTERVAL, UNMEASURED
@@ -75,9 +77,8 @@ def render(
     runs = load_runs(records, out)
     failed = frame[frame["status"] != "completed"]
     flags = frame["flags"].fillna("").astype(str)
-    away = flags.str.contains(f"{UNMEASURED}: ", regex=False)
+    away = unmeasured(frame)
     flagged = frame[(flags != "") & ~(away & flags.str.startswith(UNMEASURED))]
-    unmeasured = frame[away]
     script = "\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     page = (
         _environment()
@@ -89,16 +90,18 @@ def render(
             summaries=summarise(frame, runs),
             points=len(frame),
             trust=trust(sweep, frame),
+            accuracy=sweep.accuracy.splitlines() if measured(frame).any() else [],
             stand_ins=has_stand_ins(frame),
+            answers=answers(frame),
             repeat=repeat(sweep),
             version=__version__,
             failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
             flagged=_rows(flagged.head(_MOST_FLAGGED), ("engine", "workload", "point", "flags")),
             flagged_count=len(flagged),
             unmeasured=_rows(
-                unmeasured.head(_MOST_FLAGGED), ("workload", "point", "gpu_cycles", *INTERVAL, "flags")
+                frame[away].head(_MOST_FLAGGED), ("workload", "point", "gpu_cycles", *INTERVAL, "flags")
             ),
-            unmeasured_count=len(unmeasured),
+            unmeasured_count=int(away.sum()),
             runs=runs,
             figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
             samples=load_samples(sampled),

@@ -33,7 +33,11 @@ BOUNDS: Mapping[str, Bound] = {
     "tcp_link": Bound(
         "TCC to TCP", "links that carry lines from the TCC to the TCPs", ("l2_return_utilization",)
     ),
-    "tcc_link": Bound("TCP to TCC", "links into the TCC banks", ("l2_utilization", "l2_link_utilization")),
+    "tcc_link": Bound(
+        "TCC link",
+        "links into the TCC banks, from TCPs and directories",
+        ("tcc_link_utilization", "l2_utilization", "l2_link_utilization"),
+    ),
     "directory_link": Bound(
         "memory link", "link between the GPU and the directory", ("memory_link_utilization",)
     ),

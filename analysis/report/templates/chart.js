@@ -5,6 +5,7 @@ const DASHES = ["", "6 3", "2 2.5", "8 3 2 3"];
 const FIRST_LINES = 8;
 const MOST_LINES = 40;
 const SPEEDUP = "speedup";
+const LENGTHS = ["gpu_cycles", "gpu_time", "gpu_active_ticks"];
 const WIDE = { width: 860, height: 430, left: 76, right: 18, top: 14, bottom: 52 };
 const NARROW = { width: 430, height: 360, left: 70, right: 8, top: 10, bottom: 50 };
 
@@ -28,7 +29,7 @@ function buildChart(root, data, saved) {
     hidden: Array.isArray(saved.hidden) ? new Set(saved.hidden) : null,
     held: Array.isArray(saved.held) ? new Map(saved.held.filter((entry) => byName.has(entry[0]))) : null, ranks: null, at: null,
   };
-  const baseline = new Map(Object.entries(data.chart.baseline).filter((entry) => byName.has(entry[0])));
+  const low = byName.get("gpu_cycles_low"), high = byName.get("gpu_cycles_high");
   const plot = element("div", { class: "plot" });
   const tip = element("div", { class: "tip", hidden: true });
   const spoken = element("p", { class: "hidden", role: "status" });
@@ -52,8 +53,7 @@ function buildChart(root, data, saved) {
     }
     return [...found.entries()].map(([name, rows]) => {
       rows.sort((a, b) => compare(sizeAt(x, a), sizeAt(x, b)));
-      const start = state.y === SPEEDUP ? reference(rows[0]) : null;
-      const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), y: height(start, row) }));
+      const points = rows.map((row) => ({ row: row, x: place(x, row), text: format(valueAt(x, row)), ...height(rows[0], row) }));
       return { name: name, points: points.filter((point) => point.x !== null && point.y !== null) };
     }).filter((line) => line.points.length);
   }
@@ -109,19 +109,23 @@ function buildChart(root, data, saved) {
     return texts.indexOf(String(valueAt(x, row)));
   }
 
-  // What the speedup of a line is relative to: its first point, moved to the sweep's baseline where that names an axis.
-  function reference(first) {
-    const x = byName.get(state.x);
-    const told = ["engine", "workload", ...axes.filter((column) => column === x || !follows(column, x)).map((column) => column.name)];
-    const wanted = told.filter((name) => byName.has(name)).map((name) => [byName.get(name), baseline.get(name) ?? String(valueAt(byName.get(name), first))]);
-    const same = (row) => wanted.every(([column, text]) => String(valueAt(column, row)) === text);
-    return indices(data.rows).find((row) => valueAt(byName.get("status"), row) === "completed" && same(row)) ?? first;
+  // What a row's speedup is relative to is the same in all of the page; where that point is missing, the line's first.
+  function reference(row, first) {
+    return data.base.rows[row] >= 0 ? data.base.rows[row] : first;
   }
 
-  function height(start, row) {
-    if (state.y !== SPEEDUP) return valueAt(byName.get(state.y), row) ?? null;
-    const base = valueAt(time, start), own = valueAt(time, row);
-    return base > 0 && own > 0 ? base / own : null;
+  // How high a row stands, and its interval: both ends are the height where none is known.
+  function height(first, row) {
+    const from = (column, at) => (column ? valueAt(column, at) : null);
+    const cycles = (at) => { const own = from(byName.get("gpu_cycles"), at); return [from(low, at) / own || 1, from(high, at) / own || 1]; };
+    if (state.y !== SPEEDUP) {
+      const y = valueAt(byName.get(state.y), row) ?? null, [less, more] = LENGTHS.includes(state.y) ? cycles(row) : [1, 1];
+      return { y: y, low: y * less, high: y * more };
+    }
+    const start = reference(row, first), base = valueAt(time, start), own = valueAt(time, row), y = base > 0 && own > 0 ? base / own : null;
+    if (start === row || y === null) return { y: y, low: y, high: y };
+    const [less, more] = cycles(row), [baseLess, baseMore] = cycles(start);
+    return { y: y, low: y * baseLess / more, high: y * baseMore / less };
   }
 
   // The lines to show at first: those that change most.
@@ -153,7 +157,7 @@ function buildChart(root, data, saved) {
   }
 
   function yText() {
-    if (state.y === SPEEDUP) return "Speedup (" + ([...baseline].map(([name, text]) => byName.get(name).label + " " + text).join(", ") || "first point of the line") + " = 1)";
+    if (state.y === SPEEDUP) return "Speedup (1 at " + data.base.text + ")";
     const column = byName.get(state.y);
     return column.label + (column.unit ? " (" + column.unit + ")" : "");
   }
@@ -183,10 +187,11 @@ function buildChart(root, data, saved) {
 
   function paint(picture, kept, points) {
     const x = byName.get(state.x);
-    const xs = points.map((one) => one.x), ys = points.map((one) => one.y);
+    const xs = points.map((one) => one.x), ys = points.flatMap((one) => (unmeasured(one.row) ? [one.y] : [one.low, one.high]));
     const across = scale(xs, state.logX && Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) >= 4, frame.left + 14, frame.width - frame.right - 14, false);
     const up = scale(ys, state.logY && Math.min(...ys) > 0, frame.height - frame.bottom - 6, frame.top + 8, true);
     const floor = frame.height - frame.bottom, edge = frame.width - frame.right;
+    const bounded = (place) => Math.max(frame.top, Math.min(floor, place));
     for (const value of ticks(up, frame.height > 400 ? 6 : 5)) {
       picture.append(drawn("line", { class: "gridline", x1: frame.left, x2: edge, y1: up.at(value), y2: up.at(value) }));
       picture.append(drawn("text", { x: frame.left - 7, y: up.at(value) + 4, "text-anchor": "end" }, tickText(value)));
@@ -201,12 +206,14 @@ function buildChart(root, data, saved) {
     picture.append(drawn("path", { class: "frame", d: "M" + frame.left + " " + frame.top + "V" + floor + "H" + edge }));
     picture.append(drawn("text", { x: (frame.left + edge) / 2, y: frame.height - 10, "text-anchor": "middle" }, x.label));
     picture.append(drawn("text", { transform: "translate(16 " + (frame.top + floor) / 2 + ") rotate(-90)", "text-anchor": "middle" }, yText()));
-    for (const line of kept) {
+    for (const [index, line] of kept.entries()) {
+      const beside = 2.5 * (index - (kept.length - 1) / 2);
       const path = line.points.map((one, index) => (index ? "L" : "M") + across.at(one.x).toFixed(1) + " " + up.at(one.y).toFixed(1)).join("");
       const group = drawn("g", { class: "series" }, drawn("path", { d: path, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dash || null }));
       for (const one of line.points) {
         const hollow = unmeasured(one.row);
         const mark = drawn("circle", { class: hollow ? "hollow" : null, cx: across.at(one.x), cy: up.at(one.y), r: 3.6, fill: hollow ? "var(--paper)" : line.colour, stroke: hollow ? line.colour : null, "stroke-width": hollow ? 1.6 : null });
+        if (one.high > one.low) group.append(drawn("line", { class: hollow ? "guess" : "interval", x1: across.at(one.x) + beside, x2: across.at(one.x) + beside, y1: bounded(up.at(one.low)), y2: bounded(up.at(one.high)), stroke: line.colour }));
         group.append(mark);
         places.push({ x: across.at(one.x), y: up.at(one.y), line: line, point: one, mark: mark, group: group });
       }
@@ -255,8 +262,8 @@ function buildChart(root, data, saved) {
     const unit = state.y === SPEEDUP ? "" : byName.get(state.y).unit;
     const rows = [chosen.line.name, x.label + ": " + chosen.point.text, y + ": " + format(chosen.point.y) + (unit ? " " + unit : "")];
     if (state.y === SPEEDUP) rows.push(time.name + ": " + format(valueAt(time, chosen.point.row)) + " " + time.unit);
-    const low = byName.get("gpu_cycles_low"), high = byName.get("gpu_cycles_high");
-    if (unmeasured(chosen.point.row)) rows.push("the preview was not measured there" + (low && high ? ": cycles between " + format(valueAt(low, chosen.point.row)) + " and " + format(valueAt(high, chosen.point.row)) : ""));
+    if (chosen.point.high > chosen.point.low) rows.push("interval: " + format(chosen.point.low) + " to " + format(chosen.point.high));
+    if (unmeasured(chosen.point.row)) rows.push("error not measured there: the interval is a guess");
     tip.replaceChildren(...rows.map((text, index) => element(index ? "div" : "strong", {}, text)));
     const box = plot.firstChild.getBoundingClientRect(), factor = box.width / frame.width;
     const left = chosen.x * factor, room = box.width - tip.offsetWidth;
@@ -285,7 +292,7 @@ function buildChart(root, data, saved) {
     const rows = shown.flatMap((line) => line.points.map((point) => point.row));
     const engines = [...new Set(rows.map((row) => format(valueAt(byName.get("engine"), row))))].join(", ");
     const values = [...state.held].map(([name, value]) => byName.get(name).label + " " + value);
-    return ["Engine: " + engines, ...values, ...(rows.some(unmeasured) ? ["open marks: the preview was not measured there"] : [])].join(" · ");
+    return ["Engine: " + engines, ...values, ...(shown.some((line) => line.points.some((one) => one.high > one.low)) ? ["bars: intervals"] : []), ...(rows.some(unmeasured) ? ["open marks: error not measured"] : [])].join(" · ");
   }
 
   function save(kind) {
@@ -314,7 +321,7 @@ function buildChart(root, data, saved) {
         element("button", { type: "button", click: () => save("svg") }, "Save SVG"),
         element("button", { type: "button", click: () => save("png") }, "Save PNG"))),
     held, plot, spoken, toggles,
-    element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off. At first the lines that change most are on" + (indices(data.rows).some(unmeasured) ? "; open marks: the preview was not measured there" : "") + "."));
+    element("p", { class: "hint" }, "Point at a value or focus the chart and use the arrow keys to read it; the buttons switch lines on and off. At first the lines that change most are on" + (indices(data.rows).some(unmeasured) ? "; open marks: error not measured" : "") + (low ? "; bars: intervals" : "") + "."));
   draw();
   return () => ({ x: state.x, y: state.y, logX: state.logX, logY: state.logY, hidden: [...state.hidden], held: [...state.held] });
 }

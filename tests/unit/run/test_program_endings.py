@@ -52,7 +52,9 @@ def ending(tmp_path: Path, example: str, status: int, text: str) -> Outcome:
     )
     statistics = tmp_path / "stats.txt"
     statistics.write_bytes(lzma.decompress((DATA / "gem5_outcomes/ok/stats.txt.xz").read_bytes()))
-    return classify(ExitFacts(status), f"{text}\n{NORMAL}", STARTED, statistics, expectation, directory=tmp_path)
+    return classify(
+        ExitFacts(status), f"{text}\n{NORMAL}", STARTED, statistics, expectation, directory=tmp_path
+    )
 
 
 @pytest.mark.parametrize(("example", "status", "line"), REFUSED)

@@ -79,7 +79,8 @@ class Times:
     """Results per launch, arrays of equal length, and the launches themselves.
 
     ``token_ns``: that the tokens of all compute units are in use, over the tokens of one. ``walk_ns``: of
-    page walks that follow one another. ``dram_ns``: that the DRAM is busy before the launch ends.
+    page walks that follow one another, in the queue of walks or by turns (``in_turn_ns``), whichever is longer.
+    ``dram_ns``: that the DRAM is busy before the launch ends.
     """
 
     launches: Launches
@@ -402,6 +403,7 @@ def times_of(launches: Launches) -> Times:
     ns[rows] = np.maximum(ns[rows], start[rows] + batch + later)
     ready = np.minimum(spent[:, :5].sum(axis=1) / np.maximum(residence, 1e-12), 1.0)
     token, walk, dram = (net.asked[:, STATIONS.index(name)] * net.waves for name in ("tokens", "tlb", "dram"))
+    walk = np.maximum(walk, in_turn)
     return Times(
         launches=launches,
         ns=ns,

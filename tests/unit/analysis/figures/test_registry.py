@@ -532,3 +532,51 @@ def test_releases_that_need_machines_of_their_own() -> None:
     plot = figures.make("releases", frame)
     assert list(plot.data["points"]) == [2, 2]
     assert any("apu-gfx801 on v23.0, apu-gfx902 on v24.0" in note for note in plot.notes)
+
+
+def with_intervals() -> pd.DataFrame:
+    """Four points of 1600 to 400 cycles, each 10 % less to 25 % more; the second axis halves them."""
+    frame = grid(
+        {"num_compute_units": [4, 16], "num_tccs": [1, 2]}, workloads=["softmax_fwd"], engine="preview"
+    )
+    frame["gpu_cycles"] = 6400.0 / frame["num_compute_units"] / frame["num_tccs"]
+    frame["gpu_time"] = frame["gpu_cycles"] * 1e-9
+    frame["gpu_cycles_low"], frame["gpu_cycles_high"] = frame["gpu_cycles"] * 0.9, frame["gpu_cycles"] * 1.25
+    return frame
+
+
+@pytest.mark.parametrize("name", ["speedup", "heatmap"])
+def test_speedups_of_a_page_have_one_base_and_an_interval(name: str) -> None:
+    """800/200 = 8 over the point of 4 units and 1 bank: 1600 * 0.9 / 250 to 1600 * 1.25 / 180."""
+    plot = figures.make(name, with_intervals())
+    shown = plot.data.rename(columns={"value": "speedup"})
+    best = shown.loc[shown["speedup"].idxmax()]
+    assert (best["speedup"], best["low"], best["high"]) == pytest.approx((8, 1440 / 250, 2000 / 180))
+    assert any("relative to that at" in note and "= 4" in note and "= 1" in note for note in plot.notes)
+
+
+def test_every_figure_of_preview_rows_says_how_wide_their_intervals_are() -> None:
+    frame = with_intervals()
+    frame["bound"], frame["stall_share_memory"], frame["occupancy"] = "dram", 0.5, 0.5
+    for name in ("speedup", "cycles", "bound", "occupancy", "stalls", "heatmap"):
+        assert any("-10 to +25 % in the median point" in note for note in figures.make(name, frame).notes), (
+            name
+        )
+
+
+def test_a_figure_of_rates_has_the_interval_of_their_cycles() -> None:
+    frame = with_intervals()
+    frame["ipc"] = 2.0
+    data = figures.make("ipc", frame).data
+    assert data["low"].tolist() == pytest.approx([2 / 1.25] * 4)
+    assert data["high"].tolist() == pytest.approx([2 / 0.9] * 4)
+
+
+def test_a_cross_has_a_white_edge() -> None:
+    """It shows on dark lines and cells, too: black on viridis' purple does not."""
+    frame = with_intervals()
+    frame["flags"] = "unmeasured: 128 num-compute-units (measured 1 to 64)"
+    for name in ("speedup", "heatmap"):
+        marks = [line for axes in figures.make(name, frame).figure.axes for line in axes.get_lines()]
+        crosses = [line for line in marks if line.get_marker() == "x"]
+        assert crosses and all(line.get_path_effects() for line in crosses)

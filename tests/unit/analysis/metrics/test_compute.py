@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import lzma
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +199,25 @@ def test_many_rows_at_once_equal_one_by_one() -> None:
     whole = compute.compute(frame)
     single = pd.concat([compute.compute(frame.iloc[[index]]) for index in range(50)])
     pd.testing.assert_frame_equal(whole, single)
+
+
+WITHOUT_READS_IN_FLIGHT = (
+    "softmax_fwd-100x1000x1x1-u1",
+    "softmax_fwd-100x1000x1x1-u4",
+    "relu_fwd-100x32x16x16-u4",
+)
+
+
+@pytest.mark.parametrize("name", WITHOUT_READS_IN_FLIGHT)
+def test_a_tcc_link_carries_the_bytes_that_gem5s_own_throttle_counts(name: str) -> None:
+    """The TCC's throttle of the recorded run, without the directory's probes of 8 bytes each."""
+    units = int(name.rsplit("-u", 1)[1])
+    text = lzma.decompress((STATS / f"{name}.txt.xz").read_bytes()).decode()
+    router = f"ruby.network.ext_links3.int_node.throttle{units + 2:02}.total_msg_bytes"
+    carried, probes = (
+        float(re.search(rf"^system\.{re.escape(row)}\s+(\d+)", text, re.MULTILINE)[1])  # type: ignore[index]
+        for row in (router, "ruby.TCC_Controller.PrbInv")
+    )
+    row = _row(name, num_compute_units=units)
+    ruby_cycles = row["gpu_active_ticks"] / row["ruby_clock_ticks"]
+    assert row["tcc_link_utilization"] * 8 * ruby_cycles == pytest.approx(carried - 8 * probes, rel=1e-12)

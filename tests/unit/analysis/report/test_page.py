@@ -223,9 +223,25 @@ def test_rows_outside_what_the_preview_was_measured_on_are_listed_apart(tmp_path
     frame["flags"] = ["", "unmeasured: 128 num-compute-units (measured 1 to 64)"]
     render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / "r.html")
     text = re.sub(r"\s+", " ", Page((tmp_path / "r.html").read_text()).text)
-    assert "1 outside what the preview was measured on" in text and "with flags" not in text
-    assert "1 of 2 points lie outside of what was measured." in text
+    assert "1 not measured" in text and "with flags" not in text
     assert "1,234 98,765 unmeasured: 128 num-compute-units" in text
+
+
+def test_the_stated_error_is_that_of_rows_within_what_was_measured(tmp_path: Path) -> None:
+    frame = grid({"num_compute_units": [4, 8, 128]}, workloads=["softmax_fwd"])
+    described = SweepDescription("x", accuracy="Cycles 5 % off.\nThe 6 runs are old.")
+    frame["flags"] = ["", "", "unmeasured: 128 num-compute-units (measured 1 to 64)"]
+    render(described, {"a.csv": frame}, [], [], tmp_path / "r.html")
+    text = re.sub(r"\s+", " ", Page((tmp_path / "r.html").read_text()).text)
+    assert (
+        "2 of 3 points lie within what was measured (Cycles 5 % off); 1 of 3 points: error not measured."
+        in text
+    )
+    assert "Error of points within what was measured: Cycles 5 % off. The 6 runs are old." in text
+    frame["flags"] = "unmeasured: 128 num-compute-units (measured 1 to 64)"
+    render(described, {"a.csv": frame}, [], [], tmp_path / "r.html")
+    text = re.sub(r"\s+", " ", Page((tmp_path / "r.html").read_text()).text)
+    assert "3 of 3 points: error not measured." in text and "5 % off" not in text and "6 runs" not in text
 
 
 def test_a_failed_row_outside_what_was_measured_has_no_interval(tmp_path: Path) -> None:
