@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
 
-PREVIEW_VERSION: Final = "34"
+PREVIEW_VERSION: Final = "35"
 """Of the timing model: raised whenever its numbers change. Part of a preview point's identity and path."""
 
 PREVIEW_RELEASE: Final = "v23.0"

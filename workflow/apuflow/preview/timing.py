@@ -79,7 +79,7 @@ class Times:
     """Results per launch, arrays of equal length, and the launches themselves.
 
     ``token_ns``: that the tokens of all compute units are in use, over the tokens of one. ``walk_ns``: of
-    page walks that follow one another, in the queue of walks or by turns (``in_turn_ns``), whichever is longer.
+    page walks that follow one another: the longer of their queue and their turns (``in_turn_ns``).
     ``dram_ns``: that the DRAM is busy before the launch ends.
     """
 

@@ -550,7 +550,7 @@ def test_speedups_of_a_page_have_one_base_and_an_interval(name: str) -> None:
     """800/200 = 8 over the point of 4 units and 1 bank: 1600 * 0.9 / 250 to 1600 * 1.25 / 180."""
     plot = figures.make(name, with_intervals())
     shown = plot.data.rename(columns={"value": "speedup"})
-    best = shown.loc[shown["speedup"].idxmax()]
+    best = shown.sort_values("speedup").iloc[-1]
     assert (best["speedup"], best["low"], best["high"]) == pytest.approx((8, 1440 / 250, 2000 / 180))
     assert any("relative to that at" in note and "= 4" in note and "= 1" in note for note in plot.notes)
 
