@@ -54,8 +54,8 @@ def listed(value: object) -> tuple[object, ...]:
             remedy="write all values alike; a size and a clock have a unit: 256kB, 2GHz",
         )
     spelt: dict[object, object] = {}
-    for item in value:
-        first = spelt.setdefault(item, item) if kinds == {_NUMBERS} else item
+    for item in (item for item in value if _kind(item) == _NUMBERS):
+        first = spelt.setdefault(item, item)
         if type(first) is not type(item):
             raise ValueProblem(
                 f"the list has one number in two spellings, {first} and {item}",
