@@ -126,12 +126,12 @@ def _digit(chance: random.Random, text: bytes) -> bytes:
 
 
 def _exchanged(chance: random.Random, text: bytes) -> bytes:
-    """The rows of an object stand where those of another run of equal shape had stood."""
+    """The rows of an object stand where those of another run with the same objects had stood."""
     objects = _objects(text)
     donors = [other for other in _others() if other.keys() == objects.keys()]
     name = chance.choice(sorted(objects))
     own = objects[name]
-    foreign = [other[name] for other in donors if other[name] != own and _names(other[name]) == _names(own)]
+    foreign = [other[name] for other in donors if other[name] != own]
     return text.replace(own, chance.choice(foreign)) if foreign else text
 
 
@@ -142,11 +142,6 @@ def _objects(text: bytes) -> dict[bytes, bytes]:
     for match in _OBJECT.finditer(text):
         objects[match[1]] = objects.get(match[1], b"") + match[0]
     return {name: rows for name, rows in objects.items() if rows in text}
-
-
-@cache
-def _names(rows: bytes) -> list[bytes]:
-    return [row.split()[0] for row in rows.splitlines()]
 
 
 @cache
