@@ -126,7 +126,6 @@ def _profiled(
         " + ".join(f"{name}{event}?" for event in events),
         since_start=True,
         unless=tuple(f"{name}{event}?" for event in unless),
-        quick=True,
     )
 
 

@@ -19,7 +19,7 @@ from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.stats.files import TORN, open_packed
 from analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 from apuflow.core.errors import AnalysisError
-from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, of_all_statistics, read
+from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
 COMPLETED = Status.COMPLETED.value
 _REMEDY = "remove the run's directory and start the workflow again: the run is made again"
@@ -205,28 +205,37 @@ def check_unchanged(record: RunRecord, file: Path) -> None:
     for one in files:
         if not one.is_file():
             raise AnalysisError("the statistics of a completed run are gone", file=one, remedy=_REMEDY)
-    expected = record.provenance.statistics_sha256
-    if expected is None or not files:
+    proven = (record.provenance.statistics_sha256 or "").split()
+    if not proven:
         return
-    try:
-        actual = of_all_statistics([_text_sha256(one) for one in files])
-    except (OSError, *TORN) as error:
-        actual = str(error)
-    if actual != expected:
+    if len(proven) != len(files):
         raise AnalysisError(
-            "the statistics are not those that the run was proven with",
-            file=files[0] if len(files) == 1 else file.parent,
-            key=f"provenance.statistics_sha256 in {file.name}",
-            value=actual,
+            f"the record has {len(proven)} hashes of {len(files)} statistics files",
+            file=file,
+            key="provenance.statistics_sha256",
             remedy=_REMEDY,
         )
+    for one, expected in zip(files, proven, strict=True):
+        actual = _text_sha256(one)
+        if actual != expected:
+            raise AnalysisError(
+                "the statistics are not those that the run was proven with",
+                file=one,
+                key=f"provenance.statistics_sha256 in {file.name}",
+                value=actual,
+                remedy=_REMEDY,
+            )
 
 
 def _text_sha256(file: Path) -> str:
+    """The hash of a file's text, or why it cannot be unpacked."""
     digest = hashlib.sha256()
-    with open_packed(file) as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
+    try:
+        with open_packed(file) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except (OSError, *TORN) as error:
+        return str(error)
     return digest.hexdigest()
 
 

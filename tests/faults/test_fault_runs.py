@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
 from analysis.tables import tables
+from analysis.tables.kernels import kernel_table
+from apuflow.commands.stats import stats as run_stats
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import AnalysisError, EngineError
 from apuflow.core.record import Status, read_run
-from apuflow.run import publish
+from apuflow.run import attempt, publish
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
-from apuflow.run.outcome import ExitFacts, Expectation, classify
+from apuflow.run.outcome import ExitFacts, Expectation, Outcome, classify
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.status import RunState, runs
 
@@ -192,6 +195,59 @@ def test_published_statistics_that_change_reach_no_table(make: Make, compress: A
         tables.build([simulation.run_dir])
     file.write_bytes(whole)
     assert len(tables.build([simulation.run_dir])) == 1
+
+
+def _other_digit(file: Path) -> None:
+    """Change a number that no relation between rows covers."""
+    text = file.read_text()
+    file.write_text(re.sub(r"^(simInsts +)\d", r"\g<1>0", text, flags=re.M))
+    assert file.read_text() != text
+
+
+def test_statistics_that_change_between_gem5s_end_and_their_proof_prove_nothing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(facts: ExitFacts, simout: str, simerr: str, file: Path, *others: Any) -> Outcome:
+        _other_digit(file)
+        return classify(facts, simout, simerr, file, *others)
+
+    monkeypatch.setattr(attempt, "classify", late)
+    with pytest.raises(RunFailed, match=r"m5out/stats\.txt changed after gem5 ended") as caught:
+        simulate(make())
+    assert caught.value.record.status is Status.NO_STATISTICS
+
+
+def test_statistics_that_change_between_their_proof_and_publishing_are_not_published(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = publish._place
+
+    def late(source: Path, target: Path, sha256: str | None) -> None:
+        _other_digit(source)
+        place(source, target, sha256)
+
+    monkeypatch.setattr(publish, "_place", late)
+    simulation = make()
+    with pytest.raises(EngineError, match="changed after they were proven") as caught:
+        simulate(simulation)
+    assert "m5out/stats.txt" in str(caught.value)
+    holds_no_row(simulation)
+
+
+def test_a_published_file_of_several_that_changes_is_named_by_every_reader(make: Make) -> None:
+    [process] = make().processes
+    simulation = make(processes=tuple(replace(process, name=name) for name in ("000-a", "001-b")))
+    simulate(simulation)
+    _other_digit(simulation.run_dir / "stats-001-b.txt")
+    readers: list[Callable[[], object]] = [
+        lambda: tables.build([simulation.run_dir]),
+        lambda: kernel_table(simulation.run_dir),
+        lambda: run_stats(simulation.run_dir / "stats-001-b.txt"),
+    ]
+    for reader in readers:
+        with pytest.raises(AnalysisError, match="not those that the run was proven with") as caught:
+            reader()
+        assert "stats-001-b.txt" in str(caught.value)
 
 
 def test_a_record_that_names_files_elsewhere_is_refused(make: Make) -> None:

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,12 @@ from apuflow.engines.simulated import required_rows
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 
 PAGE = 4096
+_TRIES = 20
 NUMBERS = ("nan", "inf", "-inf", "-1", "0x10", "1e400", "1_000", "<b>1</b>", "9" * 30, "", "1 2")
+
+_OBJECT = re.compile(
+    rb"^(system\.(?:cpu\d+\.CUs|ruby\.\w+_cntrl|\w+_tlb|\w+_coalescer|mem_ctrls)\d*)\..*\n", re.M
+)
 
 Damage = Callable[[random.Random, bytes], bytes]
 
@@ -44,12 +49,14 @@ class Verdict:
         file: which one.
         what: "refused", "same row", "flagged", "different row".
         evidence: why it was refused.
+        row: name of the first row that differs.
     """
 
     kind: str
     file: str
     what: str
     evidence: str = ""
+    row: str = ""
 
 
 def _page(chance: random.Random, text: bytes) -> int:
@@ -119,18 +126,27 @@ def _digit(chance: random.Random, text: bytes) -> bytes:
 
 
 def _exchanged(chance: random.Random, text: bytes) -> bytes:
-    """The rows of an object stand where those of another run had stood; both print the same rows."""
-    objects = re.findall(rb"^(system\.(?:ruby\.\w+_cntrl|\w+_tlb|\w+_coalescer|mem_ctrls)\d*)\.", text, re.M)
-    name = chance.choice(sorted(set(objects)))
-    rows = re.compile(rb"(?:^%s\..*\n)+" % re.escape(name), re.M)
-    [own], donors = rows.findall(text), [rows.findall(other) for other in _others()]
-    foreign = [donor[0] for donor in donors if len(donor) == 1 and donor[0] != own]
+    """The rows of an object stand where those of another run with the same objects had stood."""
+    objects = _objects(text)
+    donors = [other for other in _others() if other.keys() == objects.keys()]
+    name = chance.choice(sorted(objects))
+    own = objects[name]
+    foreign = [other[name] for other in donors if other[name] != own]
     return text.replace(own, chance.choice(foreign)) if foreign else text
 
 
 @cache
-def _others() -> list[bytes]:
-    return [lzma.decompress(file.read_bytes()) for file in sorted(STATS.glob("*-u[124]*.xz"))]
+def _objects(text: bytes) -> dict[bytes, bytes]:
+    """The rows of each object that stand together, by its name."""
+    objects: dict[bytes, bytes] = {}
+    for match in _OBJECT.finditer(text):
+        objects[match[1]] = objects.get(match[1], b"") + match[0]
+    return {name: rows for name, rows in objects.items() if rows in text}
+
+
+@cache
+def _others() -> list[dict[bytes, bytes]]:
+    return [_objects(lzma.decompress(file.read_bytes())) for file in sorted(STATS.glob("*-u[124]*.xz"))]
 
 
 DAMAGES: dict[str, Damage] = {
@@ -145,9 +161,11 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
+EXCHANGED = "rows of another run's object"
+
 CONTRADICTED: dict[str, Damage] = {
     "digit became another": _digit,
-    "rows of another run's object": _exchanged,
+    EXCHANGED: _exchanged,
 }
 """Damage that only relations between rows show: a share of it is silent."""
 
@@ -173,7 +191,7 @@ def _read_row(chance: random.Random, text: bytes) -> tuple[int, int, bytes]:
 def verdicts(
     count: int, seed: int, files: list[Path], damages: dict[str, Damage] | None = None
 ) -> Iterator[Verdict]:
-    """Damage the files in turn, in each way in turn."""
+    """Damage the files in turn, in each way in turn; pass over a file that a way cannot damage."""
     chance = random.Random(seed)
     kinds = list((damages or DAMAGES).items())
     with tempfile.TemporaryDirectory() as directory:
@@ -181,28 +199,35 @@ def verdicts(
             kind, damage = kinds[number % len(kinds)]
             file = files[(number // len(kinds)) % len(files)]
             whole = lzma.decompress(file.read_bytes())
-            text = damage(chance, whole)
-            while text == whole:
-                text = damage(chance, whole)
-            yield _verdict(kind, file, whole, text, Path(directory))
+            texts = (damage(chance, whole) for _ in range(_TRIES))
+            text = next((text for text in texts if text != whole), None)
+            if text is not None:
+                yield _verdict(kind, file, whole, text, Path(directory))
 
 
 def _verdict(kind: str, file: Path, whole: bytes, text: bytes, directory: Path) -> Verdict:
     damaged = directory / "stats.txt"
     damaged.write_bytes(text)
+    row_name = _first_difference(whole, text)
     ticks = re.search(rb"finalTick +(\d+)", whole)
     assert ticks is not None
     said = f"Ticks: {ticks[1].decode()}\nExiting because  exiting with last active thread context\n"
     outcome = classify(ExitFacts(0), said, "", damaged, Expectation(required=required_rows()))
     if not outcome.completed:
         assert outcome.status is Status.NO_STATISTICS, outcome
-        return Verdict(kind, file.name, "refused", outcome.evidence)
+        return Verdict(kind, file.name, "refused", outcome.evidence, row_name)
     row, undamaged = table_row(directory / "run", text), _undamaged(file)
     different = {name for name in row if row[name] != undamaged[name]} - {"flags"}
     what = (
         "same row" if not different else "flagged" if row["flags"] != undamaged["flags"] else "different row"
     )
-    return Verdict(kind, file.name, what, f"{sorted(different)} {row['flags']}")
+    return Verdict(kind, file.name, what, f"{sorted(different)} {row['flags']}", row_name)
+
+
+def _first_difference(whole: bytes, text: bytes) -> str:
+    pairs = zip(whole.splitlines(), text.splitlines(), strict=False)
+    row = next((was for was, became in pairs if was != became), b"")
+    return row.decode().split(" ")[0]
 
 
 V23_0 = {
@@ -231,14 +256,27 @@ def table_row(directory: Path, text: bytes) -> dict[str, Any]:
     return {str(name): repr(value) for name, value in row.items()}
 
 
+def _print_shares(found: Sequence[Verdict]) -> None:
+    """How many of each kind of row, or of object, gave another row of the table without a flag."""
+    kinds: dict[tuple[str, str], Counter[str]] = {}
+    for one in found:
+        whole = _OBJECT.match(f"{one.row}\n".encode()) if one.kind == EXCHANGED else None
+        name = whole[1].decode() if whole else one.row
+        kinds.setdefault((one.kind, re.sub(r"\d+", "", name)), Counter())[one.what] += 1
+    for (kind, name), whats in sorted(kinds.items()):
+        print(f"{kind:<30}{name:<70}{whats['different row']} of {whats.total()}")
+
+
 if __name__ == "__main__":
     every = sorted(STATS.glob("*.xz"), key=lambda file: file.stat().st_size)
     damages = CONTRADICTED if "contradicted" in sys.argv else DAMAGES
     found = list(verdicts(int(sys.argv[1]), 20261121, every[: int(sys.argv[2])], damages))
     said = Counter((one.kind, one.what) for one in found)
     for (kind, what), number in sorted(said.items()):
-        print(f"{kind:<28}{what:<16}{number}")
+        print(f"{kind:<30}{what:<16}{number}")
     print(Counter(one.what for one in found))
+    if damages is CONTRADICTED:
+        _print_shares(found)
     for one in found:
         if one.what in ("flagged", "different row"):
             print(one)

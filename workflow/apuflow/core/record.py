@@ -7,9 +7,8 @@ of a workload that the preview computed at once. Whoever writes or reads one, in
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -180,15 +179,6 @@ class Results(Part):
     note: str | None = Field(None, description="why nothing was compared, or what is known of a difference")
 
 
-def of_all_statistics(hashes: Sequence[str | None]) -> str | None:
-    """The one hash of a run's statistics files, from the hash of the text of each; None: one is not known."""
-    if not hashes or None in hashes:
-        return None
-    if len(hashes) == 1:
-        return hashes[0]
-    return hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes).encode()).hexdigest()
-
-
 class Provenance(Part):
     """What a run was made from. None: it does not apply or is not known."""
 
@@ -208,7 +198,7 @@ class Provenance(Part):
     mmap_bytes: int | None = None
     statistics_sha256: str | None = Field(
         None,
-        description="of the statistics' text, uncompressed; of several files, of the lines of their hashes",
+        description="of the statistics' text, uncompressed; of several files one each, with spaces between",
     )
     notes: tuple[str, ...] = ()
 

@@ -194,7 +194,7 @@ def _after_normal_cause(
     proof = read_proof(statistics, required=expectation.required)
     problem = _statistics_problem(proof, ticks, expectation)
     if problem is None and sha256 not in (None, proof.sha256):
-        problem = "the statistics changed after gem5 ended: something else writes in the run's directory"
+        problem = f"{statistics} changed after gem5 ended: something else writes in the run's directory"
     if problem is not None:
         return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)
     if proof.kernels < expectation.kernels or proof.wavefronts == 0:

@@ -15,7 +15,7 @@ from apuflow import __version__
 from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.host import host_facts
-from apuflow.core.record import Results, RunRecord, now, of_all_statistics, scalars
+from apuflow.core.record import Results, RunRecord, now, scalars
 from apuflow.run.command import OUTDIR, STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
 from apuflow.run.proof import text_sha256
@@ -37,14 +37,14 @@ def record(
     """The record of a run whose last process decided how it ended."""
     point, last = simulation.point, ended[-1]
     ticks = [process.outcome.ticks for process in ended]
-    shas = [process.outcome.statistics.sha256 for process in ended]
+    shas = [process.outcome.statistics.sha256 or "" for process in ended]
     provenance = simulation.provenance.model_copy(
         update={
             "apuflow_version": __version__,
             "gem5_version": last.gem5_version,
             "container_engine": simulation.container.name,
             "image": simulation.image,
-            "statistics_sha256": of_all_statistics(shas),
+            "statistics_sha256": " ".join(shas) if all(shas) else None,
         }
     )
     where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
