@@ -7,7 +7,8 @@ waiting time depends on its name and the seed alone, so a larger budget adds to 
 
 A set of operations of total size D, none of which was drawn up to time t, had the probability exp(-t D) of being missed. So
 with probability c the operations that are off and were missed have a size of at most ``-log(1 - c) / t``. Where the draw found k
-that are off, the upper confidence limit of a Poisson mean after k events takes the place of ``-log(1 - c)``.
+that are off, the upper confidence limit of a Poisson mean after k events takes the place of ``-log(1 - c)``; what was found is not
+subtracted, since a large operation is found once and not as often as its size says.
 
 Sources: Ohlsson, Sequential Poisson sampling, Journal of Official Statistics 14 (1998) 149-162; the bound is that of
 sampling in proportion to size in accounting: Stringer, Proc. Business and Economic Statistics Section, ASA (1963);
@@ -69,7 +70,12 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
             until = times[name]
             break
         drawn.append(name)
-    return Audit(tuple(drawn), {name: times[name] for name in drawn}, until, frozenset(map(str, size.index)) - set(reach))
+    return Audit(
+        tuple(drawn),
+        {name: times[name] for name in drawn},
+        until,
+        frozenset(map(str, size.index)) - set(reach),
+    )
 
 
 def _uniform(text: str) -> float:
@@ -100,5 +106,4 @@ def missed_size(
     reach = sum(size[name] for name in unknown) - (sure := sum(size[name] for name in certain))
     if until == math.inf:
         return sure + max(0.0, reach)
-    found = sum(size[name] for name in off)
-    return sure + min(max(0.0, reach), max(0.0, poisson_limit(confidence, len(off)) / until - found))
+    return sure + min(max(0.0, reach), poisson_limit(confidence, len(off)) / until)
