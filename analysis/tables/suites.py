@@ -113,7 +113,7 @@ class Folder:
     def items(self, iterations: Sequence[Iteration]) -> pd.DataFrame:
         """A row per item: time, throughput by the suite's rule, what bounds it.
 
-        Columns ``ms`` (once) with its interval ``low_ms`` to ``high_ms`` (equal to ``ms`` where it was simulated whole),
+        Columns ``ms`` (once) with its interval ``low_ms`` to ``high_ms`` (``ms`` where simulated whole),
         ``total_ms`` (all repeats), ``tflops``, ``unmeasured`` (outside of what the preview was measured on),
         ``stand_in``, ``engine_version``; empty where the operation failed or is
         not run (``why``).
@@ -206,7 +206,7 @@ class Folder:
 _VERSION = ("engine", "release", "gem5_commit")
 
 
-def _version(row: Mapping[str, Any]) -> str:
+def _version(row: Mapping[Any, Any]) -> str:
     """The version of the engine that made a row: the preview's, or gem5's release and commit."""
     if row["engine"] == "preview":
         return f"preview {PREVIEW_VERSION}"
@@ -222,8 +222,8 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
 
     Returns:
         ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
-        ``unmeasured`` and ``stand_ins`` (those outside of what the preview was measured on; those with stand-in kernels),
-        ``unmeasured_share`` and ``stand_in_share`` (their share of the time), ``engine_version``.
+        ``unmeasured`` (those outside of what the preview was measured on), ``stand_ins`` (those with stand-in
+        kernels), ``unmeasured_share`` and ``stand_in_share`` (their share of the time), ``engine_version``.
     """
     run = items[items["point"].astype(str).str.len() > 0]
     once = run.drop_duplicates("point")

@@ -23,7 +23,7 @@ def test_every_operation_can_be_drawn_and_the_first_is_in_proportion_to_size() -
     assert set(first.index) == set(SIZE.index)
     for name, size in SIZE.items():
         share = size / SIZE.sum()
-        assert first[name] == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 2000))
+        assert first[str(name)] == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 2000))
 
 
 def test_a_larger_budget_keeps_what_was_drawn() -> None:

@@ -93,8 +93,9 @@ def _show(found: list[Sampled], aim: Sampling) -> None:
     console.print(table)
     console.print(
         "cycles: of one iteration, estimated but for the operations measured. +-: half width of the "
-        "interval. audit: operations drawn at random whose cycles are in the interval that the others give. next: runs to make; "
-        f"met: the interval is within {aim.bound:.1%}; budget: it is not, and no more may be run."
+        "interval. audit: operations drawn at random whose cycles are in the interval that the others "
+        f"give. next: runs to make; met: the interval is within {aim.bound:.1%}; budget: it is"
+        " not, and no more may be run."
     )
     for one in found:
         if one.ended == "contradicted":

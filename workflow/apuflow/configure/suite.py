@@ -99,7 +99,7 @@ _MAKER = "apuflow statsnet "
 
 
 def _check_version(spec: SuiteFile, name: str, root: Path) -> None:
-    """Refuse a suite that another version of the preview made: it stands for the set by that version's numbers."""
+    """Refuse a suite that another version of the preview made: that one's numbers chose it."""
     made = spec.preview
     if made == PREVIEW_VERSION or (made is None and not spec.source.startswith(_MAKER)):
         return

@@ -153,8 +153,8 @@ def kernels_frame(
     """Counters of each launch of each point. Arguments and errors are those of ``run``.
 
     Args:
-        with_coverage: add ``away``, the half width of the interval of the cycles, as a logarithm, where the launch is
-            outside of what the preview was measured on; else 0.
+        with_coverage: add ``away``, the half width of the interval of the cycles, as a logarithm, where the
+            launch is outside of what the preview was measured on; else 0.
 
     Returns:
         one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
@@ -191,7 +191,7 @@ def kernels_frame(
 
 
 def _away(batch: Batch, found: Times, modelled: Mapping[str, Array]) -> Array:
-    """Half width of the interval of each pair that is outside of what was measured, as a logarithm; else 0."""
+    """Half width of the interval of each pair that is outside of what was measured, as a logarithm."""
     kernels = batch.launched.map(attrgetter("kernel"))
     covered = coverage(kernels, found.bounds, found.launches.machines, modelled)
     away = np.zeros(len(covered.low))

@@ -1,18 +1,20 @@
 """A random audit of operations, and a bound on the cycles that it may have missed.
 
-The operations that gem5 runs for a sample are drawn one after the other, without replacement, each with a probability in
-proportion to its size: repeats times predicted cycles, times how far the preview is outside of what it was measured on. Each
-has a waiting time that is exponential with its size as rate, and the draw goes by waiting times. The number behind an operation's
-waiting time depends on its name and the seed alone, so a larger budget adds to what was drawn.
+Operations are drawn one after the other, without replacement, each with a probability in proportion to its
+size: repeats times predicted cycles, times how far the preview is outside of what it was measured on. Each
+has a waiting time that is exponential with its size as rate, and the shortest comes first. The waiting time
+follows from the operation's name and the seed, so a larger budget adds to what was drawn.
 
-A set of operations of total size D, none of which was drawn up to time t, had the probability exp(-t D) of being missed. So
-with probability c the operations that are off and were missed have a size of at most ``-log(1 - c) / t``. Where the draw found k
-that are off, the upper confidence limit of a Poisson mean after k events takes the place of ``-log(1 - c)``; what was found is not
-subtracted, since a large operation is found once and not as often as its size says.
+A set of operations of total size D was missed up to time t with the probability exp(-t D). So with
+probability c the operations that are off and were missed have a size of at most ``-log(1 - c) / t``. Where
+k operations that are off were drawn, the upper confidence limit of a Poisson mean after k events takes the
+place of ``-log(1 - c)``. What was found is not subtracted, since a large operation is found once and not as
+often as its size says.
 
-Sources: Ohlsson, Sequential Poisson sampling, Journal of Official Statistics 14 (1998) 149-162; the bound is that of
-sampling in proportion to size in accounting: Stringer, Proc. Business and Economic Statistics Section, ASA (1963);
-Leslie, Teitlebaum, Anderson, Dollar-Unit Sampling (1979); Panel on Nonstandard Mixtures, Statistical Science 4 (1989) 2-33.
+Sources: Ohlsson, Sequential Poisson sampling, Journal of Official Statistics 14 (1998) 149-162. The bound
+is that of sampling in proportion to size in accounting: Stringer, Proc. Business and Economic Statistics
+Section, ASA (1963); Leslie, Teitlebaum, Anderson, Dollar-Unit Sampling (1979); Panel on Nonstandard
+Mixtures, Statistical Science 4 (1989) 2-33.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from apuflow.core.interval import poisson_limit
 MISSED_FACTOR = 2.0
 """How far an operation that the audit missed may be off: 2 is twice the estimate, or half of it.
 
-Of the runs of gem5 that the project has recorded or kept back none is farther from the preview (95 % at most).
+None of gem5's runs, recorded or kept back, is farther from the preview (95 % at most).
 """
 
 

@@ -71,9 +71,9 @@ class Sampled:
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
             total), their ``low`` and ``high``; ``cost`` (predicted cycles of the workgroups that are
             launched, once) and ``measured_doubt`` (relative half width of ``measured``; 0: no launch was
-            extrapolated); ``unmeasured`` (whether a launch is outside of what the preview was measured on); of the
-            audit ``error`` (estimate from the other runs over measurement, less 1) and ``inside`` (whether the
-            measurement is in the interval of that estimate).
+            extrapolated); ``unmeasured`` (whether a launch is outside of what the preview was measured on);
+            of the audit ``error`` (estimate from the other runs over measurement, less 1) and ``inside``
+            (whether the measurement is in the interval of that estimate).
         out_of_reach: operations that alone cost more than the budget, so that the audit cannot draw them.
         following: run records to make next, relative to the project, if nothing were learnt on the way; empty
             when the aim is met or the budget is spent.
@@ -104,10 +104,10 @@ class Sampled:
 
     @property
     def ended(self) -> str:
-        """``met``; ``contradicted``: the audit found operations that are off, and the interval is too wide; ``budget``."""
+        """``met``; else ``contradicted``, where the audit found operations that are off, or ``budget``."""
         if self.is_met:
             return "met"
-        return "contradicted" if (self.audit["inside"] == False).any() else "budget"  # noqa: E712
+        return "budget" if self.audit["inside"].astype(bool).all() else "contradicted"
 
     @property
     def more_runs(self) -> list[str]:

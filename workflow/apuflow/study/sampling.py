@@ -50,7 +50,7 @@ ROUNDS = 4
 OF_INTERVALS = 1.96
 """Half width over standard deviation, of the intervals of extrapolated launches (95 %, normal)."""
 FAR_QUANTILE = 2.326
-"""Half width over standard deviation, of the interval of launches outside of what was measured (98 %, normal)."""
+"""Half width over standard deviation, of the preview's intervals where it is unmeasured (98 %)."""
 COLUMNS = ("family", "kernel", "predicted")
 
 
@@ -93,10 +93,10 @@ class Sample:
     Args:
         parts: a row per kernel of an operation; index: the operation's name; columns: ``family`` and
             ``kernel`` (text, what is launched), ``predicted`` (the preview's GPU cycles of all its launches
-            in one occurrence, above 0); and, where not all workgroups are launched, ``cost`` (those of the
-            launched ones), ``away`` (half width of the preview's interval, as a logarithm, where the launch is
-            outside of what the preview was measured on; else 0) and ``doubt`` (the relative half width, at 95 %, that a measurement is expected to
-            have).
+            in one occurrence, above 0); ``away`` (half width of the preview's interval, as a logarithm, where
+            the launch is outside of what the preview was measured on; else 0); and, where not all workgroups
+            are launched, ``cost`` (those of the launched ones) and ``doubt`` (the relative half width, at
+            95 %, that a measurement is expected to have).
         weight: how often an operation occurs, by name; above 0.
         audit: operations drawn at random; None: the interval trusts the model of what kernels share.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
