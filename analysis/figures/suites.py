@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 from analysis.figures.choice import FigureError
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import FULL_WIDTH, NAMED, Plot, head, legend, new_figure, style
+from analysis.tables.suites import coverage, coverage_text
 from apuflow.core.engines import engine_facts
 
 ITERATION = "iteration"
@@ -225,6 +226,8 @@ def _bars(
     if engine:
         titles = (engine_facts(str(name)).title for name in sorted(set(rows["engine"])))
         notes.append("engine: " + ", ".join(titles))
+        if "engine_version" in rows:
+            notes += _covered(rows)
     if engine and len(left_out):
         notes.append(f"not run, and not part of it: {', '.join(sorted(set(map(str, left_out['op']))))}")
     if every and len(bars) > MOST_BARS:
@@ -232,6 +235,14 @@ def _bars(
         bars = bars[:MOST_BARS]
         rows = rows[rows["_bar"].isin(bars)]
     return rows, bars, notes
+
+
+def _covered(rows: pd.DataFrame) -> list[str]:
+    """What the times of the first iteration rest on, and how many more there are."""
+    parts = [part for _, part in rows.groupby(ITERATION, sort=False)]
+    worst = max(parts, key=lambda part: coverage(part)["unmeasured_share"])
+    of = "" if len(parts) == 1 else f"{worst['_bar'].iloc[0]}, the least measured of {len(parts)}: "
+    return [of + coverage_text(worst)]
 
 
 def _short(column: str) -> str:

@@ -20,8 +20,8 @@ class Sample:
 
     Attributes:
         total: its row in the table of totals.
-        simulated: operations that the total rests on, those with the most cycles of an iteration first.
-        audit: operations that were simulated and held apart.
+        simulated: operations that were chosen and simulated, those with the most cycles first.
+        audit: operations that were drawn at random and simulated, in the same order.
     """
 
     total: Mapping[str, Any]

@@ -20,7 +20,15 @@ _NUMBERS = {
     "total_ms": "whole [ms]",
     "images_per_s": "images per second",
     "tflops": "TFLOPS",
+    "low_ms": "low [ms]",
+    "high_ms": "high [ms]",
+    "operations": "operations",
+    "unmeasured": "unmeasured",
+    "unmeasured_share": "unmeasured share of time",
+    "stand_ins": "stand-ins",
+    "stand_in_share": "stand-ins' share of time",
 }
+_SHARES = ("unmeasured_share", "stand_in_share")
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class SuiteTable:
     Attributes:
         name: of the suite.
         links: what each of its files holds, to the file from the page.
-        columns: headings: engine, axes, direction, then times and rates.
+        columns: headings: engine, axes, direction, times and rates, what the times rest on.
         rows: texts; "" where an iteration has no such value.
         not_run: items of all iterations that nothing runs here.
         left_out: what the suite's source runs and the suite does not; "" for nothing.
@@ -61,14 +69,20 @@ def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
     summary = read_csv(files[-1], "summary of a suite")
     names = list(summary.columns)
     choices = names[1 : names.index("direction") + 1]
-    numbers = [name for name in _NUMBERS if summary[name].notna().any()]
+    numbers = [name for name in _NUMBERS if name in summary and summary[name].notna().any()]
     texts = summary[choices].fillna("").astype(str)
     for name in numbers:
-        texts[name] = ["" if pd.isna(value) else f"{value:,.4g}" for value in summary[name]]
+        form = "{:.0%}" if name in _SHARES else "{:,.4g}"
+        texts[name] = ["" if pd.isna(value) else form.format(value) for value in summary[name]]
+    texts["engine_version"] = summary["engine_version"].fillna("")
     return SuiteTable(
         Path(files[0]).stem,
         {holds: href(file, out) for holds, file in zip(_HOLDS, files, strict=True)},
-        (*(in_sentence(label(name)) for name in choices), *(_NUMBERS[name] for name in numbers)),
+        (
+            *(in_sentence(label(name)) for name in choices),
+            *(_NUMBERS[name] for name in numbers),
+            "engine's version",
+        ),
         list(texts.itertuples(index=False, name=None)),
         int(summary["not_run"].sum()),
         "; ".join(summary["left_out"].dropna().unique()) if "left_out" in summary else "",

@@ -21,6 +21,7 @@ from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, axis_column
 from analysis.tables.records import COMPLETED, Batch, by_name
 from analysis.tables.tables import assemble
+from apuflow.core.engines import PREVIEW_VERSION
 
 PHASES = ("forward", "backward", "update", "communication")
 RECKONED = "reckoned"
@@ -101,6 +102,11 @@ class Folder:
         self._names = numbers
         self._values = operations[numbers].to_numpy(dtype=np.float64)
         self._seconds = operations["gpu_time"].to_numpy(dtype=np.float64)
+        per_cycle = self._seconds / operations["gpu_cycles"].to_numpy(dtype=np.float64)
+        ends = [operations[name].to_numpy(dtype=np.float64) for name in INTERVAL]
+        self._ends = [np.where(np.isnan(end), self._seconds, end * per_cycle) for end in ends]
+        self._unmeasured = [isinstance(text, str) and UNMEASURED in text for text in operations["flags"]]
+        self._versions = [_version(row) for row in operations[[*_VERSION]].to_dict("records")]
 
     def rows(self, iteration: Iteration) -> list[int]:
         """Places of an iteration's items in the table of operations; -1: the item is not run."""
@@ -109,7 +115,9 @@ class Folder:
     def items(self, iterations: Sequence[Iteration]) -> pd.DataFrame:
         """A row per item: time, throughput by the suite's rule, what bounds it.
 
-        Columns ``ms`` (once), ``total_ms`` (all repeats), ``tflops``; empty where the operation failed or is
+        Columns ``ms`` (once) with its interval ``low_ms`` to ``high_ms`` (``ms`` where simulated whole),
+        ``total_ms`` (all repeats), ``tflops``, ``unmeasured`` (outside of what the preview was measured on),
+        ``stand_in``, ``engine_version``; empty where the operation failed or is
         not run (``why``).
         """
         frames = []
@@ -123,6 +131,11 @@ class Folder:
             flop = frame["flop"].to_numpy(dtype=np.float64)
             counted = np.where(flop > 0, flop, np.nan)
             frame["tflops"] = counted / (seconds * frame["repeats"].to_numpy(dtype=np.float64)) / 1e12
+            lows, highs = self._ends
+            for name, ends in (("low_ms", lows), ("high_ms", highs)):
+                frame[name] = np.where(places < 0, np.nan, ends[places]) * 1e3
+            frame["engine_version"] = [None if place < 0 else self._versions[place] for place in places]
+            frame[UNMEASURED] = [place >= 0 and self._unmeasured[place] for place in places]
             for name in ("bound", "status", "stand_in"):
                 known = self._frame[name].tolist()
                 frame[name] = [None if place < 0 else known[place] for place in places]
@@ -190,6 +203,56 @@ class Folder:
             if bound and math.isfinite(seconds):
                 spent[str(bound)] += times * seconds
         return spent.most_common(1)[0][0] if spent else None
+
+
+_VERSION = ("engine", "release", "gem5_commit")
+
+
+def _version(row: Mapping[Any, Any]) -> str:
+    """The version of the engine that made a row: the preview's, or gem5's release and commit."""
+    if row["engine"] == "preview":
+        return f"preview {PREVIEW_VERSION}"
+    commit = row["gem5_commit"]
+    return " ".join(["gem5", str(row["release"]), *([commit[:8]] if isinstance(commit, str) else [])])
+
+
+def coverage(items: pd.DataFrame) -> dict[str, Any]:
+    """What the time of items rests on.
+
+    Args:
+        items: rows of ``Folder.items``.
+
+    Returns:
+        ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
+        ``unmeasured`` (those outside of what the preview was measured on), ``stand_ins`` (those with stand-in
+        kernels), ``unmeasured_share`` and ``stand_in_share`` (their share of the time), ``engine_version``.
+    """
+    run = items[items["point"].astype(str).str.len() > 0]
+    once = run.drop_duplicates("point")
+    time, total = run["total_ms"].to_numpy(dtype=float), items["total_ms"].sum(min_count=1)
+    outside, stand_in = run[UNMEASURED].to_numpy(bool), run["stand_in"].notna().to_numpy()
+    formula = items.loc[items["status"] == RECKONED, "total_ms"].sum()
+    ends = [(run[name] * run["repeats"]).sum(min_count=1) + formula for name in ("low_ms", "high_ms")]
+    return {
+        "low_ms": ends[0],
+        "high_ms": ends[1],
+        "operations": len(once),
+        UNMEASURED: int(once[UNMEASURED].sum()),
+        "unmeasured_share": np.nansum(time[outside]) / total,
+        "stand_ins": int(once["stand_in"].notna().sum()),
+        "stand_in_share": np.nansum(time[stand_in]) / total,
+        "engine_version": "; ".join(dict.fromkeys(run["engine_version"])),
+    }
+
+
+def coverage_text(items: pd.DataFrame) -> str:
+    """``coverage`` as one sentence for a figure or a message."""
+    of = coverage(items)
+    text = f"{of['engine_version']}; {of[UNMEASURED]} of {of['operations']} operations"
+    text += f" ({of['unmeasured_share']:.0%} of the time) are outside of what the preview was measured on"
+    if of["stand_ins"]:
+        text += f"; {of['stand_ins']} have stand-in kernels ({of['stand_in_share']:.0%} of the time)"
+    return f"{text}; interval {of['low_ms']:,.4g} to {of['high_ms']:,.4g} ms"
 
 
 def _extrapolated(used: pd.DataFrame) -> str | None:
@@ -274,6 +337,9 @@ def times(items: pd.DataFrame, iterations: Sequence[Iteration]) -> pd.DataFrame:
         flop=("flop", "sum"),
         left_out=("left_out", "first"),
     ).reset_index()
+    parts = [coverage(part) for _, part in grouped]
+    for name in parts[0] if parts else ():
+        frame[name] = [part[name] for part in parts]
     whole = frame.groupby(["suite", "engine", *_axes(iterations)], sort=False, dropna=False)["total_ms"]
     frame["share"] = frame["total_ms"] / whole.transform("sum")
     return frame
@@ -308,6 +374,7 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
                 "images": one.images,
                 **{f"{phase}_ms": milliseconds for phase, milliseconds in spent.items()},
                 "total_ms": total,
+                **coverage(part),
                 "overlapped_ms": overlapped,
                 "images_per_s": one.images * one.devices / total * 1e3 if one.images and total else math.nan,
                 "flop": flop,

@@ -74,7 +74,7 @@ def project(new_project: Callable[[Path], Path]) -> Iterator[Path]:
         binary.chmod(0o755)
         site = {"container": "host", "gem5": {"binary": str(binary), "source": str(gem5.path)}}
         (root / "configs/site.yaml").write_text(yaml.safe_dump(site))
-        write_suite_sweep(root, "squeezenet1_1", sampling={"bound": 0.1, "budget": 0.5, "audit": 2})
+        write_suite_sweep(root, "squeezenet1_1", sampling={"bound": 0.1, "budget": 0.9})
         (root / "runs.txt").touch()
         yield root
 
@@ -104,7 +104,7 @@ def test_a_killed_sample_goes_on_and_its_report_says_what_holds(project: Path) -
     [total] = pd.read_csv(project / "results/net/sampled.totals.csv").to_dict("records")
     ran = members["measured"].notna()
     assert set(members["point"][ran]) == set(runs) and len(runs) < len(members) == 36
-    assert members["predicted"][ran].sum() <= 0.5 * members["predicted"].sum()
+    assert members["predicted"][ran].sum() <= 0.9 * members["predicted"].sum()
     truth = (members["repeats"] * members["operation"].map(RECORDED)).sum()
     assert total["low"] <= truth <= total["high"] and total["half_width"] <= 0.1
     rows = pd.read_csv(project / "results/net/operations.csv").set_index("point")
@@ -112,7 +112,7 @@ def test_a_killed_sample_goes_on_and_its_report_says_what_holds(project: Path) -
     assert simulated.to_dict() == members[ran].set_index("point")["measured"].to_dict()
     page = (project / REPORT).read_text()
     assert "10.0 % more or less: it holds" in page
-    assert f"{len(runs)} of 36 distinct operations, 2 of them for the audit alone" in page
+    assert f"{len(runs)} of 36 distinct operations, {total['audited']} of them drawn at random" in page
     shutil.rmtree(project / "results")
     assert run(project, REPORT).returncode == 0
     assert (project / "runs.txt").read_text().split() == runs

@@ -27,7 +27,7 @@ RECORDED = dict(pd.read_csv(DATA / "squeezenet_gem5.csv")[["operation", "gpu_cyc
 """GPU cycles of every operation on gem5 v23.0.1.0, forward, one image, 4 compute units."""
 WHOLE = 32.2e6
 """GPU cycles of the whole iteration on gem5, as docs/tutorials/network.md has them."""
-SAMPLING = {"bound": 0.05, "budget": 0.6, "audit": 2}
+SAMPLING = {"bound": 0.1, "budget": 0.9}
 NET = {"under": "net/"}
 
 
@@ -110,7 +110,8 @@ def test_rounds_end_with_an_interval_as_narrow_as_asked(project: Path) -> None:
     assert len(rounds) > 1
     members, total = written(project)
     assert total["low"] <= WHOLE <= 1.007 * total["high"]  # all 40 hold it whole (test_sampled_suites)
-    assert total["ended"] == "met" and (total["high"] - total["low"]) / 2 <= 0.05 * total["cycles"]
+    assert total["ended"] == "met"
+    assert max(total["high"] - total["cycles"], total["cycles"] - total["low"]) <= 0.1 * total["cycles"]
     # as the columns say, and by no formula of the sample: repeats times cycles; predicted cycles of what ran
     assert total["cycles"] == pytest.approx((members["repeats"] * members["cycles"]).sum())
     ran = members["measured"].notna()
@@ -127,39 +128,38 @@ def test_rows_say_what_was_measured_estimated_and_audited(project: Path) -> None
     assert len(members) == total["operations"] == 36
     gem5 = members["operation"].map(RECORDED)
     measured, audit = members["origin"] == "measured", members["origin"] == "audit"
-    assert audit.sum() == 2
+    assert 0 < audit.sum() == total["audited"]
     assert (members["measured"] == gem5)[measured | audit].all()
     assert members["measured"].isna()[~(measured | audit)].all()
-    assert (members["cycles"] == gem5)[measured].all() and (members["cycles"] != gem5)[audit].all()
-    error = members["cycles"] / gem5 - 1
-    rounding = 0.5 / gem5[audit].min() + 0.5e-6  # whole cycles, six digits
-    assert members["error"][audit].tolist() == pytest.approx(error[audit].tolist(), abs=rounding)
-    inside = (members["low"] <= gem5) & (gem5 <= members["high"])
-    assert members["inside"][audit].tolist() == inside[audit].tolist()
-    assert total["audit_inside"] == inside[audit].sum()
+    for shown in ("cycles", "low", "high"):
+        assert (members[shown] == gem5)[measured | audit].all()
+    assert members["error"][audit].notna().all() and total["audit_inside"] == members["inside"][audit].sum()
     assert members.loc[~audit, ["error", "inside"]].isna().all(axis=None)
 
 
-def test_what_an_audited_operation_took_changes_no_estimate(
+def test_an_audited_operation_that_is_off_counts_in_the_total_and_contradicts_it(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write_sweep(project, sampling={"bound": 0.001, "budget": 0.6})
     Workflow(project).run()
     members, total = written(project)
-    for name in members["operation"][members["origin"] == "audit"]:
-        monkeypatch.setitem(RECORDED, name, 1)
+    one = members[members["origin"] == "audit"].nlargest(1, "predicted").iloc[0]
+    assert one["inside"] and total["ended"] != "met"
+    monkeypatch.setitem(RECORDED, one["operation"], 5 * RECORDED[one["operation"]])
     again, other = written(project)
-    assert other["cycles"] == total["cycles"] and other["high"] == total["high"]
-    assert again["cycles"].tolist() == members["cycles"].tolist()
-    assert other["audit_inside"] == 0
+    row = again[again["point"] == one["point"]].iloc[0]
+    assert not row["inside"] and row["cycles"] == 5 * one["measured"]
+    assert other["audit_inside"] < other["audited"] and other["ended"] == "contradicted"
+    assert other["missed"] * other["cycles"] > total["missed"] * total["cycles"]
 
 
 def test_after_a_kill_the_next_workflow_goes_on(project: Path) -> None:
     killed = Workflow(project)
     records = killed.next_round()
-    assert records is not None and len(records) > 3
-    for record in records[:3]:
+    assert records is not None and len(records) > 2
+    for record in records[:2]:
         killed.make(record)
-    assert not set(records[:3]) & {record for each in Workflow(project).run() for record in each}
+    assert not set(records[:2]) & {record for each in Workflow(project).run() for record in each}
     assert written(project)[1]["ended"] == "met"
 
 
@@ -176,7 +176,7 @@ def test_a_budget_that_does_not_suffice_is_kept_and_said(project: Path) -> None:
     write_sweep(project, sampling={"bound": 0.001, "budget": 0.2, "audit": 1})
     Workflow(project).run()
     _, total = written(project)
-    assert total["ended"] == "budget" and 0.1 < total["spent"] <= 0.2
+    assert total["ended"] != "met" and 0.1 < total["spent"] <= 0.2
     assert total["low"] <= WHOLE <= total["high"]
     before = {*project.glob("runs/*/*/*")}
     write_sweep(project)
@@ -212,11 +212,12 @@ def test_a_run_that_failed_is_estimated_and_not_asked_for_again(project: Path) -
 
 
 def test_another_seed_draws_another_audit(project: Path) -> None:
+    """What is drawn is simulated first."""
     drawn = []
     for seed in (0, 1):
         write_sweep(project, sampling={"audit": 3, "seed": seed})
-        arguments = ["sample", "net", "--next", "--budget", "0.5", "--bound", "1"]
-        drawn.append(set(CliRunner().invoke(build_app(), arguments).output.split()))
+        arguments = ["sample", "net", "--next", "--budget", "0.5", "--bound", "0.01"]
+        drawn.append(set(CliRunner().invoke(build_app(), arguments).output.split()[:3]))
     assert len(drawn[0]) == len(drawn[1]) == 3 and drawn[0] != drawn[1]
 
 

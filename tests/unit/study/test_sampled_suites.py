@@ -78,7 +78,7 @@ def identifiers(records: tuple[str, ...]) -> list[str]:
 
 def test_runs_are_asked_for_until_the_interval_is_narrow(project: Path, gem5: dict[str, float]) -> None:
     """And the interval holds the total as often as promised: one in 20 draws may miss it."""
-    aim, held = Sampling(bound=0.05, budget=0.5), []
+    aim, held = Sampling(bound=0.1, budget=1), []
     for seed in range(11, 31):
         cycles = truth(project, seed)
         gem5.clear()
@@ -90,11 +90,9 @@ def test_runs_are_asked_for_until_the_interval_is_narrow(project: Path, gem5: di
         assert one.is_met
         members = one.estimate.members
         weighted = float((members["weight"].to_numpy(float) * cycles.to_numpy(float)).sum())
-        held.append(abs(one.estimate.total - weighted) <= one.estimate.half_width)
-        assert one.estimate.half_width <= 0.05 * one.estimate.total
+        held.append(one.estimate.low <= weighted <= one.estimate.high)
+        assert one.estimate.half_width <= 0.1 * one.estimate.total
         assert one.estimate.cost < 0.5
-        assert len(one.audit) == 3
-        assert not set(one.audit.index) & set(members.index[members["is_measured"]])
     assert np.mean(held) >= aim.confidence
 
 
@@ -123,7 +121,7 @@ def test_every_operation_is_written_with_its_origin(project: Path, gem5: dict[st
     gem5[first] = 12345.0
     frame = member_table(sampled(project)).set_index("point")
     shown = ["origin", "cycles", "low", "high"]
-    assert frame[shown].to_dict("index")[first] == dict(zip(shown, ["measured"] + [12345] * 3, strict=True))
+    assert frame[shown].to_dict("index")[first] == dict(zip(shown, ["audit"] + [12345] * 3, strict=True))
     others = frame.drop(first)
     assert (others["origin"] == "estimated").all()
     assert others["low"].lt(others["cycles"]).all()
@@ -232,7 +230,6 @@ def test_a_run_of_first_workgroups_says_what_it_took(project: Path) -> None:
     simulated = counters(file.parent / "stats.txt", load_release("v23.0", project).facts, kernels_only=True)
     [one] = sampled(project)
     row = one.members.loc[name]
-    assert row["origin"] == "measured"
     assert row["measured"] == simulated["gpu_cycles"] + 72 * 4
     assert row["measured_doubt"] == pytest.approx(0.1 * 72 * 4 / row["measured"])
     predicted = preview.kernels_frame([point], option_rules.defaults(preview.RELEASE)).set_index("kernel")
@@ -257,6 +254,11 @@ def played(
             runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))
     cycles = one.members["operation"].map(rows.groupby("operation")["gpu_cycles"].sum())
     return one, runs, float((cycles * one.members["repeats"]).sum())
+
+
+def prior_half_width(one: Sampled) -> float:
+    """The interval without what the audit may have missed."""
+    return one.estimate.high - one.estimate.total - one.estimate.missed
 
 
 DEVELOP: dict[str, Any] = {"release": "v24.1", "machine": "apu-gfx902"}
@@ -285,7 +287,7 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
     rows = pd.read_csv(DATA / f"{file}_gem5.csv")
     one, runs, truth = played(root, monkeypatch, rows, Sampling(bound=0.01, budget=budget, audit=0))
     assert len(one.members) == operations and len(runs) < 30
-    assert abs(one.estimate.total - truth) <= one.estimate.half_width
+    assert abs(one.estimate.total - truth) <= prior_half_width(one)
 
 
 @pytest.mark.parametrize("units", [4, 16])
@@ -302,7 +304,7 @@ def test_intervals_hold_what_whole_iterations_took_as_often_as_promised(
     held = []
     for budget in (0.05, 0.1, 0.2, 0.3, 0.5):
         one, _, truth = played(root, monkeypatch, rows, Sampling(bound=0.01, budget=budget, audit=0))
-        held.append(abs(one.estimate.total - truth) <= one.estimate.half_width)
+        held.append(abs(one.estimate.total - truth) <= prior_half_width(one))
     assert held.count(False) <= ((network, units) == ("mobilenet_v2", 4))
 
 

@@ -200,18 +200,35 @@ def test_the_budget_is_kept() -> None:
     assert 0.05 < found.members["predicted"][names].sum() / parts["predicted"].sum() <= 0.1
 
 
-def test_members_set_aside_take_no_part() -> None:
+def test_members_whose_runs_failed_are_estimated_and_not_run_again() -> None:
     parts = network(np.random.default_rng(9), 3, 0.1, 0.1)
     aim = Sampling(budget=0.3)
-    names = sample(parts, {}).next(aim)
-    measured = cycles(parts, names)
-    aside = sample(parts, measured).audit(aim, "seed")
-    assert len(aside) == 3
-    assert not set(aside) & set(names)
-    wrong = {name: [1e12] * len(parts.loc[[name]]) for name in aside}
-    with_audit = sample(parts, measured | wrong, aside)
-    assert with_audit.estimate(aim).total == sample(parts, measured).estimate(aim).total
-    assert not set(aside) & set(with_audit.next(Sampling(bound=1e-6, budget=1)))
+    failed, *others = sample(parts, {}).next(aim)
+    measured = cycles(parts, others)
+    without = sample(parts, measured, [failed])
+    assert without.estimate(aim).total == sample(parts, measured).estimate(aim).total
+    assert failed not in without.next(Sampling(bound=1e-6, budget=1))
+
+
+def test_a_failed_member_of_the_audit_counts_whole_among_what_it_missed() -> None:
+    """All others were run, so nothing else was missed; it may take twice, or half, of what is estimated."""
+    parts, aim = alone(4, 1000.0, "abcd"), Sampling(budget=1)
+    audit = sample(parts, {}).audit(aim, "seed")
+    weight = dict.fromkeys("abcd", 1.0)
+    found = Sample(parts, weight, {name: [1000.0] for name in "bcd"}, ["a"], audit=audit).estimate(aim)
+    assert found.missed == pytest.approx(1000)
+
+
+def test_a_held_out_member_is_estimated_as_if_it_had_not_been_run() -> None:
+    parts = network(np.random.default_rng(4), 5, 0.1, 0.1)
+    names, aim = list(dict.fromkeys(parts.index))[:12], Sampling()
+    every = sample(parts, cycles(parts, names))
+    for name in names:
+        without = sample(parts, cycles(parts, (other for other in names if other != name)))
+        vars(without)["_size"] = every._size  # what all of them say of the model
+        assert every.held_out["cycles"][name] == pytest.approx(
+            without.estimate(aim).members["cycles"][name], rel=1e-6
+        )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +248,7 @@ def test_what_makes_no_sense_is_refused(
         sample(alone(1, 10.0, "x").assign(**change), measured)
 
 
-def test_the_budget_holds_the_audit_before_it_is_run() -> None:
+def test_runs_that_failed_count_in_the_budget() -> None:
     parts = alone(10, 1000.0, "abcdefghij")
     aim = Sampling(bound=0.001, budget=0.5)
     assert len(sample(parts, {}, aside=["a", "b"]).next(aim)) == 3
@@ -248,10 +265,9 @@ def test_a_round_is_a_quarter_of_the_budget_and_one_member_at_least() -> None:
     assert found.first([], aim) == []
 
 
-def test_an_audit_takes_half_of_the_budget_at_most() -> None:
+def test_an_audit_takes_the_budget_at_most() -> None:
     found = sample(alone(100, 100.0), {})
-    assert len(found.audit(Sampling(budget=0.2, audit=50), "seed")) == 10
-    assert len(found.audit(Sampling(budget=0.2, audit=5), "seed")) == 5
-    assert found.audit(Sampling(budget=0.2, audit=5), "other") != found.audit(
-        Sampling(budget=0.2, audit=5), "seed"
-    )
+    assert len(found.audit(Sampling(budget=0.2, audit=50), "seed").names) == 20
+    five = found.audit(Sampling(budget=0.2, audit=5), "seed")
+    assert len(five.names) == 5
+    assert found.audit(Sampling(budget=0.2, audit=5), "other").names != five.names

@@ -41,7 +41,7 @@ def check_target(sweep: Sweep, named: Mapping[str, str]) -> None:
     under, file = paths.under(sweep.name), paths.sweep_file(sweep.name)
     if sweep.sampling is None:
         if "sampled" in named:
-            remedy = "add it, as in sampling: {bound: 0.03, budget: 0.1}"
+            remedy = "add it, as in sampling: {bound: 0.1, budget: 0.6}"
             raise ConfigError("the sweep takes no sample", file=file, key="sampling", remedy=remedy)
         return
     result = named.get("figure") or named.get("workload", paths.OPERATIONS)

@@ -31,9 +31,7 @@ def sample(
     budget: Annotated[
         float | None, typer.Option(help="largest share of the cycles of all distinct operations to simulate")
     ] = None,
-    audit: Annotated[
-        int | None, typer.Option(help="operations to simulate that take no part in the estimate")
-    ] = None,
+    audit: Annotated[int | None, typer.Option(help="operations at most that are drawn at random")] = None,
     seed: Annotated[int | None, typer.Option(help="another number draws another audit")] = None,
     following: Annotated[
         bool,
@@ -95,9 +93,16 @@ def _show(found: list[Sampled], aim: Sampling) -> None:
     console.print(table)
     console.print(
         "cycles: of one iteration, estimated but for the operations measured. +-: half width of the "
-        "interval. audit: operations held apart whose cycles lie in their own interval. next: runs to make; "
-        f"met: the interval is within {aim.bound:.1%}; budget: it is not, and no more may be run."
+        "interval. audit: operations drawn at random whose cycles are in the interval that the others "
+        f"give. next: runs to make; met: the interval is within {aim.bound:.1%}; budget: it is"
+        " not, and no more may be run."
     )
+    for one in found:
+        if one.ended == "contradicted":
+            console.print(f"{one.suite}: the audit contradicts the estimate: more runs are needed.")
+        if not one.following and one.more_runs:
+            names = "; ".join(one.members["operation"][one.more_runs])
+            console.print(f"{one.suite}: the bound needs these runs and a larger budget: {names}")
     left_out = sum(one.left_out for one in found)
     if left_out:
         console.print(f"not in the totals, because no engine runs it: {many(left_out, 'item')}.")

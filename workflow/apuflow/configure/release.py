@@ -272,7 +272,7 @@ class Release(Model):
         if self.preview is None:
             return Calibration(self.name)
         constants = Constants(**self.preview.constants.model_dump())
-        return Calibration(self.name, self.name, len(self.preview.runs), constants)
+        return Calibration(self.name, self.name, len(self.preview.runs), constants, self.preview.preview)
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""

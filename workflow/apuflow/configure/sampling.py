@@ -15,19 +15,19 @@ class Sampling(Model):
     """Simulate some operations of each suite and estimate the others; `{}`: with these defaults."""
 
     bound: float = Field(
-        0.03,
+        0.1,
         gt=0,
         le=1,
         description="half width of the total's interval over the total: 0.03 is 3 %",
     )
     confidence: float = Field(0.95, gt=0, lt=1, description="probability that the interval holds the total")
     budget: float = Field(
-        0.1, gt=0, le=1, description="largest share of the cycles of all distinct operations to simulate"
+        0.6, gt=0, le=1, description="largest share of the cycles of all distinct operations to simulate"
     )
     audit: int = Field(
-        3,
+        1000,
         ge=0,
-        description="operations at random that are simulated and take no part in the estimate",
+        description="operations at most that are drawn at random, in proportion to their predicted cycles",
     )
     seed: int = Field(0, ge=0, description="another number draws other operations for the audit")
 

@@ -14,6 +14,7 @@ from apuflow.configure.base import Model, Name, Text, check_name, did_you_mean, 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites.step import ALGORITHMS, PASSES, Algorithm, Choice, Passes
@@ -74,6 +75,9 @@ class SuiteFile(Model):
     forward_only: bool | list[Text] = Field(
         False, description="of a list: the source measures no backward pass (true), or none of these sets"
     )
+    preview: Text | None = Field(
+        None, description="version of the preview that chose its operations, where `apuflow statsnet` made it"
+    )
 
 
 def load_suite(name: str, root: Path = Path()) -> Suite:
@@ -84,6 +88,7 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
     """
     check_name(name, "suite", suite_names(root))
     spec = read(root / paths.suite_file(name), SuiteFile)
+    _check_version(spec, name, root)
     of_network = spec.kind in (NETWORK, SEQUENCE)
     table = paths.network_table(spec.table) if of_network else paths.suite_table(spec.table)
     return Suite(
@@ -96,6 +101,24 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
         " ".join((spec.note or "").split()),
         " ".join((spec.left_out or "").split()),
         spec.forward_only if isinstance(spec.forward_only, bool) else tuple(spec.forward_only),
+    )
+
+
+_MAKER = "apuflow statsnet "
+"""How the source of a suite begins that the preview's numbers made."""
+
+
+def _check_version(spec: SuiteFile, name: str, root: Path) -> None:
+    """Refuse a suite that another version of the preview made: that one's numbers chose it."""
+    made = spec.preview
+    if made == PREVIEW_VERSION or (made is None and not spec.source.startswith(_MAKER)):
+        return
+    raise ConfigError(
+        f"the suite was made with another version of the preview than {PREVIEW_VERSION}",
+        file=root / paths.suite_file(name),
+        key="preview",
+        value=made or "no version",
+        remedy=f"make it again: {spec.source} --force",
     )
 
 

@@ -13,3 +13,15 @@ def student_quantile(confidence: float, freedom: float) -> float:
     from scipy.special import stdtrit  # a third of a second, which every start of the workflow would pay
 
     return float(stdtrit(freedom, 0.5 + confidence / 2))
+
+
+def poisson_limit(confidence: float, events: int) -> float:
+    """Upper confidence limit of the mean of a Poisson distribution (Garwood, Biometrika 28, 1936).
+
+    Args:
+        confidence: such as 0.95.
+        events: that were seen; 0 gives -log(1 - confidence), about 3.
+    """
+    from scipy.special import chdtri
+
+    return float(chdtri(2 * (events + 1), 1.0 - confidence)) / 2

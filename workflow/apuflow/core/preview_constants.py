@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from apuflow.core.engines import PREVIEW_RELEASE
+from apuflow.core.engines import PREVIEW_RELEASE, PREVIEW_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,14 @@ class Calibration:
         release: of the point.
         fitted_to: the release whose runs the constants were fitted to.
         runs: how many.
+        preview: version of the preview that fitted them.
     """
 
     release: str = PREVIEW_RELEASE
     fitted_to: str = PREVIEW_RELEASE
     runs: int = RECORDED_RUNS
     constants: Constants = Constants()
+    preview: str = PREVIEW_VERSION
 
     @property
     def own(self) -> bool:
@@ -76,7 +78,8 @@ class Calibration:
         return self.release == self.fitted_to
 
     def __str__(self) -> str:
-        return f"{self.fitted_to}, {self.runs} runs"
+        older = "" if self.preview == PREVIEW_VERSION else f", fitted by preview {self.preview}"
+        return f"{self.fitted_to}, {self.runs} runs{older}"
 
 
 RECORDED: Final = Calibration()

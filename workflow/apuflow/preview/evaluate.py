@@ -147,8 +147,14 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     )
 
 
-def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) -> pd.DataFrame:
+def kernels_frame(
+    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None], *, with_coverage: bool = False
+) -> pd.DataFrame:
     """Counters of each launch of each point. Arguments and errors are those of ``run``.
+
+    Args:
+        with_coverage: add ``away``, the half width of the interval of the cycles, as a logarithm, where the
+            launch is outside of what the preview was measured on; else 0.
 
     Returns:
         one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
@@ -165,6 +171,7 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
         for column, values in modelled.items()
     }
     launched = batch.launched[pair]
+    away = {"away": _away(batch, found, modelled)[pair]} if with_coverage else {}
     return pd.DataFrame(
         {
             "point": [batch.points[k] for k in owner],
@@ -178,8 +185,19 @@ def kernels_frame(points: Sequence[PointLike], defaults: Mapping[str, Scalar | N
             "note": launched.map(attrgetter("note")).list(),
             **counters,
             "bound": found.bounds._replace(rows=found.bounds.rows[pair]).list(),
+            **away,
         }
     )
+
+
+def _away(batch: Batch, found: Times, modelled: Mapping[str, Array]) -> Array:
+    """Half width of the interval of each pair that is outside of what was measured, as a logarithm."""
+    kernels = batch.launched.map(attrgetter("kernel"))
+    covered = coverage(kernels, found.bounds, found.launches.machines, modelled)
+    away = np.zeros(len(covered.low))
+    rows = np.unique(covered.launch)
+    away[rows] = np.maximum(np.log(covered.high[rows]), -np.log(covered.low[rows]))
+    return away
 
 
 def _modelled(

@@ -18,6 +18,8 @@ _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "
 _FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")
 _OWN = ("layer.n", "layer.devices", "layer.bandwidth", "layer.latency")
 """Axes of a sweep that an epoch has numbers of its own for."""
+_COVERAGE = ("engine_version", "operations", "unmeasured", "unmeasured_share", "stand_ins", "stand_in_share")
+"""What the simulated iteration rests on (``analysis.tables.suites.coverage``)."""
 
 
 def epoch_numbers(
@@ -67,6 +69,7 @@ def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float 
         found[f"{name}cost"] = of_all.cost
     found["examples"], found["examples_source"] = dataset.train, dataset.source
     found["basis"] = EXTRAPOLATED
+    found |= {name: row[name] for name in _COVERAGE if row.get(name)}
     return found
 
 
@@ -86,6 +89,8 @@ def epoch_text(numbers: Mapping[str, Any]) -> dict[str, str]:
         found["all-reduce"] = f"{numbers['communication_ms']:,.3f} ms"
     if numbers["update_ms"] is None:
         found["update"] = "not in it"
+    if "unmeasured_share" in numbers:
+        found["unmeasured"] = f"{float(numbers['unmeasured_share']):.0%} of the time"
     return found
 
 

@@ -71,8 +71,10 @@ class Sampled:
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
             total), their ``low`` and ``high``; ``cost`` (predicted cycles of the workgroups that are
             launched, once) and ``measured_doubt`` (relative half width of ``measured``; 0: no launch was
-            extrapolated); of the audit ``error`` (estimate over measurement, less 1) and
-            ``inside`` (whether the measurement, or its interval, meets the estimate's).
+            extrapolated); ``unmeasured`` (whether a launch is outside of what the preview was measured on);
+            of the audit ``error`` (estimate from the other runs over measurement, less 1) and ``inside``
+            (whether the measurement is in the interval of that estimate).
+        out_of_reach: operations that alone cost more than the budget, so that the audit cannot draw them.
         following: run records to make next, relative to the project, if nothing were learnt on the way; empty
             when the aim is met or the budget is spent.
         round: those of them to make before the estimate is looked at again.
@@ -88,6 +90,7 @@ class Sampled:
     aim: Sampling
     estimate: Estimate
     members: pd.DataFrame
+    out_of_reach: frozenset[str]
     following: tuple[str, ...]
     round: tuple[str, ...]
     made: tuple[str, ...]
@@ -100,8 +103,28 @@ class Sampled:
         return self.estimate.relative <= self.aim.bound
 
     @property
+    def ended(self) -> str:
+        """``met``; else ``contradicted``, where the audit found operations that are off, or ``budget``."""
+        if self.is_met:
+            return "met"
+        return "budget" if self.audit["inside"].astype(bool).all() else "contradicted"
+
+    @property
+    def more_runs(self) -> list[str]:
+        """Points whose runs narrow the interval most, the largest first, where it is wider than the bound.
+
+        With all of them run, what is left may be twice what is estimated, and the bound holds.
+        """
+        if self.is_met:
+            return []
+        left = self.members[self.members["measured"].isna()]
+        size = (left["repeats"] * left["high"]).sort_values(ascending=False)
+        keep = size.sum() - size.cumsum() > self.aim.bound * self.estimate.total / 2
+        return [str(name) for name in size.index[: int(keep.sum()) + 1]]
+
+    @property
     def audit(self) -> pd.DataFrame:
-        """The members held apart that gem5 has run."""
+        """The members that were drawn at random and that gem5 has run."""
         return self.members[self.members["origin"] == AUDIT]
 
     @property
@@ -161,15 +184,14 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
             known[name] = run
     ran = {name: known[name] for name in kernels if name in known}
     suite = member.suite.name
-    aside = Sample(parts, repeats, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
+    audit = Sample(parts, repeats, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
     _add_cost(parts, points, ran)
     measured = {name: run.cycles for name, run in ran.items() if run.cycles}
     doubts = {name: run.doubts for name, run in ran.items() if run.doubts}
     failed = [name for name in ran if name not in measured]
-    sample = Sample(parts, repeats, measured, [*aside, *failed], doubts)
+    sample = Sample(parts, repeats, measured, failed, doubts, audit)
     estimate = sample.estimate(aim)
     following = sample.next(aim)
-    audit = [name for name in aside if name not in ran]
 
     def records(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(paths.run_record(points[name].engine, points[name].workload, name) for name in names)
@@ -183,9 +205,10 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
         estimate=estimate,
-        members=_rows(estimate, points, kernels, ran, aside),
-        following=records([*following, *audit]),
-        round=records([*sample.first(following, aim), *audit]),
+        members=_rows(sample, aim, points, kernels, ran, audit.names),
+        out_of_reach=audit.out_of_reach,
+        following=records(following),
+        round=records(sample.first(following, aim)),
         made=records(ran),
         failed=len(failed),
         left_out=left_out,
@@ -211,14 +234,15 @@ def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
 
     Operations that launch none have no row.
     """
-    launches = preview.kernels_frame(list(points.values()), option_rules.defaults(preview.RELEASE))
+    known = option_rules.defaults(preview.RELEASE)
+    launches = preview.kernels_frame(list(points.values()), known, with_coverage=True)
     if launches.empty:
-        return pd.DataFrame(columns=["family", "kernel", "predicted"])
+        return pd.DataFrame(columns=["family", "kernel", "predicted", "away"])
     launches["predicted"] = launches["gpu_cycles"] * launches["count"]
     families = {launch.kernel: _family(launch) for point in points.values() for launch in point.launches()}
     launches["family"] = launches["kernel"].map(families)
     parts = launches.groupby(["point", "kernel"], sort=False, as_index=False)
-    found = parts.agg({"family": "first", "predicted": "sum"}).set_index("point")
+    found = parts.agg({"family": "first", "predicted": "sum", "away": "max"}).set_index("point")
     return found[found["predicted"] > 0].copy()
 
 
@@ -309,17 +333,18 @@ def _launches(record: RunRecord, clock: float) -> pd.DataFrame:
 
 
 def _rows(
-    estimate: Estimate,
+    sample: Sample,
+    aim: Sampling,
     points: Mapping[str, Point],
     kernels: Mapping[str, Sequence[str]],
     ran: Mapping[str, Ran],
-    aside: Sequence[str],
+    drawn: Sequence[str],
 ) -> pd.DataFrame:
     """``Sampled.members``."""
-    members = estimate.members
+    members = sample.estimate(aim).members
     measured = {name: sum(run.cycles) for name, run in ran.items() if run.cycles}
     doubt = {name: ran[name].doubt for name in measured}
-    audit = members.index.isin([name for name in aside if name in measured])
+    audit = members.index.isin([name for name in drawn if name in measured])
     frame = pd.DataFrame(
         {
             "operation": [str(points[name].axes[AXIS]) for name in members.index],
@@ -333,12 +358,12 @@ def _rows(
             "low": members["low"],
             "high": members["high"],
             "cost": members["cost"],
+            "unmeasured": members["unmeasured"],
         }
     )
-    apart = frame[audit]
-    frame["error"] = apart["cycles"] / apart["measured"] - 1
-    wide = apart["measured"] * apart["measured_doubt"]
-    frame["inside"] = apart["measured"].between(apart["low"] - wide, apart["high"] + wide)
+    held_out = sample.held_out.reindex(frame.index[audit])
+    frame["error"] = held_out["cycles"] / frame["measured"][audit] - 1
+    frame["inside"] = pd.Series(~frame.index.isin(sample.contradicted(aim)), index=frame.index).where(audit)
     return frame
 
 
@@ -361,12 +386,12 @@ def total_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
 def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Cycles with one digit behind the point, shares with six: what an estimate has no more of."""
     cycles = ("predicted", "measured", "cycles", "low", "high", "cost")
-    shares = ("error", "measured_doubt", "half_width", "spent", "simulated", "covered")
+    shares = ("error", "measured_doubt", "half_width", "missed", "spent", "simulated", "covered")
     return frame.round({**dict.fromkeys(cycles, 1), **dict.fromkeys(shares, 6)})
 
 
 def _total(one: Sampled) -> dict[str, Scalar]:
-    total, half = one.estimate.total, one.estimate.half_width
+    total = one.estimate.total
     origin, audit = one.members["origin"], one.audit
     return {
         "suite": one.suite,
@@ -374,16 +399,20 @@ def _total(one: Sampled) -> dict[str, Scalar]:
         "at": one.label,
         **one.axes,
         "cycles": total,
-        "low": total - half,
-        "high": total + half,
+        "low": one.estimate.low,
+        "high": one.estimate.high,
         "half_width": one.estimate.relative,
+        "missed": one.estimate.missed / total,
         "bound": one.aim.bound,
         "confidence": one.aim.confidence,
-        "ended": "met" if one.is_met else "budget",
+        "ended": one.ended,
         "operations": len(origin),
         "measured": int((origin == MEASURED).sum()),
         "audited": len(audit),
         "audit_inside": int(audit["inside"].astype(bool).sum()),
+        "out_of_reach": len(one.out_of_reach),
+        "unmeasured": int(one.members["unmeasured"].sum()),
+        "more_runs": "; ".join(one.members["operation"][one.more_runs]),
         "failed": one.failed,
         "left_out": one.left_out,
         "budget": one.aim.budget,

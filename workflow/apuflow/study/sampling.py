@@ -15,7 +15,6 @@ Photon (MICRO 2023), with a timing model in place of a hardware profile.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from apuflow.configure.sampling import Sampling
 from apuflow.core.interval import student_quantile
+from apuflow.study.audit import MISSED_FACTOR, Audit, draw, missed_size
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,8 @@ ROUNDS = 4
 """Parts of the budget; after each, what was measured decides anew whether and where more is needed."""
 OF_INTERVALS = 1.96
 """Half width over standard deviation, of the intervals of extrapolated launches (95 %, normal)."""
+FAR_QUANTILE = 2.326
+"""Half width over standard deviation, of the preview's intervals where it is unmeasured (98 %)."""
 COLUMNS = ("family", "kernel", "predicted")
 
 
@@ -60,16 +62,24 @@ class Estimate:
         members: a row per operation: ``weight``, ``predicted``, ``cycles`` (measured, else estimated),
             ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where all workgroups were
             simulated), ``is_measured`` and ``cost`` (predicted cycles of what is simulated of it, once).
-        total: weighted sum of cycles. half_width: of its interval, in cycles.
+        total: weighted sum of cycles. low, high: ends of its interval.
+        missed: the part of the interval that is for operations that are off and that no run has shown.
         simulated: share of the weighted predicted cycles whose operations were simulated.
         cost: predicted cycles that were simulated over those of a run of everything, with repeats.
     """
 
     members: pd.DataFrame
     total: float
-    half_width: float
+    low: float
+    high: float
+    missed: float
     simulated: float
     cost: float
+
+    @property
+    def half_width(self) -> float:
+        """The wider side of the interval, in cycles."""
+        return max(self.total - self.low, self.high - self.total)
 
     @property
     def relative(self) -> float:
@@ -83,14 +93,16 @@ class Sample:
     Args:
         parts: a row per kernel of an operation; index: the operation's name; columns: ``family`` and
             ``kernel`` (text, what is launched), ``predicted`` (the preview's GPU cycles of all its launches
-            in one occurrence, above 0); and, where not all workgroups are launched, ``cost`` (those of the
-            launched ones) and ``doubt`` (the relative half width, at 95 %, that a measurement is expected to
-            have).
+            in one occurrence, above 0); ``away`` (half width of the preview's interval, as a logarithm, where
+            the launch is outside of what the preview was measured on; else 0); and, where not all workgroups
+            are launched, ``cost`` (those of the launched ones) and ``doubt`` (the relative half width, at
+            95 %, that a measurement is expected to have).
         weight: how often an operation occurs, by name; above 0.
+        audit: operations drawn at random; None: the interval trusts the model of what kernels share.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
             ``parts``; a single number is all of them, which then share their factor.
         doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
-        aside: names whose measurement takes no part (the audit).
+        aside: names that have no measurement and get none (their runs failed).
 
     Raises:
         ValueError: a column is missing, a number is not above 0, or what is measured is no operation, or has
@@ -104,6 +116,7 @@ class Sample:
         measured: Mapping[str, Sequence[float]],
         aside: Collection[str] = (),
         doubts: Mapping[str, Sequence[float]] | None = None,
+        audit: Audit | None = None,
     ) -> None:
         if missing := [name for name in COLUMNS if name not in parts.columns]:
             raise ValueError(f"kernels have no column {', '.join(missing)}")
@@ -128,6 +141,12 @@ class Sample:
             },
             index=names,
         )
+        self._away = parts["away"].to_numpy(float) if "away" in parts else np.zeros(len(parts))
+        farthest = np.ones(len(names))
+        np.maximum.at(farthest, self._owner, np.exp(self._away))
+        self.members["unmeasured"] = farthest > 1.0
+        self.members["size"] = self.members["weight"] * self.members["predicted"] * farthest
+        self._audit = audit
         self._place: dict[str, list[int]] = {name: [] for name in names}
         for row, name in enumerate(parts.index):
             self._place[name].append(row)
@@ -172,7 +191,8 @@ class Sample:
         above = size - np.average(size, weights=self._predicted)
         shared: Array = COMMON**2 + SIZE**2 * np.outer(above, above)
         shared += FAMILY**2 * (family[:, None] == family[None, :])
-        shared += same * (KERNEL**2 + ALIKE**2 * near)
+        away = (self._away / FAR_QUANTILE) ** 2
+        shared += same * (KERNEL**2 + (ALIKE**2 + np.sqrt(np.outer(away, away))) * near)
         return shared
 
     @cached_property
@@ -226,19 +246,25 @@ class Sample:
         names = self.members.index.to_numpy()
         free = ~np.isin(names, [*self._used, *self._aside])
         covariance = self._posterior[1]
-        allowed = aim.bound * self._weighted.sum() / self._quantile(aim.confidence)
+        quantile = self._quantile(aim.confidence)
+        allowed = aim.bound * self._weighted.sum() / quantile
         spent = np.isin(names, [*self._measured, *self._aside])
         left = self._allowed(aim) - own[spent].sum()
         chosen: list[str] = []
+        drawn = [name for name in (self._audit.names if self._audit else ()) if name not in self._measured]
         while free.any():
             change = covariance @ self._weighted
-            if self._weighted @ change <= allowed**2:
+            known = [*self._used, *chosen]
+            if (self._weighted @ change) ** 0.5 <= allowed - max(self._missed(aim, known)) / quantile:
                 break
             candidates = np.flatnonzero(free & (own <= left))
             if not len(candidates):
                 break
-            gain = self._gain(candidates, covariance, change) / own[candidates]
-            best = candidates[np.argmax(gain)]
+            if drawn := [name for name in drawn if name not in chosen and name not in self._aside]:
+                best = int(np.flatnonzero(names == drawn[0])[0])
+            else:
+                gain = self._gain(candidates, covariance, change) / own[candidates]
+                best = int(candidates[np.argmax(gain)])
             rows = self._place[str(names[best])]
             covariance = _measured(covariance, rows, self._expected_noise[rows])[1]
             chosen.append(str(names[best]))
@@ -270,14 +296,49 @@ class Sample:
         allowed = self._allowed(aim) / ROUNDS
         return list(following[: max(1, int((cost <= allowed).sum()))])
 
-    def audit(self, aim: Sampling, seed: str) -> list[str]:
-        """Random operations, for the audit: by their names and the seed alone; half of the budget at most."""
-        free = [name for name in self.members.index if name not in self._used]
-        order = sorted(free, key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).digest())
-        limit = self._allowed(aim)
-        small = self.members["cost"][order]
-        small = small[small <= limit / 10][: aim.audit]
-        return [str(name) for name in small.index[small.cumsum() <= limit / 2]]
+    def audit(self, aim: Sampling, seed: str) -> Audit:
+        """The operations that are drawn at random (``apuflow.study.audit``)."""
+        members = self.members
+        return draw(members["size"], members["cost"], self._allowed(aim), aim.audit, seed)
+
+    @cached_property
+    def held_out(self) -> pd.DataFrame:
+        """Every measured operation as the others estimate it: ``cycles`` and ``spread`` (of their logarithm).
+
+        Leave-one-out prediction from the inverse of the covariance (Dubrule, Math. Geology 15, 1983).
+        """
+        own, scale = self._size
+        covariance = self._shared[np.ix_(self._rows, self._rows)] + own**2 * np.eye(len(self._rows))
+        inverse = np.linalg.inv(scale * covariance + np.diag(self._noise))
+        weighted, start, found = inverse @ self._observed, 0, []
+        for name in self._used:
+            part = slice(start, start := start + len(self._place[name]))
+            left = np.linalg.inv(inverse[part, part])
+            mean = self._observed[part] - left @ weighted[part]
+            cycles = self._predicted[self._place[name]] * np.exp(mean + np.diag(left) / 2)
+            share = cycles / cycles.sum()
+            found.append((float(cycles.sum()), float(share @ left @ share) ** 0.5))
+        return pd.DataFrame(found, columns=["cycles", "spread"], index=list(self._used), dtype=float)
+
+    def contradicted(self, aim: Sampling) -> list[str]:
+        """Operations of the audit whose measurement is outside of what the others say of them."""
+        if self._audit is None:
+            return []
+        drawn = self.held_out.loc[[name for name in self._audit.names if name in self._used]]
+        off = np.abs(np.log([self._used[name] for name in drawn.index] / drawn["cycles"]))
+        return [str(name) for name in drawn.index[off > self._quantile(aim.confidence) * drawn["spread"]]]
+
+    def _missed(self, aim: Sampling, measured: Collection[str]) -> tuple[float, float]:
+        """Cycles that the audit may have missed: what the total may be too high, and too low."""
+        if self._audit is None:
+            return 0.0, 0.0
+        off = self.contradicted(aim)
+        factors = [self._used[name] / self.held_out["cycles"][name] for name in off]
+        factor = max([MISSED_FACTOR, *factors, *(1 / one for one in factors)])
+        sizes = {str(name): float(size) for name, size in self.members["size"].items()}
+        unknown = [name for name in sizes if name not in set(measured)]
+        size = missed_size(self._audit, sizes, unknown, off, self._aside, aim.confidence)
+        return size * (1 - 1 / factor), size * (factor - 1)
 
     def _allowed(self, aim: Sampling) -> float:
         """The budget, in predicted cycles."""
@@ -303,10 +364,17 @@ class Sample:
             members.loc[used.index, column] = used
         weighted = members["weight"] * members["predicted"]
         simulated = members.index.isin(list(self._measured))
+        total = float((members["weight"] * members["cycles"]).sum())
+        spread = quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5
+        too_high, too_low = self._missed(aim, self._used)
+        least = float((members["weight"] * members["cycles"])[members["is_measured"]].sum())
+        least = least if self._audit is not None and not self._doubted else 0.0
         return Estimate(
             members,
-            total=float((members["weight"] * members["cycles"]).sum()),
-            half_width=quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5,
+            total=total,
+            low=max(least, total - spread - too_high),
+            high=total + spread + too_low,
+            missed=max(too_high, too_low),
             simulated=float(weighted[simulated].sum() / weighted.sum()),
             cost=float(members["cost"][simulated].sum() / weighted.sum()),
         )

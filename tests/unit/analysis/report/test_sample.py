@@ -17,14 +17,14 @@ MEMBERS = """suite,engine,at,point,operation,kernels,repeats,predicted,\
 origin,measured,measured_doubt,cycles,low,high,cost,error,inside
 net,gem5-kernels,n1,a-0,small,k,1,1000,measured,1100,0,1100,1100,1100,1000,,
 net,gem5-kernels,n1,b-0,large,k,3,2000,measured,2400,0.045,2390,2300,2480,250,,
-net,gem5-kernels,n1,c-0,{hostile},k,1,3000,audit,4000,0,3500,3100,3900,3000,-0.125,False
+net,gem5-kernels,n1,c-0,{hostile},k,1,3000,audit,4000,0,4000,4000,4000,3000,-0.125,False
 net,gem5-kernels,n1,d-0,other,k,2,4000,estimated,,,4700,4100,5300,4000,,
 net,gem5-kernels,n2,e-0,another,k,1,4000,estimated,,,4700,4100,5300,4000,,
 """
 TOTALS = """suite,engine,at,cycles,low,high,half_width,bound,confidence,ended,operations,measured,audited,\
-audit_inside,failed,left_out,budget,spent,simulated,covered
-net,gem5-kernels,n1,21200,19000,23400,0.1038,0.05,0.95,budget,4,2,1,0,0,1,0.6,0.6,0.3333,0.5556
-net,gem5-kernels,n2,4700,4100,5300,0.1277,0.2,0.95,met,1,0,0,0,2,0,0.6,0,0,0
+audit_inside,failed,left_out,budget,spent,simulated,covered,missed,out_of_reach,unmeasured,more_runs
+net,gem5-kernels,n1,21200,19000,23400,0.1038,0.05,0.95,contradicted,4,2,1,0,0,1,0.6,0.6,0.3333,0.5556,0.08,1,2,other
+net,gem5-kernels,n2,4700,4100,5300,0.1277,0.2,0.95,met,1,0,0,0,2,0,0.6,0,0,0,0,0,0,
 """
 
 
@@ -55,11 +55,14 @@ def test_the_page_says_what_holds_what_ran_and_how_the_audit_went(files: list[Pa
     text = " ".join(html.unescape(re.sub("<[^>]+>", " ", section)).split())
     assert "net on gem5-kernels, n1" in text
     assert "21,200, 10.4 % more or less: 19,000 to 23,400 with a probability of 95.0 %" in text
-    assert "5.0 % more or less: it does not hold, and the budget is spent" in text
-    assert "3 of 4 distinct operations, 1 of them for the audit alone" in text
+    assert "5.0 % more or less: it does not hold: the audit contradicts the estimate" in text
+    assert "3 of 4 distinct operations, 1 of them drawn at random" in text
     assert "33.3 % of the cycles of an iteration, 60.0 % of those of all distinct operations" in text
     assert "0 of 1 operations inside" in text
-    assert "4,000 3,500 3,100 3,900 -12.5 % no" in text
+    assert "for what the audit may have missed 8.0 %" in text
+    assert "2 of 4 operations are outside of what the preview was measured on" in text
+    assert "1 operation costs more than the budget" in text and "Runs that the bound needs other" in text
+    assert "4,000 3,500 -12.5 % no" in text
     assert "large k 3 2,400 4.5 % 2,000" in text and "small k 1 1,100 1,000" in text
     assert "1 item that no engine runs" in text
     assert "20.0 % more or less: it holds" in text and "2; estimated" in text

@@ -15,9 +15,10 @@ from apuflow.core.errors import AnalysisError
 
 SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,communication_ms,\
-total_ms,overlapped_ms,images_per_s,flop,tflops,not_run,evidence,left_out
-net,preview,4,both,completed,8,12.5,25,,,37.5,37.5,213.3333,1000,0.0912,1,,The loss.
-net,preview,16,both,gem5_panic,8,,,,,,,,0,,1,gem5 ended,The loss.
+total_ms,low_ms,high_ms,operations,unmeasured,unmeasured_share,stand_ins,stand_in_share,engine_version,\
+overlapped_ms,images_per_s,flop,tflops,not_run,evidence,left_out
+net,preview,4,both,completed,8,12.5,25,,,37.5,30,50,40,31,0.775,0,0,preview 34,37.5,213.3333,1000,0.0912,1,,The loss.
+net,preview,16,both,gem5_panic,8,,,,,,,,0,0,,0,,,,,0,,1,gem5 ended,The loss.
 """
 
 
@@ -36,12 +37,14 @@ def test_an_iteration_has_its_times_and_what_tells_it_from_others(files: SuiteFi
     assert suite.name == "net"
     assert suite.columns[1:] == (
         "compute units", "direction", "forward [ms]", "backward [ms]", "whole [ms]", "images per second",
-        "TFLOPS",
+        "TFLOPS", "low [ms]", "high [ms]", "operations", "unmeasured", "unmeasured share of time",
+        "stand-ins", "stand-ins' share of time", "engine's version",
     )  # fmt: skip
     assert suite.rows == [
-        ("preview", "4", "both", "12.5", "25", "37.5", "213.3", "0.0912"),
-        ("preview", "16", "both", "", "", "", "", ""),
-    ]
+        ("preview", "4", "both", "12.5", "25", "37.5", "213.3", "0.0912", "30", "50", "40", "31", "78%", "0",
+         "0%", "preview 34"),
+        ("preview", "16", "both", "", "", "", "", "", "", "", "0", "0", "", "0", "", ""),
+    ]  # fmt: skip
     assert suite.not_run == 2
     assert list(suite.links.values()) == ["items/net.csv", "items/net.times.csv", "items/net.summary.csv"]
 

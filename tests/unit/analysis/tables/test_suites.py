@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from result_frames import table
 
-from analysis.tables.suites import Folder, Item, Iteration, summary, times
+from analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
+from apuflow.core.engines import PREVIEW_VERSION
 
 SECOND = 10**12
 """Ticks."""
@@ -134,6 +135,28 @@ def test_the_summary_has_phases_rate_and_memory() -> None:
     assert row["overlapped_ms"] == 16000  # one device shares nothing: no communication to hide
     assert row["tflops"] == pytest.approx(9 / 16)
     assert (row["weights_bytes"], row["params"], row["not_run"]) == (20, 5, 1)
+
+
+def test_tables_say_what_their_times_rest_on() -> None:
+    """2 + 1 + 1 + 3 * 4 s; a is 0.5 to 3 s, b and c have no interval; c is unmeasured; b is a stand-in."""
+    frame = operations()
+    frame["gpu_cycles_low"], frame["gpu_cycles_high"] = [0.5e9, np.nan, np.nan], [3e9, np.nan, np.nan]
+    frame["flags"] = ["", "", "unmeasured: 4 wavefronts of y"]
+    folder = Folder(frame)
+    items = folder.items([ITERATION])
+    assert items[["low_ms", "high_ms"]].to_numpy()[1].tolist() == [500, 3000]
+    assert items[["low_ms", "high_ms"]].to_numpy()[4].tolist() == [4000, 4000]
+    assert items["unmeasured"].tolist() == [False, False, False, False, True]
+    assert items["engine_version"].isna().tolist() == [False, False, True, False, False]
+    [whole] = summary(items, folder.table([ITERATION]), [ITERATION]).to_dict("records")
+    assert (whole["low_ms"], whole["high_ms"]) == (2000 + 2 * 500 + 12000, 2000 + 2 * 3000 + 12000)
+    assert (whole["operations"], whole["unmeasured"], whole["unmeasured_share"]) == (3, 1, 12 / 16)
+    assert (whole["stand_ins"], whole["stand_in_share"]) == (1, 2 / 16)
+    assert whole["engine_version"] == f"preview {PREVIEW_VERSION}"
+    by = {(row["phase"], row["op"]): row for row in times(items, [ITERATION]).to_dict("records")}
+    assert by["backward", "conv"]["unmeasured_share"] == 1 and by["forward", "conv"]["unmeasured"] == 0
+    assert by["forward", "relu"]["high_ms"] == 3000
+    assert "1 of 3 operations (75% of the time) are outside" in coverage_text(items)
 
 
 def test_what_is_reckoned_is_a_phase_that_may_run_beside_the_backward_pass() -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from apuflow.configure.loading import check_new_name
 from apuflow.core import paths
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_files
 from apuflow.study.statsnet import check
 from apuflow.study.statsnet.fit import Mix, fit
@@ -131,6 +132,7 @@ def write(name: str, made: StatsNet, command: str, root: Path = Path()) -> list[
             ("table", name),
             ("source", json.dumps(command)),
             ("note", json.dumps(note)),
+            ("preview", json.dumps(PREVIEW_VERSION)),
         )
     )
     write_files({files[0]: text.encode(), files[1]: _table(made).encode()})

@@ -1,0 +1,59 @@
+"""What the preview made carries its version, and an older version is refused or named where it is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from places import ROOT
+
+from apuflow.configure import load_release
+from apuflow.configure.loading import suite_names
+from apuflow.configure.suite import load_suite
+from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.core.errors import ConfigError
+from apuflow.core.preview_constants import RECORDED
+
+STATSNET = "configs/suites/statsnet_convnets.yaml"
+
+
+def test_suites_that_the_preview_chose_are_of_its_version() -> None:
+    made = [
+        name for name in suite_names(ROOT) if load_suite(name, ROOT).source.startswith("apuflow statsnet")
+    ]
+    assert made == ["statsnet_convnets"]
+    assert yaml.safe_load((ROOT / STATSNET).read_text())["preview"] == PREVIEW_VERSION
+
+
+def test_the_preview_s_intervals_are_of_its_version() -> None:
+    file = ROOT / "workflow/apuflow/preview/measured.json"
+    assert json.loads(file.read_text())["preview"] == PREVIEW_VERSION
+
+
+def test_the_notebook_holds_no_recorded_numbers() -> None:
+    cells = json.loads((ROOT / "docs/examples/ask.ipynb").read_text())["cells"]
+    assert not any(cell.get("outputs") for cell in cells)
+
+
+@pytest.mark.parametrize(("made", "value"), [('preview: "10"\n', "10"), ("", "no version")])
+def test_a_suite_of_another_version_is_refused_with_the_command_that_makes_it(
+    root: Path, made: str, value: str
+) -> None:
+    file = root / STATSNET
+    file.write_text(file.read_text().replace(f'preview: "{PREVIEW_VERSION}"\n', made))
+    with pytest.raises(ConfigError) as refused:
+        load_suite("statsnet_convnets", root)
+    error = refused.value
+    assert (error.file, error.key, error.value) == (str(file), "preview", value)
+    assert error.remedy == "make it again: " + yaml.safe_load(file.read_text())["source"] + " --force"
+
+
+@pytest.mark.parametrize("release", ["v24.0", "v24.1"])
+def test_a_calibration_of_an_older_version_is_named_in_its_rows(release: str) -> None:
+    """``calibration`` is a column of every row of the preview."""
+    by = yaml.safe_load((ROOT / f"configs/gem5/{release}.yaml").read_text())["preview"]["preview"]
+    told = str(load_release(release, ROOT).calibration)
+    assert told.endswith(f"30 runs, fitted by preview {by}") == (by != PREVIEW_VERSION)
+    assert "fitted by" not in str(RECORDED)
