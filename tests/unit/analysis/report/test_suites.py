@@ -17,7 +17,8 @@ SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,communication_ms,\
 total_ms,low_ms,high_ms,operations,unmeasured,unmeasured_share,stand_ins,stand_in_share,engine_version,\
 overlapped_ms,images_per_s,flop,tflops,not_run,evidence,left_out
-net,preview,4,both,completed,8,12.5,25,,,37.5,30,50,40,31,0.775,0,0,preview 34,37.5,213.3333,1000,0.0912,1,,The loss.
+net,preview,4,both,completed,8,12.5,25,,,37.5,30,50,40,31,0.775,0,0,preview 34,37.5,213.3333,1000,0.0912,1,,\
+The loss.
 net,preview,16,both,gem5_panic,8,,,,,,,,0,0,,0,,,,,0,,1,gem5 ended,The loss.
 """
 
