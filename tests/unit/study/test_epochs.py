@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.study.epochs import epoch_numbers
+from apuflow.study.epochs import epoch_numbers, epoch_text
 from apuflow.suites.ring import Ring
 
 SUMMARY = """\
@@ -44,6 +44,15 @@ def test_an_iteration_is_its_phases_and_the_communication(tmp_path: Path) -> Non
     assert float(eight["epoch_s"]) == pytest.approx(2503 * 0.3209515)
     assert float(eight["overlapped_cost"]) == pytest.approx(2503 * 0.310 / 3600 * 24)
     assert eight["basis"] == "extrapolated from one simulated iteration"
+
+
+def test_an_epoch_says_how_much_of_its_iteration_is_unmeasured(tmp_path: Path) -> None:
+    head, row, _ = SUMMARY.splitlines()
+    summary = tmp_path / "mine.summary.csv"
+    summary.write_text(f"{head},engine_version,unmeasured,unmeasured_share\n{row},preview 10,31,0.775\n")
+    [found] = epoch_numbers(summary, "imagenet", Ring(1, 16e9, 1e-6))
+    assert (found["engine_version"], found["unmeasured"]) == ("preview 10", "31")
+    assert epoch_text(found)["unmeasured"] == "78% of the time"
 
 
 def test_devices_of_the_sweep_are_not_those_of_the_epoch(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float 
         found[f"{name}cost"] = of_all.cost
     found["examples"], found["examples_source"] = dataset.train, dataset.source
     found["basis"] = EXTRAPOLATED
-    found |= {name: row[name] for name in _COVERAGE if row.get(name)}
+    found |= {name: row[name] for name in _COVERAGE if name in row}
     return found
 
 
@@ -89,7 +89,7 @@ def epoch_text(numbers: Mapping[str, Any]) -> dict[str, str]:
         found["all-reduce"] = f"{numbers['communication_ms']:,.3f} ms"
     if numbers["update_ms"] is None:
         found["update"] = "not in it"
-    if "unmeasured_share" in numbers:
+    if numbers.get("unmeasured_share"):
         found["unmeasured"] = f"{float(numbers['unmeasured_share']):.0%} of the time"
     return found
 
