@@ -50,8 +50,8 @@ BEHAVIOURS = {
     "guest_oom": (Status.GUEST_OUT_OF_MEMORY, "Out of memory"),
     "host_memory": (Status.HOST_OUT_OF_MEMORY, "Could not mmap"),
     "cut_stats": (Status.NO_STATISTICS, "cut"),
-    "two_blocks": (Status.NO_STATISTICS, "2 statistics blocks"),
-    "other_stats": (Status.NO_STATISTICS, "from another run"),
+    "two_blocks": (Status.NO_STATISTICS, "counts again what the block before it counted"),
+    "other_stats": (Status.NO_STATISTICS, "simTicks <= finalTick"),
     "no_stats": (Status.NO_STATISTICS, "empty"),
     "no_kernels": (Status.GUEST_FAILURE, "0 kernels"),
 }
