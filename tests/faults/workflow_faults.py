@@ -51,7 +51,7 @@ class Workflow:
                 if "gem5.opt" in command and f"--num-compute-units={units} " in command:
                     simerr = self.project.root / "runs/gem5/softmax_fwd"
                     if any(
-                        "event queue" in file.read_text() for file in simerr.glob(f"u{units}-*/**/simerr")
+                        "event queue" in file.read_text() for file in simerr.glob(f"*_u{units}-*/**/simerr")
                     ):
                         return pid
             if self.process.poll() is not None:
@@ -103,5 +103,5 @@ def no_row(project: Gem5Project) -> None:
 
 def failure(project: Gem5Project) -> dict[str, str]:
     """The last failed try of the point with 8 CUs."""
-    found = sorted((project.root / "runs").glob("gem5/softmax_fwd/u8-*/attempts/*/failure.json"))
+    found = sorted((project.root / "runs").glob("gem5/softmax_fwd/*_u8-*/attempts/*/failure.json"))
     return dict(json.loads(found[-1].read_text()))
