@@ -97,7 +97,7 @@ def read(archive: Path, staging: Path | None) -> Manifest:
                 end = tar.offset
             _check_end(archive, metered.after(end) + whole.read(_BLOCK))
     except EOFError:
-        raise AnalysisError("the archive is cut: its end is missing", file=archive) from None
+        raise AnalysisError("the archive is damaged or cut: its end is missing", file=archive) from None
     except _DAMAGE as error:
         raise AnalysisError(f"the archive is damaged: {error}", file=archive) from None
     except OSError as error:

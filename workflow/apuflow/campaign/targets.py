@@ -35,7 +35,10 @@ def targets_of(arguments: Sequence[str]) -> list[str] | None:
             given = get_argument_parser().parse_args(list(arguments)).targets
     except (SystemExit, OSError, ValueError):
         return None
-    return [os.path.normpath(target) if "/" in target else target for target in given]
+    return [
+        os.path.normpath(target) if "/" in target and ".." not in target.split("/") else target
+        for target in given
+    ]
 
 
 def is_ours_alone(snakefile: str | None) -> bool:
