@@ -45,7 +45,7 @@ BEHAVIOURS = {
     "deadlock": (Status.DEADLOCK, "deadlock"),
     "segfault": (Status.GEM5_CRASH, "segmentation fault"),
     "exit1": (Status.GUEST_FAILURE, "status 1"),
-    "abort_zero": (Status.GUEST_FAILURE, "without its last line"),
+    "abort_zero": (Status.GUEST_FAILURE, "Aborted"),
     "max_tick": (Status.INCOMPLETE, "limit reached"),
     "guest_oom": (Status.GUEST_OUT_OF_MEMORY, "Out of memory"),
     "host_memory": (Status.HOST_OUT_OF_MEMORY, "Could not mmap"),
