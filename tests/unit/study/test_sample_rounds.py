@@ -27,7 +27,7 @@ RECORDED = dict(pd.read_csv(DATA / "squeezenet_gem5.csv")[["operation", "gpu_cyc
 """GPU cycles of every operation on gem5 v23.0.1.0, forward, one image, 4 compute units."""
 WHOLE = 32.2e6
 """GPU cycles of the whole iteration on gem5, as docs/tutorials/network.md has them."""
-SAMPLING = {"bound": 0.1, "budget": 0.9}
+SAMPLING = {"bound": 0.15, "budget": 0.9}
 NET = {"under": "net/"}
 
 
@@ -111,7 +111,8 @@ def test_rounds_end_with_an_interval_as_narrow_as_asked(project: Path) -> None:
     members, total = written(project)
     assert total["low"] <= WHOLE <= 1.007 * total["high"]  # all 40 hold it whole (test_sampled_suites)
     assert total["ended"] == "met"
-    assert max(total["high"] - total["cycles"], total["cycles"] - total["low"]) <= 0.1 * total["cycles"]
+    width = max(total["high"] - total["cycles"], total["cycles"] - total["low"])
+    assert width <= SAMPLING["bound"] * total["cycles"]
     # as the columns say, and by no formula of the sample: repeats times cycles; predicted cycles of what ran
     assert total["cycles"] == pytest.approx((members["repeats"] * members["cycles"]).sum())
     ran = members["measured"].notna()
