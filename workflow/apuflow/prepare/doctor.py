@@ -18,7 +18,7 @@ from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
 from apuflow.prepare.dnnmark import existing_dnnmark
 from apuflow.prepare.gem5 import existing_gem5, starts
-from apuflow.prepare.image_choice import image_sources, locked_source
+from apuflow.prepare.image_choice import sources_to_try
 from apuflow.prepare.images import look_for_image
 from apuflow.prepare.patches import gem5_patches, read_patches
 from apuflow.prepare.recipes import cost, read_done, read_recipe
@@ -288,8 +288,7 @@ def _image(site: Site, release: Release, project: Path, network: bool) -> Iterat
     if site.container == "host":
         return
     if network:
-        locked = locked_source(site, release, project)
-        sources = image_sources(site, release) if locked is None else (locked,)
+        sources = sources_to_try(site, release, project)
         engine = container_engine(site.container, site.socket)
         yield _try("image", (Use.DNNMARK, Use.PROGRAM), lambda: look_for_image(engine, sources))
     recipe, base = site.image.recipe, site.image.base

@@ -72,6 +72,12 @@ def locked_source(site: Site, release: Release, root: Path) -> ImageSource | Non
     return entry if (entry.kind, entry.place) in wanted else None
 
 
+def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:
+    """The one source that the lock fixes, else all that the site and the release name, in order."""
+    locked = locked_source(site, release, root)
+    return image_sources(site, release) if locked is None else (locked,)
+
+
 def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
     """Fix the source of a release's image, once: an entry that is there stays.
 

@@ -20,7 +20,7 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
-from apuflow.prepare.image_choice import check_recorded, image_sources, locked_source
+from apuflow.prepare.image_choice import check_recorded, sources_to_try
 from apuflow.prepare.image_stages import SourcesBuild
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.recipes import cost, read_done, read_recipe
@@ -87,9 +87,8 @@ class Toolset:
 
     @cached_property
     def image_sources(self) -> tuple[ImageSource, ...]:
-        """Places that the image may come from, in order; just one where the lock or a record fixes it."""
-        locked = locked_source(self.site, self.release, self.root)
-        return image_sources(self.site, self.release) if locked is None else (locked,)
+        """Places that the image may come from (see ``sources_to_try``)."""
+        return sources_to_try(self.site, self.release, self.root)
 
     @property
     def built_from_recipe(self) -> str | None:
