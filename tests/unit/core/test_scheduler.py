@@ -165,3 +165,10 @@ def test_jobs_whose_end_nobody_would_hear_of_are_not_submitted(
     with pytest.raises(EngineError, match="keeps no accounting") as caught:
         check_states_are_known(command)
     assert refused in str(caught.value.remedy)
+
+
+def test_a_controller_that_does_not_answer_is_left_to_sbatch(slurm: Path) -> None:
+    """Slurm's programs are installed, and no cluster is there: every one of them fails."""
+    for program in ("sacct", "scontrol"):
+        says(slurm, program, None)
+    check_states_are_known(None)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 
 from apuflow.core.errors import ConfigError
@@ -166,7 +167,7 @@ class Learnt(Net):
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file of modules; torch is needed."""
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason=needs.NETWORKS.reason)
     file = tmp_path / "own_models_of_a_test.py"
     file.write_text(SOURCE)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -211,7 +212,7 @@ def test_a_module_has_the_values_and_work_of_its_layers(
 
 @pytest.mark.parametrize("kind", ["FLOAT16", "BFLOAT16", "DOUBLE", "INT8"])
 def test_an_onnx_file_of_another_type_than_fp32_is_refused_by_name(tmp_path: Path, kind: str) -> None:
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", reason=needs.NETWORKS.reason)
     make, known = onnx.helper, getattr(onnx.TensorProto, kind)
     ends = [make.make_tensor_value_info(name, known, (1, 3, 8, 8)) for name in "xy"]
     model = make.make_model(make.make_graph([make.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:]))

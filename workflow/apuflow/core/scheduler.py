@@ -122,6 +122,7 @@ def check_states_are_known(status_command: str | None, first_look_seconds: int =
 
     ``sacct`` needs accounting (slurmdbd). ``squeue`` knows a job that has ended for ``MinJobAge`` seconds;
     where these are too few, the executor (snakemake-executor-plugin-slurm 2.8) asks ``sacct`` after all.
+    Where the controller does not answer, ``sbatch`` says so.
 
     Raises:
         EngineError: with the option, or the setting of Slurm, that is needed.
@@ -129,7 +130,9 @@ def check_states_are_known(status_command: str | None, first_look_seconds: int =
     if shutil.which("sacct") is None or _ask("sacct", "-n", "-X", "-S", "now") is not None:
         return
     found = re.search(r"^MinJobAge\s*=\s*(\d+)", _ask("scontrol", "show", "config") or "", re.MULTILINE)
-    age, needed = int(found[1]) if found else 0, _LOOKS * first_look_seconds
+    if found is None:
+        return
+    age, needed = int(found[1]), _LOOKS * first_look_seconds
     if age < needed:
         sooner = f"; or give --slurm-init-seconds-before-status-checks {age // _LOOKS} "
         sooner = f"{sooner}--slurm-status-command squeue" if age >= _LOOKS else ""
