@@ -119,10 +119,11 @@ def lrn_forward(
     """(y, scale) of (n, c, h, w); ``span`` = (pad, pre_pad) is the window's reach.
 
     Across channels it reaches ``pad`` back and ``pre_pad`` ahead, within a channel the other way round.
+    MIOpen's kernel across channels takes sqrt(x*x) for x (MIOpenLRNFwd.cl, ``prv_out = sqrt(prv_out)``).
     """
     before, after = span if cross else span[::-1]
     scale = k + alpha_over_area * _window_sum(x * x, before, after, cross)
-    return x * scale**-beta, scale
+    return (np.abs(x) if cross else x) * scale**-beta, scale
 
 
 def lrn_backward(
