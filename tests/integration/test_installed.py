@@ -6,11 +6,13 @@ The study is the first tutorial's, typed word for word.
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import needs
 import pandas as pd
 import pytest
+import real_gem5
 from installed import Machine
 from places import ROOT
 
@@ -108,16 +110,19 @@ def test_the_cluster_tutorial_ends_with_a_report(machine: Machine, tmp_path: Pat
 
 @pytest.mark.gem5
 @pytest.mark.parametrize("tutorial", ["preview-to-gem5", "own-kernel", "network"])
-def test_tutorials_for_gem5_run_on_a_real_one(machine: Machine, tutorial: str, tmp_path: Path) -> None:
+def test_tutorials_for_gem5_run_on_a_real_one(machine: Machine, tutorial: str) -> None:
     binary, miopen = os.environ.get("APUFLOW_TEST_GEM5"), os.environ.get("APUFLOW_TEST_MIOPEN")
     if not binary:
         needs.GEM5.skip()
     if not miopen:
         needs.MIOPEN.skip()
+    if real_gem5.release().name != "v23.0":
+        pytest.skip("the tutorials use v23.0")
     source = Path(binary).resolve().parents[2]
-    site = f"container: host\ngem5: {{binary: {binary}, source: {source}}}\n"
-    project, _ = machine.type_in(tmp_path, tutorial, site=f"{site}miopen_source: {miopen}\n")
-    assert list(project.glob("results/*/report.html"))
+    site = f"container: host\ngem5: {{binary: {binary}, source: {source}}}\nmiopen_source: {miopen}\n"
+    with tempfile.TemporaryDirectory(prefix=".gem5-test-", dir=ROOT) as visible:  # a guest sees no /tmp
+        project, _ = machine.type_in(Path(visible), tutorial, site=site)
+        assert list(project.glob("results/*/report.html"))
 
 
 def test_the_network_tutorial_folds_layers_into_an_iteration(machine: Machine, tmp_path: Path) -> None:

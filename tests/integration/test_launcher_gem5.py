@@ -336,7 +336,7 @@ LARGE = {
     "relu": layer("Activation", (8, 32, 32, 64), activation_mode="relu"),
     "pool_max": layer("Pooling", (6, 64, 32, 32), pool_mode="max", kernel_size=3, pad=0, stride=2),
     "bn": layer("BatchNorm", (8, 1000, 1, 1), batchnorm_mode="per_activation", **NORM),
-    "fc": layer("FullyConnected", (128, 128, 1, 1), num_output=512),
+    "fc": layer("FullyConnected", (128, 128, 1, 1), num_output=1024),
 }
 """Layers whose kernels have many more workgroups than four compute units hold."""
 FILLS = {"GCN3_X86": 8, "VEGA_X86": 4}[TARGET]
@@ -381,7 +381,7 @@ def test_inputs_in_memory_are_right_and_in_no_cache(gfx: str, gem5: Gem5, visibl
         [read[in_memory]] = kernel_table(visible / "run")["dram_bytes_written"] / 64
         shutil.rmtree(visible / "run")
     assert read[False] < 1.1 * 4096
-    assert read[True] > 1.9 * 4096
+    assert read[True] > 1.8 * 4096
 
 
 def test_wrong_numbers_carry_a_flag(gem5: Gem5, visible: Path) -> None:

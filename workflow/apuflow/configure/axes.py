@@ -104,7 +104,9 @@ def _flat_axes(value: object) -> object:
         if key != "layer":
             if key.startswith("layer."):
                 raise ValueProblem(
-                    "keys of layers stand below the key layer", key=key, remedy=f"layer: {{{key[6:]}: [...]}}"
+                    "keys of layers stand below the key layer",
+                    key=key,
+                    remedy=f"axes: {{layer: {{{key[6:]}: [...]}}}}",
                 )
             flat[key] = entry
             continue
