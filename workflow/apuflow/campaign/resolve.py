@@ -277,9 +277,10 @@ class Resolver:
 
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether the engine can run these layers."""
-        key = (engine, id(work), machine.compute_units)
+        gfx = str(machine.changed.get("gfx-version", machine.base.defaults["gfx-version"]))
+        key = (engine, id(work), machine.compute_units, gfx)
         if key not in self._accepts:
-            problem = get_engine(engine).layer_objection(work, machine.compute_units)
+            problem = get_engine(engine).layer_objection(work, machine.compute_units, gfx)
             if problem is not None:
                 about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
                 shown = ", ".join(work.label) or "as shipped"

@@ -63,9 +63,9 @@ class Engine(ABC):
         """Why it cannot run a machine with these options, though gem5 could be started; None: it can."""
         return None
 
-    def layer_objection(self, work: Work, compute_units: int) -> ApuflowError | None:
+    def layer_objection(self, work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
         """Why it cannot run these layers on so many compute units; None: nothing is known against it."""
-        del work, compute_units
+        del work, compute_units, gfx
         return None
 
     @abstractmethod

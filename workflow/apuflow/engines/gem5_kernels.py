@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,11 +14,12 @@ from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.work import Work
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import KernelsWorkload, Workload
 from apuflow.core import paths
 from apuflow.core.engines import KERNELS_VERSION, EngineName
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
@@ -34,7 +36,8 @@ from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
-from apuflow.miopen.compiler import Compiler, assembler
+from apuflow.miopen.compiler import Compiler, assembler, host_compiler
+from apuflow.miopen.compiler_faults import FAULTY_PROGRAMS, spoilt
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
@@ -198,6 +201,17 @@ class Gem5Kernels(SimulatingEngine):
         return Use.KERNELS
 
     @override
+    def layer_objection(self, work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
+        try:
+            launches = work.launches(compute_units)
+            rows = {Row(each.program or "", each.arguments or "", each.layer) for each in launches}
+            suspects = [row for row in rows if row.program in FAULTY_PROGRAMS]
+            found = (spoilt(row, gfx, _clang()) for row in suspects)
+            return next(filter(None, found), None)
+        except ApuflowError:  # no kernels or no clang: the error comes where they are needed
+            return None
+
+    @override
     def host_memory(self, point: Point) -> int:
         return estimate.host_memory(point, runtime_bytes=0)
 
@@ -260,6 +274,11 @@ class Gem5Kernels(SimulatingEngine):
                 remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
             )
         return launches
+
+
+@cache
+def _clang() -> str:
+    return host_compiler(code_object=4).identity
 
 
 ENGINE = Gem5Kernels()

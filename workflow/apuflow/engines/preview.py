@@ -81,7 +81,7 @@ class Preview(Engine):
         return None
 
     @override
-    def layer_objection(self, work: Work, compute_units: int) -> ApuflowError | None:
+    def layer_objection(self, work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
         return _objection(work, compute_units)
 
     @override

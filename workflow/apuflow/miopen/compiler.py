@@ -72,7 +72,7 @@ def host_compiler(
     """clang's AMDGPU target on this machine.
 
     Args:
-        clang: the program; None: the first of ``CLANGS`` that is there.
+        clang: the program; None: what ``APUFLOW_CLANG`` names, else the first of ``CLANGS`` that is there.
         device_libraries: directory of ROCm's bitcode; None: what ``HIP_DEVICE_LIB_PATH`` names (clang's own
             variable for it), else the first of ``DEVICE_LIBRARIES`` that is there.
         code_object: ABI version. 3 is what the runtime of ROCm 4.0 loads; 4 leaves xnack open, which the
@@ -82,6 +82,7 @@ def host_compiler(
         EngineError: something is missing, with the package that has it.
     """
     remedy = "apt install clang-15 lld-15 rocm-device-libs, or compile in the image with clang-ocl"
+    clang = clang or os.environ.get("APUFLOW_CLANG")
     program = next((path for name in ([clang] if clang else CLANGS) if (path := shutil.which(name))), None)
     if program is None:
         raise EngineError("no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy)

@@ -25,6 +25,7 @@ from apuflow.miopen.compiler import (
     read_code_object,
     run_on_host,
 )
+from apuflow.miopen.compiler_faults import spoilt
 from apuflow.miopen.launch import Row
 
 _NO_ROOM = 1 << 16
@@ -56,7 +57,12 @@ def kernel_object(row: Row, gfx: str, compiler: str, sources: str) -> KernelObje
     Args:
         compiler: the compiler's identity.
         sources: identity of MIOpen's sources: a commit, or ``sources_identity`` of a directory.
+
+    Raises:
+        EngineError: the compiler is known to compile this kernel wrongly.
     """
+    if (problem := spoilt(row, gfx, compiler)) is not None:
+        raise problem
     stem = Path(row.program).stem
     name = f"{stem}-{digest(row.program, row.arguments.strip(), gfx, compiler, sources)}"
     return KernelObject(row, gfx, name)

@@ -93,8 +93,8 @@ _UNMAPPED = re.compile(r"tlb\.cc:\d+: .*Assertion [`']new_entry' failed")
 _OF_UNMAPPED = (
     "a kernel accessed a page that the program never mapped: no option of the TLBs changes that. Rerun the "
     "launch alone with --debug-flags=GPUTLB; the last `Doing a page walk for address` names the page. Then "
-    "look for an index out of range in the kernel, or for an instruction of this kernel that gem5 computes "
-    "wrongly (apuflow check-kernels)"
+    "look for an index out of range in the kernel, for an instruction of this kernel that gem5 computes "
+    "wrongly (apuflow check-kernels), or for a fault of the compiler (APUFLOW_CLANG names another clang)"
 )
 
 
