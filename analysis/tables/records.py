@@ -119,7 +119,7 @@ def _row(record: RunRecord, file: Path) -> Row:
     said = [
         judgement(record),
         _other_gem5(record, facts),
-        facts.assumption(record.release) if facts else "",
+        *(facts.doubts(record.release) if facts else ()),
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
     ]

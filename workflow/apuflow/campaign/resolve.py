@@ -360,7 +360,7 @@ def resolved_point(
         workload=loaded.name,
         work=resolved.work,
         release=resolved.machine.release,
-        release_facts=resolved.machine.release_file.facts,
+        release_facts=resolved.machine.release_file.facts_on(str(resolved.options["gfx-version"])),
         gfx=str(resolved.options["gfx-version"]),
         options=resolved.options,
         axes=dict(assignment),

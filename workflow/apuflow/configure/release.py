@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -197,6 +198,9 @@ class Release(Model):
     build_targets: dict[BuildTarget, ListOf[Gfx]] = Field(
         min_length=1, description="by gem5 build: the GPU architectures that it runs"
     )
+    ran: ListOf[BuildTarget] = Field(
+        (), description="builds that ran in apuflow's tests; rows of the others say that none did"
+    )
     image: ReleaseImage
     miopen: Miopen
     capabilities: Capabilities
@@ -252,9 +256,14 @@ class Release(Model):
             )
         return value
 
+    def facts_on(self, gfx: str) -> ReleaseFacts:
+        """What the record of a run on this release and GPU architecture says of it."""
+        target = self.build_target(gfx)
+        return replace(self.facts, never_ran=None if target in self.ran else target)
+
     @property
     def facts(self) -> ReleaseFacts:
-        """What the record of a run on this release says of it."""
+        """What is known of this release, whatever its build."""
         known = self.capabilities
         assumed = self.known_by == "nearest"
         return ReleaseFacts(

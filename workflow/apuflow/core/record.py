@@ -85,6 +85,7 @@ class ReleaseFacts:
         assumed_of: the release whose facts these are, where nobody has read those of the one that ran; None:
             they are its own.
         assumed: which of them; none named: all.
+        never_ran: the build that ran in no test of apuflow; None: it did.
     """
 
     barrier_slots: int
@@ -93,14 +94,18 @@ class ReleaseFacts:
     gem5_version: str | None = None
     assumed_of: str | None = None
     assumed: tuple[str, ...] = ()
+    never_ran: str | None = None
 
-    def assumption(self, release: str | None) -> str:
-        """Says so where nobody has read what this release does; empty where somebody has."""
-        if self.assumed_of is None:
-            return ""
-        if self.assumed:
-            return f"{release} is known in part: {', '.join(self.assumed)} as in {self.assumed_of}"
-        return f"{release} is not known: read as if it were {self.assumed_of}"
+    def doubts(self, release: str | None) -> tuple[str, ...]:
+        """What nobody has read of this release, and that nobody has run it; empty: both were done."""
+        said = []
+        if self.assumed_of is not None and self.assumed:
+            said.append(f"{release} is known in part: {', '.join(self.assumed)} as in {self.assumed_of}")
+        elif self.assumed_of is not None:
+            said.append(f"{release} is not known: read as if it were {self.assumed_of}")
+        if self.never_ran is not None:
+            said.append(f"gem5 {release} ({self.never_ran}) never ran in apuflow's tests")
+        return tuple(said)
 
 
 class LaunchRecord(Part):

@@ -112,8 +112,8 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
 
 
 def _flags(point: Point, reason: str) -> str:
-    told = (f"{UNMEASURED}: {reason}" if reason else "", point.release_facts.assumption(point.release))
-    return ";".join(filter(None, told))
+    told = [f"{UNMEASURED}: {reason}"] if reason else []
+    return ";".join([*told, *point.release_facts.doubts(point.release)])
 
 
 def _stand_in(launches: Sequence[Launch]) -> str | None:

@@ -349,6 +349,8 @@ def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, 
         runs = runs_on(loaded, engine)
         if runs.state == "unproven":
             result[f"unproven on {engine}: {runs.reason}"] = None
+    for point in chosen:
+        result |= dict.fromkeys(point.release_facts.doubts(point.release))
     for work, gfx in dict.fromkeys((point.work, point.gfx) for point in chosen):
         layers: dict[tuple[str, str], list[str]] = {}
         for problem in work.warnings(gfx):
