@@ -51,6 +51,12 @@ def test_plan_says_that_not_all_workgroups_will_run(root: Path, capsys: pytest.C
     assert "fill the GPU 6 times and extrapolates the rest" in said
 
 
+def test_plan_says_that_a_release_never_ran(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expand(root, HEAD.replace("preview", "gem5-kernels") + "release: v22.1\n")
+    show(plan.plan_sweep("t", None, root), every_point=False)
+    assert "gem5 v22.1 (GCN3_X86) never ran" in capsys.readouterr().out
+
+
 def test_plan_says_which_settings_hold_for_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = "per_workload:\n  pool_*: {layer: {n: 4}}\n  softmax_*: {layer: {n: 5}}\n"
     expand(root, HEAD + own)

@@ -123,6 +123,24 @@ def test_a_release_that_nobody_has_read_is_told_in_every_row(tmp_path: Path) -> 
     assert "v30.0 is known in part: options, barrier_slots as in v24.0" in told[2]
 
 
+def test_a_build_that_never_ran_is_told_in_every_row(tmp_path: Path) -> None:
+    """Of v23.0 the GCN3 build ran in docs/gem5-kernels.md; of v22.1 none did."""
+    cases = [("v23.0", "gfx801"), ("v23.0", "gfx902"), ("v22.1", "gfx801")]
+    directories = [
+        record(
+            tmp_path / str(number),
+            4,
+            release=release,
+            point=f"u4-0000000{number}",
+            release_facts=asdict(load_release(release, ROOT).facts_on(gfx)),
+        )
+        for number, (release, gfx) in enumerate(cases)
+    ]
+    told = list(tables.build(directories)["flags"])
+    assert ["never ran" in text for text in told] == [False, True, True]
+    assert "gem5 v22.1 (GCN3_X86) never ran in apuflow's tests" in told[2]
+
+
 def test_kernels_that_no_layer_has_are_told(tmp_path: Path) -> None:
     """On a discrete GPU ROCm's copy is a kernel: softmax of gfx803 ran two. These statistics have one."""
     one = {"kernel": "SoftmaxForward", "grid": [6400], "workgroup": [256]}
