@@ -70,6 +70,17 @@ def test_an_offset_beyond_the_matrix_is_limited_to_its_size() -> None:
     assert text.endswith(inside + limit + load + f"{changes.SCRATCH}, offen offset:0 // G -> Reg 0_0_1_0\n")
 
 
+def test_two_elements_are_stored_one_by_one() -> None:
+    """The line is Tensile's own, of Cijk_Ailk_Bljk_SB_MT128x96x16...TT8_6_VW2."""
+    where = "v53, s[sgprSrdD:sgprSrdD+3], 0, offen"
+    pair = f"buffer_store_dwordx2 v[26:27], {where}, offset:128 // store D\n"
+    first, second = (
+        f"buffer_store_dword v26, {where}, offset:128 // store D\n",
+        f"buffer_store_dword v27, {where}, offset:132\n",
+    )
+    assert changes.apply(PLAIN + pair, splits=False, gfx="gfx803").endswith(first + second)
+
+
 @pytest.mark.parametrize("gone", ["s_setprio 1", ".amdhsa_kernel Cijk_X", ".kernarg_segment_size:"])
 def test_a_text_of_another_tensile_is_refused(gone: str) -> None:
     with pytest.raises(EngineError, match="not as Tensile writes it"):
@@ -77,7 +88,7 @@ def test_a_text_of_another_tensile_is_refused(gone: str) -> None:
 
 
 def test_every_change_has_a_reason() -> None:
-    names = [change.name for change in changes.changes_of(True, True, "gfx801")]
+    names = [change.name for change in changes.changes_of(True, True, True, "gfx801")]
     assert names == [change.name for change in changes.CHANGES]
     assert len(set(names)) == len(names)
     assert all(len(change.reason) > 40 for change in changes.CHANGES)

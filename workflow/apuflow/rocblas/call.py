@@ -64,7 +64,8 @@ def changed(launch: Launch, gfx: str) -> str:
     solution = solution_of(launch.kernel)
     if solution is None:
         return ""
-    return "; ".join(str(one) for one in changes_of(solution.splits, bool(solution.row_offsets), gfx))
+    found = changes_of(solution.splits, bool(solution.row_offsets), solution.stores_pairs, gfx)
+    return "; ".join(map(str, found))
 
 
 def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:

@@ -13,10 +13,10 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import EngineError
 
-CHANGES_VERSION: Final = "2"
+CHANGES_VERSION: Final = "3"
 """Raised whenever a change does something else; part of the identity of objects and of points."""
 
-When: TypeAlias = Literal["always", "split", "row offsets", "other GPU"]
+When: TypeAlias = Literal["always", "split", "row offsets", "pairs", "other GPU"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Change:
         why: in a few words, as tables show it behind the name.
         reason: in full.
         when: in which kernels: all, those whose sum several workgroups share, that load rows at a scalar
-            offset, for another GPU than gfx803.
+            offset, that store two elements at a time, for another GPU than gfx803.
         edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
     """
 
@@ -42,9 +42,15 @@ class Change:
         return f"{self.name} ({self.why})"
 
 
-def changes_of(splits: bool, row_offsets: bool, gfx: str) -> tuple[Change, ...]:
+def changes_of(splits: bool, row_offsets: bool, pairs: bool, gfx: str) -> tuple[Change, ...]:
     """The changes of a kernel; for what it is asked, see ``apuflow.rocblas.tables.Solution``."""
-    holds = {"always": True, "split": splits, "row offsets": row_offsets, "other GPU": gfx != "gfx803"}
+    holds = {
+        "always": True,
+        "split": splits,
+        "row offsets": row_offsets,
+        "pairs": pairs,
+        "other GPU": gfx != "gfx803",
+    }
     return tuple(change for change in CHANGES if holds[change.when])
 
 
@@ -54,7 +60,8 @@ def apply(text: str, splits: bool, gfx: str) -> str:
     Raises:
         EngineError: the text is not as Tensile rocm-4.0.0 writes it; the message names the change.
     """
-    for change in changes_of(splits, _ROW_OFFSET.search(text) is not None, gfx):
+    offsets, pairs = _ROW_OFFSET.search(text) is not None, _PAIR_STORE.search(text) is not None
+    for change in changes_of(splits, offsets, pairs, gfx):
         if change.edit is not None:
             text = change.edit(text, gfx)
     return text
@@ -71,6 +78,7 @@ _ROW_OFFSET = re.compile(
     r"^(buffer_load_\w+ .*, s\[sgprSrd([AB]):sgprSrd\2\+3\], )(s\[sgprScalarGlobalReadOffset\2\+\d+\]),(.*)$",
     re.MULTILINE,
 )
+_PAIR_STORE = re.compile(r"^buffer_store_dwordx2 v\[(\d+):(\d+)\], (.*), offset:(\d+)(.*)$", re.MULTILINE)
 SCALARS: Final = 102
 """Scalar registers that a wavefront can have; gem5 ends at one that is not reserved."""
 SCRATCH: Final = f"s[{SCALARS - 1}]"
@@ -139,6 +147,17 @@ def _offset_within(text: str, gfx: str) -> str:
     )
 
 
+def _single_stores(text: str, gfx: str) -> str:
+    del gfx
+
+    def singly(store: re.Match[str]) -> str:
+        first, second, where, offset, rest = store.groups()
+        begin = f"buffer_store_dword v{first}, {where}, offset:{offset}{rest}"
+        return f"{begin}\nbuffer_store_dword v{second}, {where}, offset:{int(offset) + 4}"
+
+    return _PAIR_STORE.sub(singly, text)
+
+
 def _every(pattern: str, by: str, text: str, name: str) -> str:
     changed, count = re.subn(pattern, by, text, flags=re.MULTILINE)
     if not count:
@@ -194,6 +213,15 @@ CHANGES: Final = (
         "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",
         "row offsets",
         _offset_within,
+    ),
+    Change(
+        "pairs stored singly",
+        "gem5 stores another lane's",
+        "gem5 writes the words of buffer_store_dwordx2 at lane * 4 and stores them from lane * 2 "
+        "(instructions.cc, BUFFER_STORE_DWORDX2::execute; op_encodings.hh, initMemWrite<2>): every lane but "
+        "the first stores words of other lanes",
+        "pairs",
+        _single_stores,
     ),
     Change(
         "flat atomics",

@@ -80,6 +80,11 @@ class Solution(NamedTuple):
         """Whether several workgroups add to the same element of C."""
         return self.global_split_u > 1
 
+    @property
+    def stores_pairs(self) -> bool:
+        """Whether it stores two elements of C at a time; read in the assembly of all 211 kernels."""
+        return "_VW2_" in self.kernel and not self.splits and self.local_split_u == 1
+
 
 class Measured(NamedTuple):
     """A size that AMD measured on an R9 Nano, and the kernel that was the fastest there."""
