@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from apuflow.configure.base import DIGEST, IMAGE_NAME, ListOf, Model, Text, ValueProblem
+from apuflow.configure.base import DIGEST, IMAGE_NAME, Commit, ListOf, Model, Text, ValueProblem
 
 ImageKind = Literal["registry", "local", "dockerfile", "recipe"]
 _KINDS: tuple[ImageKind, ...] = ("registry", "local", "dockerfile", "recipe")
@@ -26,7 +26,10 @@ class ImageSource(Model):
     local: Text | None = Field(
         None, description="name or id of an image that the container engine has; of Apptainer a file"
     )
-    dockerfile: Text | None = Field(None, description="directory of a Dockerfile in the gem5 checkout")
+    dockerfile: Text | None = Field(None, description="directory of a Dockerfile in gem5's sources")
+    commit: Commit | None = Field(
+        None, description="with dockerfile: gem5's commit that it is taken from; left out: the gem5 that runs"
+    )
     recipe: Text | None = Field(None, description="directory of a Dockerfile in this project")
 
     @model_validator(mode="after")
@@ -46,7 +49,19 @@ class ImageSource(Model):
                 value=self.digest,
                 remedy="remove digest, or give it to a registry or local source",
             )
+        if self.commit is not None and self.kind != "dockerfile":
+            raise ValueProblem(
+                f"a {self.kind} is not taken from a commit of gem5",
+                key="commit",
+                value=self.commit,
+                remedy="remove commit, or give it to a dockerfile source",
+            )
         return self
+
+    @property
+    def is_of_the_gem5_that_runs(self) -> bool:
+        """Whether it is a Dockerfile of the sources that gem5 itself is built from."""
+        return self.dockerfile is not None and self.commit is None
 
     @property
     def kind(self) -> ImageKind:
@@ -59,7 +74,8 @@ class ImageSource(Model):
         return str(getattr(self, self.kind))
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.place}" + (f" ({self.digest[:19]})" if self.digest else "")
+        commit = f" of gem5 {self.commit[:12]}" if self.commit else ""
+        return f"{self.kind} {self.place}{commit}" + (f" ({self.digest[:19]})" if self.digest else "")
 
 
 def _consistent(sources: Sequence[ImageSource]) -> Sequence[ImageSource]:

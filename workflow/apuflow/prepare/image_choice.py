@@ -68,8 +68,8 @@ def locked_source(site: Site, release: Release, root: Path) -> ImageSource | Non
     entry = _read(root).get(release.name)
     if entry is None:
         return None
-    wanted = {(source.kind, source.place) for source in image_sources(site, release)}
-    return entry if (entry.kind, entry.place) in wanted else None
+    wanted = {(source.kind, source.place, source.commit) for source in image_sources(site, release)}
+    return entry if (entry.kind, entry.place, entry.commit) in wanted else None
 
 
 def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:

@@ -86,7 +86,8 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
     if tool == "source-tensile":
         return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
     image = _requested_image(release, site) | {"engine": site.container} | _recipe(site, root)
-    if "dockerfile" in next(iter(image.get("sources", ())), {}):
+    first = next(iter(image_sources(site, release)), None)
+    if site.container != "host" and first is not None and first.is_of_the_gem5_that_runs:
         image["gem5"] = gem5
     if tool == "image":
         return image
@@ -167,7 +168,13 @@ def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
 def _requested_image(release: Release, site: Site) -> dict[str, Any]:
     if site.container == "host":
         return {"kind": "host"}
-    return {"sources": [source.model_dump(exclude_none=True) for source in image_sources(site, release)]}
+    sources = image_sources(site, release)
+    repairs = [repair for source in sources for repair in release.image.repairs_of(source)]
+    wanted = {"sources": sources, "repairs": repairs} if repairs else {"sources": sources}
+    return {
+        key: [entry.model_dump(exclude={"why"}, exclude_none=True) for entry in entries]
+        for key, entries in wanted.items()
+    }
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:
