@@ -1,4 +1,4 @@
-"""Repairs of a Dockerfile: the entries of ``image.repairs``, what broke in it since it was written."""
+"""Repairs of a Dockerfile: what broke in it since upstream wrote it (``repairs`` of an image's source)."""
 
 from __future__ import annotations
 
@@ -138,4 +138,4 @@ def _different_names(repairs: Sequence[Repair]) -> Sequence[Repair]:
 
 
 Repairs: TypeAlias = Annotated[ListOf[Repair], AfterValidator(_different_names)]
-"""The list ``image.repairs``: made in this order, each on what the ones before it left."""
+"""The list ``repairs``: made in this order, each on what the ones before it left."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from apuflow.configure.base import DIGEST, IMAGE_NAME, Commit, ListOf, Model, Text, ValueProblem
+from apuflow.configure.image_repair import Repairs
 
 ImageKind = Literal["registry", "local", "dockerfile", "recipe"]
 _KINDS: tuple[ImageKind, ...] = ("registry", "local", "dockerfile", "recipe")
@@ -30,6 +31,9 @@ class ImageSource(Model):
     commit: Commit | None = Field(
         None, description="with dockerfile: gem5's commit that it is taken from; left out: the gem5 that runs"
     )
+    repairs: Repairs = Field(
+        (), description="with dockerfile: changes to a copy of it before it is built, in this order"
+    )
     recipe: Text | None = Field(None, description="directory of a Dockerfile in this project")
 
     @model_validator(mode="after")
@@ -49,13 +53,13 @@ class ImageSource(Model):
                 value=self.digest,
                 remedy="remove digest, or give it to a registry or local source",
             )
-        if self.commit is not None and self.kind != "dockerfile":
-            raise ValueProblem(
-                f"a {self.kind} is not taken from a commit of gem5",
-                key="commit",
-                value=self.commit,
-                remedy="remove commit, or give it to a dockerfile source",
-            )
+        for key in ("commit", "repairs"):
+            if self.kind != "dockerfile" and getattr(self, key):
+                raise ValueProblem(
+                    f"{key} has a meaning for a Dockerfile of gem5 alone, not for a {self.kind}",
+                    key=key,
+                    remedy=f"remove {key}, or give it to a dockerfile source",
+                )
         return self
 
     @property

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
-from apuflow.configure.image_repair import Repair, Repairs
-from apuflow.configure.image_source import ImageSource, ImageSources
+from apuflow.configure.image_source import ImageSources
 from apuflow.configure.ruby_sets import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
@@ -67,25 +66,6 @@ class ReleaseImage(Model):
         description="places that it may come from, in order; one that cannot give it is passed over and its "
         "reason logged"
     )
-    repairs: Repairs = Field(
-        (), description="changes to a copy of the Dockerfile before it is built, in this order"
-    )
-
-    @model_validator(mode="after")
-    def _repairs_of_one_dockerfile(self) -> Self:
-        dockerfiles = [source for source in self.sources if source.kind == "dockerfile"]
-        if self.repairs and len(dockerfiles) != 1:
-            raise ValueProblem(
-                f"repairs are for one Dockerfile, and sources names {len(dockerfiles) or 'none'}",
-                key="repairs",
-                value=", ".join(map(str, self.sources)),
-                remedy="name one dockerfile source, or remove repairs",
-            )
-        return self
-
-    def repairs_of(self, source: ImageSource) -> tuple[Repair, ...]:
-        """Repairs of a source: none unless it is this release's Dockerfile."""
-        return self.repairs if source.kind == "dockerfile" and source in self.sources else ()
 
 
 class Miopen(Model):

@@ -1,4 +1,4 @@
-"""Upstream's Dockerfile with the release's repairs: a copy of its directory, never the checkout itself."""
+"""Upstream's Dockerfile with repairs: a copy of its directory, never the checkout itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from apuflow.configure import yaml_source
 from apuflow.configure.image_repair import DOCKERFILE, Repair
+from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare.records import ToolRecord
 
@@ -45,13 +46,21 @@ class DockerfileBuild:
         checkout: gem5's sources.
         commit: of these sources; None: not known.
         repairs: made in this order.
-        release_file: where the repairs are written.
+        file: where the repairs are written.
+        number: of the source in ``image.sources`` of that file, from 0.
     """
 
     checkout: Path = Path()
     commit: str | None = None
     repairs: Sequence[Repair] = ()
-    release_file: Path = Path()
+    file: Path = Path()
+    number: int = 0
+
+    def problem(self, repair: int, key: str, message: str, *, value: str, remedy: str) -> ConfigError:
+        """What is wrong with a key of a repair, with its line in the file."""
+        location = ("image", "sources", self.number, "repairs", repair, key)
+        file = yaml_source.load(self.file).where(location)
+        return ConfigError(message, file=file, key=dotted(location), value=value, remedy=remedy)
 
 
 def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> DockerfileRecord:
@@ -64,15 +73,16 @@ def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> Dock
     Raises:
         EngineError: there is no Dockerfile.
         ConfigError: a repair whose file is not there, or whose text is there another number of times than
-            ``times`` says. The message names the release's file and the repair.
+            ``times`` says. The message names the file and the line of the repair.
     """
-    if not (build.checkout / directory / DOCKERFILE).is_file():
+    dockerfile = build.checkout / directory / DOCKERFILE
+    if not dockerfile.is_file() or dockerfile.is_symlink():
         raise EngineError(
             "no Dockerfile here",
-            file=build.checkout / directory,
+            file=dockerfile.parent,
             remedy="correct image.sources in configs/gem5",
         )
-    shutil.copytree(build.checkout / directory, copy, symlinks=True)
+    shutil.copytree(dockerfile.parent, copy, symlinks=True)
     for index, repair in enumerate(build.repairs):
         _make(repair, index, build, directory, copy)
     changed = dict.fromkeys((DOCKERFILE, *(repair.file for repair in build.repairs)))
@@ -86,44 +96,40 @@ def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> Dock
 
 
 def _make(repair: Repair, index: int, build: DockerfileBuild, directory: str, copy: Path) -> None:
-    file = copy / repair.file
-    there = file.is_file() and file.resolve().is_relative_to(copy.resolve())
-    try:
-        before = file.read_bytes().decode() if there else ""
-    except UnicodeDecodeError:
-        there = False
+    """Make one repair in the copy."""
     place = f"{directory}/{repair.file}" + (f" of gem5 {build.commit[:12]}" if build.commit else "")
-    if not there:
-        raise ConfigError(
+    before = _text(copy / repair.file, copy)
+    if before is None:
+        raise build.problem(
+            index,
+            "file",
             f"the repair {repair.name} changes a text file that is not there: {place}",
-            file=_line(build.release_file, index, "file"),
-            key=f"image.repairs.{index}.file",
             value=repair.file,
             remedy=f"correct the file, or remove the repair {repair.name}",
         )
     after, count = repair.apply(before)
     if count != repair.times:
-        key = next(key for key in ("replace", "pattern", "after") if getattr(repair, key) is not None)
-        meaning = (
-            "remove the repair if upstream has mended this, else correct its text after that file"
-            if count == 0
-            else f"make its text longer, so that it matches one place, or say times: {count}"
-        )
-        raise ConfigError(
+        raise build.problem(
+            index,
+            next(key for key in ("replace", "pattern", "after") if getattr(repair, key) is not None),
             f"the repair {repair.name} does not match: {place} has its text {_times(count)}, "
             f"not {_times(repair.times)}",
-            file=_line(build.release_file, index, key),
-            key=f"image.repairs.{index}.{key}",
             value=repair.sought,
-            remedy=meaning,
+            remedy=f"make its text longer, so that it matches one place, or say times: {count}"
+            if count
+            else "remove the repair if upstream has mended this, else correct its text after that file",
         )
-    file.write_bytes(after.encode())
+    (copy / repair.file).write_bytes(after.encode())
 
 
-def _line(file: Path, index: int, key: str) -> str:
-    """The release's file with the line of a repair's key, where the file gives the key."""
-    document = yaml_source.load(file)
-    return document.where(("image", "repairs", index, key))
+def _text(file: Path, copy: Path) -> str | None:
+    """Text of a file of the copy; None: not there, not below it, or not text."""
+    if not file.is_file() or not file.resolve().is_relative_to(copy.resolve()):
+        return None
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _times(count: int) -> str:

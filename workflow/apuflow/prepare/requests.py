@@ -168,13 +168,9 @@ def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
 def _requested_image(release: Release, site: Site) -> dict[str, Any]:
     if site.container == "host":
         return {"kind": "host"}
+    why = {"repairs": {"__all__": {"why"}}}
     sources = image_sources(site, release)
-    repairs = [repair for source in sources for repair in release.image.repairs_of(source)]
-    wanted = {"sources": sources, "repairs": repairs} if repairs else {"sources": sources}
-    return {
-        key: [entry.model_dump(exclude={"why"}, exclude_none=True) for entry in entries]
-        for key, entries in wanted.items()
-    }
+    return {"sources": [source.model_dump(exclude_defaults=True, exclude=why) for source in sources]}
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:

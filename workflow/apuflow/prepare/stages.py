@@ -57,18 +57,19 @@ def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None
 
 def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
     """What an image is built from a Dockerfile with; its gem5 is cloned if it is not the one that runs."""
-    release = tools.release
+    release, site = tools.release, tools.site
     if source.commit is None:
         record = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
     else:
         place = (tools.root / paths.source_dir("gem5", source.commit)).resolve()
-        mirror = tools.site.mirrors.gem5
-        record = fetch_source(release.gem5.url, source.commit, place, mirror=mirror)
+        record = fetch_source(release.gem5.url, source.commit, place, mirror=site.mirrors.gem5)
+    file = paths.release_file(release.name) if site.image.sources is None else "configs/site.yaml"
     return DockerfileBuild(
         Path(record.path),
         record.commit,
-        release.image.repairs_of(source),
-        tools.root / paths.release_file(release.name),
+        source.repairs,
+        tools.root / file,
+        (site.image.sources or release.image.sources).index(source),
     )
 
 
