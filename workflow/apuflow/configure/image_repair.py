@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Self, TypeAlias
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
 
@@ -23,6 +23,8 @@ _PARTNERS = {"replace": "with", "pattern": "with", "after": "insert"}
 
 class Repair(Model):
     """One change of a Dockerfile, or of another file beside it: a replacement or an insertion."""
+
+    model_config = ConfigDict(populate_by_name=False)
 
     name: Name = Field(description="for messages and records")
     why: Text = Field(description="what breaks without it, and where upstream speaks of it")
