@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from image_stage import make_image
 from standins.repositories import commit, git
 
 import docker
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImageRecord, read_record, stages
+from apuflow.prepare import ImageRecord
 from apuflow.prepare.tools import Toolset
 
 pytestmark = pytest.mark.engine
@@ -52,12 +53,7 @@ class Project:
         path.write_text(yaml.safe_dump(content, sort_keys=False))
 
     def image(self) -> ImageRecord:
-        """Run stage ``image``, as rule ``image`` does."""
-        tools = Toolset(RELEASE, self.root)
-        record = self.root / tools.record("image")
-        record.parent.mkdir(parents=True, exist_ok=True)
-        stages.image(tools, record, self.log)
-        return read_record(record, ImageRecord)
+        return make_image(RELEASE, self.root, self.log)
 
     def read(self, image: ImageRecord, file: str) -> str:
         """A file of an image."""

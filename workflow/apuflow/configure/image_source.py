@@ -29,7 +29,8 @@ class ImageSource(Model):
     )
     dockerfile: Text | None = Field(None, description="directory of a Dockerfile in gem5's sources")
     commit: Commit | None = Field(
-        None, description="with dockerfile: gem5's commit that it is taken from; left out: the gem5 that runs"
+        None,
+        description="with dockerfile: commit of `gem5.url` to take it from; left out: the gem5 that runs",
     )
     repairs: Repairs = Field(
         (), description="with dockerfile: changes to a copy of it before it is built, in this order"

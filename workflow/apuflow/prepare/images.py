@@ -153,6 +153,12 @@ def _build_recipe(engine: DockerEngine, source: ImageSource, plan: ImagePlan) ->
     build_stages(engine, plan.build(source.place), plan.tag, plan.log)
 
 
+_BROKEN_STEP = (
+    "the log ends with the step that failed: check the network, or change the step by an entry in repairs of "
+    "this source (docs/configuration.md)"
+)
+
+
 def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> DockerfileRecord:
     """Build a Dockerfile of gem5's sources, repaired in a copy of its directory."""
     from apuflow.containers.docker_connection import engine_errors
@@ -171,7 +177,7 @@ def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan
                 network_mode=None if engine.daemon.bridge else "host",
                 decode=True,
             )
-            _write(plan.log, lines, f"build {plan.tag} from {build.checkout / source.place}")
+            _write(plan.log, lines, f"build {plan.tag} from {build.checkout / source.place}", _BROKEN_STEP)
     return record
 
 
@@ -271,7 +277,10 @@ def _split(name: str) -> tuple[str, str]:
     return (repository, tag) if repository and "/" not in tag else (name, "latest")
 
 
-def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
+_WRONG_NAME = "check the name and the network"
+
+
+def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str, remedy: str = _WRONG_NAME) -> None:
     """Append an engine's progress to the log; raise the error that stands among it."""
     with log.open("a", encoding="utf-8") as stream:
         for line in lines:
@@ -283,7 +292,7 @@ def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
                 raise EngineError(
                     f"cannot {doing}: {str(line['error']).strip().splitlines()[0]}",
                     file=log,
-                    remedy="check the name and the network",
+                    remedy=remedy,
                 )
 
 
@@ -311,8 +320,7 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
                     check=False,
                 )
                 if done.returncode != 0:
-                    remedy = "check the name and the network"
-                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
+                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=_WRONG_NAME)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
     pulled = source.kind == "registry" and source.digest
