@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 from image_registry import Registry, registry
+from image_stage import make_image
 
 import docker
 from apuflow.configure import load_release, load_site
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImageRecord, read_record, stages
+from apuflow.prepare import ImageRecord
 from apuflow.prepare.doctor import Check, State, examine
 from apuflow.prepare.tools import Toolset
 
@@ -48,13 +49,7 @@ class Project:
         (self.root / "configs/site.yaml").write_text(f"container: docker\nsocket: {self.url}\n")
 
     def image(self) -> ImageRecord:
-        """Run stage ``image``, as rule ``image`` does."""
-        tools = Toolset(RELEASE, self.root)
-        record = self.root / tools.record("image")
-        record.parent.mkdir(parents=True, exist_ok=True)
-        record.unlink(missing_ok=True)
-        stages.image(tools, record, self.log)
-        return read_record(record, ImageRecord)
+        return make_image(RELEASE, self.root, self.log)
 
     @property
     def log(self) -> Path:

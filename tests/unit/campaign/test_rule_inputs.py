@@ -86,18 +86,19 @@ def test_a_run_that_no_sweep_asks_for_is_refused(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("site", "needs_sources"),
+    ("release", "site", "needs_sources"),
     [
-        ("image: {mode: build}\n", True),
-        ("image: {mode: local, name: mine}\n", False),
-        ("container: host\nimage: {mode: build}\n", False),
+        ("v24.0", "image: {mode: build}\n", True),
+        ("v22.1", "image: {mode: build}\n", False),  # another gem5's Dockerfile
+        ("v24.0", "image: {mode: local, name: mine}\n", False),
+        ("v24.0", "container: host\nimage: {mode: build}\n", False),
     ],
 )
 def test_an_image_needs_gem5s_checkout_where_it_is_built_from_it(
-    root: Path, site: str, needs_sources: bool
+    root: Path, release: str, site: str, needs_sources: bool
 ) -> None:
     (root / "configs/site.yaml").write_text(site)
-    tools = Toolset("v22.1", root)
+    tools = Toolset(release, root)
     found = RuleInputs(Campaign(root)).image_sources(wildcards_of(tools.record("image")))
     assert found == ([tools.record("source-gem5")] if needs_sources else [])
 

@@ -70,9 +70,7 @@ class RuleInputs:
     def image_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout, where the image may be built from its Dockerfile."""
         tools = self._requested("image", wildcards)
-        built = any(source.kind == "dockerfile" for source in tools.image_sources)
-        builds = built and tools.site.container != "host"
-        return [tools.record("source-gem5")] if builds else []
+        return [tools.record("source-gem5")] if tools.image_sources_in_gem5 else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:
         """gem5's checkout and the image that it is compiled in; of the site's own gem5, its checkout."""

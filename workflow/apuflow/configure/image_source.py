@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from apuflow.configure.base import DIGEST, IMAGE_NAME, ListOf, Model, Text, ValueProblem
+from apuflow.configure.base import DIGEST, IMAGE_NAME, Commit, ListOf, Model, Text, ValueProblem
+from apuflow.configure.image_repair import Repairs
 
 ImageKind = Literal["registry", "local", "dockerfile", "recipe"]
 _KINDS: tuple[ImageKind, ...] = ("registry", "local", "dockerfile", "recipe")
@@ -26,7 +27,14 @@ class ImageSource(Model):
     local: Text | None = Field(
         None, description="name or id of an image that the container engine has; of Apptainer a file"
     )
-    dockerfile: Text | None = Field(None, description="directory of a Dockerfile in the gem5 checkout")
+    dockerfile: Text | None = Field(None, description="directory of a Dockerfile in gem5's sources")
+    commit: Commit | None = Field(
+        None,
+        description="with dockerfile: commit of `gem5.url` to take it from; left out: the gem5 that runs",
+    )
+    repairs: Repairs = Field(
+        (), description="with dockerfile: changes to a copy of it before it is built, in this order"
+    )
     recipe: Text | None = Field(None, description="directory of a Dockerfile in this project")
 
     @model_validator(mode="after")
@@ -46,7 +54,19 @@ class ImageSource(Model):
                 value=self.digest,
                 remedy="remove digest, or give it to a registry or local source",
             )
+        for key in ("commit", "repairs"):
+            if self.kind != "dockerfile" and getattr(self, key):
+                raise ValueProblem(
+                    f"{key} has a meaning for a Dockerfile of gem5 alone, not for a {self.kind}",
+                    key=key,
+                    remedy=f"remove {key}, or give it to a dockerfile source",
+                )
         return self
+
+    @property
+    def is_of_the_gem5_that_runs(self) -> bool:
+        """Whether it is a Dockerfile of the sources that gem5 itself is built from."""
+        return self.dockerfile is not None and self.commit is None
 
     @property
     def kind(self) -> ImageKind:
@@ -59,7 +79,8 @@ class ImageSource(Model):
         return str(getattr(self, self.kind))
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.place}" + (f" ({self.digest[:19]})" if self.digest else "")
+        commit = f" of gem5 {self.commit[:12]}" if self.commit else ""
+        return f"{self.kind} {self.place}{commit}" + (f" ({self.digest[:19]})" if self.digest else "")
 
 
 def _consistent(sources: Sequence[ImageSource]) -> Sequence[ImageSource]:

@@ -12,6 +12,8 @@ from apuflow.configure.catalogue import RELEASES, Option, catalogue
 from apuflow.configure.fewer_workgroups import FewerWorkgroups
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.gem5_build import Build
+from apuflow.configure.image_repair import Repair
+from apuflow.configure.image_source import ImageSource
 from apuflow.configure.kernel_file import (
     ArgumentFile,
     BufferFile,
@@ -56,6 +58,8 @@ MODELS: dict[str, type[Model]] = {
     "gem5-build": Build,
     "source": Source,
     "release-image": ReleaseImage,
+    "image-source": ImageSource,
+    "image-repair": Repair,
     "miopen": Miopen,
     "capabilities": Capabilities,
     "site": Site,
@@ -97,7 +101,7 @@ def keys_text(model: type[Model]) -> str:
         default = (
             "needed" if field.is_required() else _code(_default(field.get_default(call_default_factory=True)))
         )
-        rows.append((f"`{name}`", default, field.description or _first_line(field.annotation)))
+        rows.append((f"`{field.alias or name}`", default, field.description or _first_line(field.annotation)))
     return _table(("key", "default", "meaning"), rows)
 
 

@@ -93,8 +93,8 @@ class Image(Model):
 
     mode: ImageMode | None = Field(
         None,
-        description="left out: the release's sources in order; build: gem5's own Dockerfile; pull: from a "
-        "registry; debian: this project's, for kernels alone; "
+        description="left out: the release's sources in order; build: gem5's Dockerfile, with its repairs; "
+        "pull: from a registry; debian: this project's, for kernels alone; "
         "sources: built stage by stage from a recipe (needs recipe); local: an image that is already there "
         "(needs name)",
     )

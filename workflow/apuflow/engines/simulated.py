@@ -108,6 +108,8 @@ def provenance(
         notes.append(f"gem5 sources have uncommitted changes (sha256 {gem5.source.changes_sha256})")
     if gem5.quick_pipeline is not None:
         notes.append(f"gem5 was built with the quick pipeline (sha256 {gem5.quick_pipeline})")
+    if image.dockerfile is not None:
+        notes.append(f"image built from {image.dockerfile}")
     if build is not None and build.source is not None and build.source.dirty:
         notes.append(f"DNNMark sources have uncommitted changes (sha256 {build.source.changes_sha256})")
     text = point.work.text

@@ -68,8 +68,11 @@ def locked_source(site: Site, release: Release, root: Path) -> ImageSource | Non
     entry = _read(root).get(release.name)
     if entry is None:
         return None
-    wanted = {(source.kind, source.place) for source in image_sources(site, release)}
-    return entry if (entry.kind, entry.place) in wanted else None
+    place = (entry.kind, entry.place, entry.commit)
+    for source in image_sources(site, release):
+        if (source.kind, source.place, source.commit) == place:
+            return source.model_copy(update={"digest": entry.digest})
+    return None
 
 
 def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:
@@ -87,8 +90,9 @@ def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> N
     entries = _read(root)
     if release in entries or source.kind == "local":
         return
-    entries[release] = source.model_copy(update={"digest": digest if source.kind == "registry" else None})
-    plain = ImageLock(images=dict(sorted(entries.items()))).model_dump(mode="json", exclude_none=True)
+    pinned = {"digest": digest if source.kind == "registry" else None, "repairs": ()}
+    entries[release] = source.model_copy(update=pinned)
+    plain = ImageLock(images=dict(sorted(entries.items()))).model_dump(mode="json", exclude_defaults=True)
     write_text(root / paths.image_lock(), _HEAD + yaml.safe_dump(plain, sort_keys=False))
 
 

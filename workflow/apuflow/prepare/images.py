@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from apuflow.configure.image_source import ImageKind, ImageSource
 from apuflow.containers import ApptainerEngine, ContainerEngine
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import atomic_write, sha256_file
+from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
 from apuflow.prepare.records import ToolRecord
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class ImageRecord(ToolRecord):
         name: the source's name or directory.
         reference: what the engine runs: an image id that no later tag can move, or a ``.sif`` path.
         digest: ``sha256:...`` of its content; from the registry where it was pulled.
+        dockerfile: what it was built from; None unless its source is a Dockerfile of gem5's.
     """
 
     engine: str
@@ -36,6 +39,7 @@ class ImageRecord(ToolRecord):
     name: str | None
     reference: str | None
     digest: str | None
+    dockerfile: DockerfileRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class ImagePlan:
     Attributes:
         sources: places in order; one that cannot give it is passed over.
         tag: name that a built image gets.
-        checkout: gem5's sources, for sources of kind dockerfile.
+        dockerfile: what a source of kind dockerfile is built from; called when it is that source's turn.
         build: what a source of kind recipe is built with.
         directory: where Apptainer puts ``.sif`` files.
         log: the engine's output, and why a source was passed over, are appended here.
@@ -54,7 +58,7 @@ class ImagePlan:
     sources: Sequence[ImageSource]
     log: Path
     tag: str = ""
-    checkout: Path | None = None
+    dockerfile: Callable[[ImageSource], DockerfileBuild] = lambda _: DockerfileBuild()
     build: Callable[[str], SourcesBuild] | None = None
     directory: Path = Path("images")
 
@@ -117,13 +121,15 @@ def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan)
 def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
     from apuflow.containers.docker_connection import engine_errors
 
+    dockerfile, reference = None, plan.tag
     if source.kind == "registry":
         reference = _pull(engine, source, plan.log)
     elif source.kind == "local":
         reference = source.place
+    elif source.kind == "recipe":
+        _build_recipe(engine, source, plan)
     else:
-        _build(engine, source, plan)
-        reference = plan.tag
+        dockerfile = _build_dockerfile(engine, source, plan)
     if not re.match(IMAGE_NAME, reference):
         raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
     with engine_errors(f"find the image {reference}"):
@@ -131,33 +137,48 @@ def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> Image
     known = reference.partition("@")[2] or str(image["Id"])
     known = known if known.startswith("sha256:") else f"sha256:{known}"
     return ImageRecord(
-        engine=engine.name, kind=source.kind, name=source.place, reference=str(image["Id"]), digest=known
+        engine=engine.name,
+        kind=source.kind,
+        name=source.place,
+        reference=str(image["Id"]),
+        digest=known,
+        dockerfile=dockerfile,
     )
 
 
-def _build(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
-    """Build a Dockerfile of gem5's checkout, or a recipe of this project."""
+def _build_recipe(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
+    from apuflow.prepare.image_stages import build_stages
+
+    assert plan.build is not None
+    build_stages(engine, plan.build(source.place), plan.tag, plan.log)
+
+
+_BROKEN_STEP = (
+    "the log ends with the step that failed: check the network, or change the step by an entry in repairs of "
+    "this source (docs/configuration.md)"
+)
+
+
+def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> DockerfileRecord:
+    """Build a Dockerfile of gem5's sources, repaired in a copy of its directory."""
     from apuflow.containers.docker_connection import engine_errors
 
-    if source.kind == "recipe":
-        from apuflow.prepare.image_stages import build_stages
-
-        assert plan.build is not None
-        build_stages(engine, plan.build(source.place), plan.tag, plan.log)
-        return
-    context = (plan.checkout or Path()) / source.place
-    if not (context / "Dockerfile").is_file():
-        raise EngineError("no Dockerfile here", file=context, remedy="correct image.sources in configs/gem5")
-    with engine_errors(f"build {plan.tag}"):
-        lines = engine.client.api.build(
-            path=str(context),
-            tag=plan.tag,
-            rm=True,
-            forcerm=True,
-            network_mode=None if engine.daemon.bridge else "host",
-            decode=True,
-        )
-        _write(plan.log, lines, f"build {plan.tag} from {context}")
+    build = plan.dockerfile(source)
+    with tempfile.TemporaryDirectory(prefix="apuflow-image-") as directory:
+        context = Path(directory) / "context"
+        record = repaired_context(build, source.place, context)
+        _note(plan.log, f"building {plan.tag} from {record}")
+        with engine_errors(f"build {plan.tag}"):
+            lines = engine.client.api.build(
+                path=str(context),
+                tag=plan.tag,
+                rm=True,
+                forcerm=True,
+                network_mode=None if engine.daemon.bridge else "host",
+                decode=True,
+            )
+            _write(plan.log, lines, f"build {plan.tag} from {build.checkout / source.place}", _BROKEN_STEP)
+    return record
 
 
 def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
@@ -228,7 +249,9 @@ def _look(engine: ContainerEngine, source: ImageSource) -> str:
 
 def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path | None = None) -> EngineError:
     listed = "\n".join(
-        f"  {number}. {source}: {error.message}" + (f"\n     fix: {error.remedy}" if error.remedy else "")
+        f"  {number}. {source}: {error.message}"
+        + (f"\n     file: {error.file}" if error.key and error.file else "")
+        + (f"\n     fix: {error.remedy}" if error.remedy else "")
         for number, (source, error) in enumerate(reasons, 1)
     )
     return EngineError(f"no source has the image:\n{listed}", file=log, remedy=WITHOUT_IMAGE)
@@ -254,7 +277,10 @@ def _split(name: str) -> tuple[str, str]:
     return (repository, tag) if repository and "/" not in tag else (name, "latest")
 
 
-def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
+_WRONG_NAME = "check the name and the network"
+
+
+def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str, remedy: str = _WRONG_NAME) -> None:
     """Append an engine's progress to the log; raise the error that stands among it."""
     with log.open("a", encoding="utf-8") as stream:
         for line in lines:
@@ -266,7 +292,7 @@ def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str) -> None:
                 raise EngineError(
                     f"cannot {doing}: {str(line['error']).strip().splitlines()[0]}",
                     file=log,
-                    remedy="check the name and the network",
+                    remedy=remedy,
                 )
 
 
@@ -294,8 +320,7 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
                     check=False,
                 )
                 if done.returncode != 0:
-                    remedy = "check the name and the network"
-                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
+                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=_WRONG_NAME)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
     pulled = source.kind == "registry" and source.digest

@@ -86,7 +86,8 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
     if tool == "source-tensile":
         return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
     image = _requested_image(release, site) | {"engine": site.container} | _recipe(site, root)
-    if "dockerfile" in next(iter(image.get("sources", ())), {}):
+    first = next(iter(image_sources(site, release)), None)
+    if site.container != "host" and first is not None and first.is_of_the_gem5_that_runs:
         image["gem5"] = gem5
     if tool == "image":
         return image
@@ -167,7 +168,9 @@ def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
 def _requested_image(release: Release, site: Site) -> dict[str, Any]:
     if site.container == "host":
         return {"kind": "host"}
-    return {"sources": [source.model_dump(exclude_none=True) for source in image_sources(site, release)]}
+    why = {"repairs": {"__all__": {"why"}}}
+    sources = image_sources(site, release)
+    return {"sources": [source.model_dump(exclude_defaults=True, exclude=why) for source in sources]}
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:

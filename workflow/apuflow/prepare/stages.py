@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from apuflow.configure.image_source import ImageSource
 from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
@@ -13,6 +14,7 @@ from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare.dnnmark import build_dnnmark, existing_dnnmark
+from apuflow.prepare.dockerfile import DockerfileBuild
 from apuflow.prepare.gem5 import build_gem5, existing_gem5
 from apuflow.prepare.image_choice import lock
 from apuflow.prepare.images import ImagePlan, first_image
@@ -39,14 +41,11 @@ def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None
     Args:
         jobs: processors for a build from a recipe; None: all.
     """
-    sources = tools.image_sources
-    builds = any(source.kind == "dockerfile" for source in sources) and tools.site.container != "host"
-    checkout = read_record(tools.root / tools.record("source-gem5"), SourceRecord).path if builds else None
     plan = ImagePlan(
-        sources,
+        tools.image_sources,
         log,
         tag=tools.site.image.name or f"apuflow/gcn-gpu:{tools.release.name}",
-        checkout=None if checkout is None else Path(checkout),
+        dockerfile=lambda source: _dockerfile(tools, source),
         build=lambda recipe: tools.image_build(recipe, jobs),
         directory=tools.root / paths.image_dir(),
     )
@@ -54,6 +53,24 @@ def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None
     if source is not None:
         lock(tools.release.name, source, record.digest, tools.root)
     write_record(out, record)
+
+
+def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
+    """What an image is built from a Dockerfile with; its gem5 is cloned if it is not the one that runs."""
+    release, site = tools.release, tools.site
+    if source.commit is None:
+        record = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
+    else:
+        place = (tools.root / paths.source_dir("gem5", source.commit)).resolve()
+        record = fetch_source(release.gem5.url, source.commit, place, mirror=site.mirrors.gem5)
+    file = paths.release_file(release.name) if site.image.sources is None else "configs/site.yaml"
+    return DockerfileBuild(
+        Path(record.path),
+        record.commit,
+        source.repairs,
+        tools.root / file,
+        (site.image.sources or release.image.sources).index(source),
+    )
 
 
 def source(tools: Toolset, repository: str, out: Path) -> None:

@@ -91,6 +91,12 @@ class Toolset:
         return sources_to_try(self.site, self.release, self.root)
 
     @property
+    def image_sources_in_gem5(self) -> bool:
+        """Whether the image may be built from a Dockerfile of the gem5 that runs."""
+        named = any(source.is_of_the_gem5_that_runs for source in self.image_sources)
+        return named and self.site.container != "host"
+
+    @property
     def built_from_recipe(self) -> str | None:
         """The recipe that the image is built from; None: the first source is of another kind."""
         first = self.image_sources[0]
