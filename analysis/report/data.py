@@ -24,7 +24,7 @@ from analysis.tables.tables import columns
 from apuflow.core.engines import is_batch
 
 SHOWN = (
-    *("gpu_cycles", "bound", "flags", "stand_in", "extrapolated", "gpu_time", "ipc", "occupancy"),
+    *("gpu_cycles", "bound", "flags", "products", "stand_in", "extrapolated", "gpu_time", "ipc", "occupancy"),
     *("valu_utilization", "lds_utilization", "memory_link_utilization", "gpu_dram_utilization"),
     "max_relative_error",
 )

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.point import Point
+from apuflow.configure.products import Decision, on_gem5
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.workload import Runs
@@ -185,7 +186,11 @@ class Gem5Kernels(SimulatingEngine):
         if isinstance(workload, KernelsWorkload):
             return content | ({"corrections": CORRECTIONS_VERSION} if workload.compiled_here else {})
         content |= {"miopen": release.miopen.source.commit, "corrections": CORRECTIONS_VERSION}
-        return content | products_content(site.products, gfx)
+        return content | products_content(self.products(site).products, gfx)
+
+    @override
+    def products(self, site: Site) -> Decision:
+        return on_gem5(site)
 
     @override
     def runs(self, workload: Workload) -> Runs:

@@ -12,11 +12,12 @@ from typing import Any
 
 from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
-from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
+from apuflow.configure import Site, Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
+from apuflow.configure.products import refuse_missing_checkouts
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
@@ -25,8 +26,10 @@ from apuflow.core.record import read_run
 from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
+from apuflow.rocblas.call import PRODUCTS_KEY
 from apuflow.run.command import refuse_redirected
 from apuflow.study.ask import steep_steps
+from apuflow.study.products import of_points, site_of
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
@@ -100,6 +103,7 @@ class SweepPlan:
         sampling: how many of the points will run where the sweep takes a sample; empty: all.
         workgroups: of which launches not all workgroups will run; empty: all run whole.
         unused: patterns of ``per_workload`` that none of the sweep's workloads and suites matches.
+        products: whose kernels compute matrix products, a line for each kind and reason; empty: none do.
     """
 
     sweep: str
@@ -112,6 +116,7 @@ class SweepPlan:
     sampling: str = ""
     workgroups: str = ""
     unused: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -135,13 +140,16 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             )
         names = [workload]
     _say_if_large(sweep, names, root)
-    planned = []
+    planned: list[PlannedWorkload] = []
+    products: dict[str, None] = {}
+    site, sources = site_of(sweep, root), False
     for workload_name in names:
         expanded = points(sweep, workload_name, root)
         for engine in sweep.engines:
-            planned.append(
-                _workload(name, workload_name, engine, [p for p in expanded if p.engine == engine], root)
-            )
+            chosen = [point for point in expanded if point.engine == engine]
+            planned.append(_workload(name, workload_name, engine, chosen, root))
+            products |= dict.fromkeys(of_points(_drawn(chosen), site))
+            sources |= not is_batch(engine) and any(PRODUCTS_KEY in point.content for point in chosen)
     return SweepPlan(
         name,
         sweep.description,
@@ -149,10 +157,11 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _listed(releases, sweep, names, root),
         tuple(planned),
         _preparations(sweep, names, root),
-        _obstacle(sweep, root),
+        _obstacle(sweep, site if sources else None, root),
         _sampling(sweep),
         _workgroups(sweep),
         _unused(sweep, root),
+        tuple(products),
     )
 
 
@@ -198,13 +207,21 @@ def _listed(
     return ", ".join(dict.fromkeys(name for workload in workloads for name in places(sweep, workload, root)))
 
 
-def _obstacle(sweep: Sweep, root: Path) -> str:
+def _obstacle(sweep: Sweep, sources: Site | None, root: Path) -> str:
+    """Why no point can run here.
+
+    Args:
+        sources: the site whose sources of rocBLAS are used; None: no point uses them.
+    """
     if all(is_batch(engine) for engine in sweep.engines):
         return ""
     try:
         refuse_redirected((root / paths.RUNS).resolve())
+        if sources is not None:
+            refuse_missing_checkouts(sources, root)
     except ConfigError as error:
-        return f"{error.message}; {error.remedy}"
+        about = f" ({error.key}: {error.value})" if error.key else ""
+        return f"{error.message}{about}; {error.remedy}"
     return ""
 
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from apuflow.core.products import STAND_IN_NOTE
 from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_unit
 
 TILE = 16
-NOTE = "stand-in for rocBLAS: one work-item per element of C in 16x16 tiles"
+NOTE = f"{STAND_IN_NOTE}one work-item per element of C in 16x16 tiles"
 
 GROUP = 256
 LDS_BYTES = 65536
