@@ -216,9 +216,9 @@ def _other_products(left: pd.DataFrame, right: pd.DataFrame) -> Iterator[tuple[s
     """Points whose matrix products are other kernels in A than in B, by what they are."""
     if PRODUCTS not in left.columns or PRODUCTS not in right.columns:
         return
-    pairs = Counter(zip(left[PRODUCTS].fillna(""), right[PRODUCTS].fillna(""), strict=True))
+    pairs = Counter(zip(left[PRODUCTS].tolist(), right[PRODUCTS].tolist(), strict=True))
     for (a, b), points in pairs.items():
-        if a and b and a != b:
+        if isinstance(a, str) and isinstance(b, str) and a != b:
             yield f"{PRODUCTS} of {points} of {len(left)} points", a, b
 
 
