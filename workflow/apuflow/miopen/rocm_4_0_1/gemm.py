@@ -60,8 +60,8 @@ def product(
 ) -> Launch:
     """A rocBLAS call, of whatever makes it: the one way to a matrix product.
 
-    What is returned is the stand-in's launch. Where a site runs rocBLAS' own kernels, every launch with a
-    ``gemm`` is replaced by them before it is run or modelled (``apuflow.rocblas``).
+    What is returned is the stand-in's launch. Where rocBLAS' own kernels run, they replace every launch with
+    a ``gemm`` before it is run or modelled (``apuflow.rocblas``).
 
     Args:
         name, kind: of the layer, as tables show it.
