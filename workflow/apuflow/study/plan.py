@@ -12,7 +12,7 @@ from typing import Any
 
 from apuflow.campaign.orders import batch_sizes
 from apuflow.campaign.points import points, sweep_workloads
-from apuflow.configure import Site, Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
+from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.option_rules import OptionProblem
@@ -29,7 +29,7 @@ from apuflow.prepare.tools import Toolset
 from apuflow.rocblas.call import PRODUCTS_KEY
 from apuflow.run.command import refuse_redirected
 from apuflow.study.ask import steep_steps
-from apuflow.study.products import of_points, site_of
+from apuflow.study.products import of_points
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
@@ -141,15 +141,13 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         names = [workload]
     _say_if_large(sweep, names, root)
     planned: list[PlannedWorkload] = []
-    products: dict[str, None] = {}
-    site, sources = site_of(sweep, root), False
+    drawn: list[Point] = []
     for workload_name in names:
         expanded = points(sweep, workload_name, root)
         for engine in sweep.engines:
             chosen = [point for point in expanded if point.engine == engine]
             planned.append(_workload(name, workload_name, engine, chosen, root))
-            products |= dict.fromkeys(of_points(_drawn(chosen), site))
-            sources |= not is_batch(engine) and any(PRODUCTS_KEY in point.content for point in chosen)
+            drawn += _drawn(chosen)
     return SweepPlan(
         name,
         sweep.description,
@@ -157,11 +155,11 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _listed(releases, sweep, names, root),
         tuple(planned),
         _preparations(sweep, names, root),
-        _obstacle(sweep, site if sources else None, root),
+        _obstacle(sweep, drawn, root),
         _sampling(sweep),
         _workgroups(sweep),
         _unused(sweep, root),
-        tuple(products),
+        of_points(drawn, load_site(root).with_products(sweep.products)),
     )
 
 
@@ -207,22 +205,21 @@ def _listed(
     return ", ".join(dict.fromkeys(name for workload in workloads for name in places(sweep, workload, root)))
 
 
-def _obstacle(sweep: Sweep, sources: Site | None, root: Path) -> str:
-    """Why no point can run here.
-
-    Args:
-        sources: the site whose sources of rocBLAS are used; None: no point uses them.
-    """
+def _obstacle(sweep: Sweep, chosen: Sequence[Point], root: Path) -> str:
+    """Why points cannot run here."""
     if all(is_batch(engine) for engine in sweep.engines):
         return ""
+    found = []
     try:
         refuse_redirected((root / paths.RUNS).resolve())
-        if sources is not None:
-            refuse_missing_checkouts(sources, root)
     except ConfigError as error:
-        about = f" ({error.key}: {error.value})" if error.key else ""
-        return f"{error.message}{about}; {error.remedy}"
-    return ""
+        found.append(f"{error.message}; {error.remedy}")
+    if any(PRODUCTS_KEY in point.content and not is_batch(point.engine) for point in chosen):
+        try:
+            refuse_missing_checkouts(load_site(root), root)
+        except ConfigError as error:
+            found.append(f"{error.message} ({error.key}: {error.value}); {error.remedy}")
+    return "; ".join(found)
 
 
 def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[str, ...]:

@@ -16,11 +16,6 @@ from apuflow.core.products import STAND_IN, STAND_IN_NOTE, joined, title
 from apuflow.engines import get_engine
 
 
-def site_of(sweep: Sweep, root: Path) -> Site:
-    """The site, with what the sweep says of products."""
-    return load_site(root).with_products(sweep.products)
-
-
 def of_points(points: Iterable[Point], site: Site) -> tuple[str, ...]:
     """A line for each kind of kernels and each reason, with the engines that run it."""
     found: dict[tuple[str, str], dict[str, None]] = {}
@@ -56,7 +51,7 @@ def of_preview(frame: pd.DataFrame, sweep: Sweep, root: Path) -> str:
         return ""
     if frame[PRODUCTS].nunique() > 1:
         return f"{title(kinds)}: see column {PRODUCTS}"
-    decision = in_preview(site_of(sweep, root))
+    decision = in_preview(load_site(root).with_products(sweep.products))
     reasons = dict.fromkeys(decision.on(str(gfx)).reason for gfx in frame["gfx"].dropna().unique())
     told = "; ".join(filter(None, reasons)) if STAND_IN in kinds else ""
     return title(kinds) + (f": {told}" if told else "")
