@@ -71,6 +71,15 @@ def test_an_item_has_its_operations_time_as_often_as_it_is_repeated() -> None:
     assert items["total_ms"].isna().tolist() == [False, False, True, False, False]
 
 
+def test_an_iteration_with_products_of_both_kinds_says_both() -> None:
+    frame = operations()
+    frame["products"] = [{"a": "rocBLAS", "b": "stand-in"}.get(name) for name in frame["point"]]
+    folder = Folder(frame)
+    [row] = folder.table([ITERATION]).to_dict("records")
+    [whole] = summary(folder.items([ITERATION]), folder.table([ITERATION]), [ITERATION]).to_dict("records")
+    assert row["products"] == whole["products"] == "rocBLAS + stand-in"
+
+
 def test_an_iteration_is_the_sum_of_its_items() -> None:
     folded = Folder(operations()).table([ITERATION])
     [row] = folded.to_dict("records")
