@@ -31,6 +31,7 @@ from analysis.figures.style import (
     ordered_colours,
 )
 from analysis.tables.columns import UNMEASURED
+from apuflow.core.products import stands_in
 
 PANEL_HEIGHT = 1.45
 
@@ -92,7 +93,7 @@ def origin_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     if len(outside):
         notes.append(f"outside of what the preview was measured on: {_workloads(outside)}")
     if "stand_in" in rows.columns:
-        replaced = rows[rows["stand_in"].notna() & (rows["stand_in"] != "")]
+        replaced = rows[[stands_in(text) for text in rows["stand_in"]]]
         if len(replaced):
             notes.append(f"with stand-ins for kernels (column stand_in): {_workloads(replaced)}")
     return tuple(notes)

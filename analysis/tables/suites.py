@@ -22,7 +22,7 @@ from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, a
 from analysis.tables.records import COMPLETED, Batch, by_name
 from analysis.tables.tables import assemble
 from apuflow.core.engines import PREVIEW_VERSION
-from apuflow.core.products import joined, title
+from apuflow.core.products import joined, stands_in, title
 
 PHASES = ("forward", "backward", "update", "communication")
 RECKONED = "reckoned"
@@ -227,13 +227,15 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
     Returns:
         ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
         ``unmeasured`` (those outside of what the preview was measured on), ``stand_ins`` (those with stand-in
-        kernels), ``unmeasured_share`` and ``stand_in_share`` (their share of the time), ``products`` (whose
-        kernels the matrix products are; None: there is none), ``engine_version``.
+        kernels, but for the one that scales C for rocBLAS'), ``unmeasured_share`` and ``stand_in_share`` (their
+        share of the time), ``products`` (whose kernels the matrix products are; None: there is none),
+        ``engine_version``.
     """
     run = items[items["point"].astype(str).str.len() > 0]
     once = run.drop_duplicates("point")
     time, total = run["total_ms"].to_numpy(dtype=float), items["total_ms"].sum(min_count=1)
-    outside, stand_in = run[UNMEASURED].to_numpy(bool), run["stand_in"].notna().to_numpy()
+    outside = run[UNMEASURED].to_numpy(bool)
+    stand_in = np.array([stands_in(text) for text in run["stand_in"]], dtype=bool)
     formula = items.loc[items["status"] == RECKONED, "total_ms"].sum()
     ends = [(run[name] * run["repeats"]).sum(min_count=1) + formula for name in ("low_ms", "high_ms")]
     return {
@@ -242,7 +244,7 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
         "operations": len(once),
         UNMEASURED: int(once[UNMEASURED].sum()),
         "unmeasured_share": np.nansum(time[outside]) / total,
-        "stand_ins": int(once["stand_in"].notna().sum()),
+        "stand_ins": sum(map(stands_in, once["stand_in"])),
         "stand_in_share": np.nansum(time[stand_in]) / total,
         "products": joined(run["products"]) or None,
         "engine_version": "; ".join(dict.fromkeys(run["engine_version"])),

@@ -14,6 +14,10 @@ BOTH: Final = f"{ROCBLAS} + {STAND_IN}"
 STAND_IN_NOTE: Final = "stand-in for rocBLAS: "
 """How the note of a launch (``stand_in`` in a record) begins whose product the stand-in computes."""
 
+SCALE: Final = "Cijk_S"
+"""rocBLAS' kernel that scales C, or clears it, before workgroups add to it."""
+SCALE_NOTE: Final = f"stand-in for rocBLAS' HIP kernel {SCALE}: one work-item per element of C"
+
 TITLES: Final = {ROCBLAS: "rocBLAS' own kernels", STAND_IN: "this project's stand-in"}
 
 
@@ -37,6 +41,11 @@ def of_launches(launches: Iterable[tuple[str | None, str | None]]) -> str:
         ROCBLAS if library else STAND_IN if (note or "").startswith(STAND_IN_NOTE) else ""
         for note, library in launches
     )
+
+
+def stands_in(text: object) -> bool:
+    """Whether a value of column ``stand_in`` names more than the kernel that scales C for rocBLAS' own."""
+    return isinstance(text, str) and bool(text.replace(f"{SCALE}: {SCALE_NOTE}", "").strip("; "))
 
 
 def title(products: str) -> str:

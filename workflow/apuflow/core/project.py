@@ -14,7 +14,9 @@ from apuflow.core.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package ``apuflow``."""
-VERSIONS = tuple(str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py", "configure/products.py"))
+VERSIONS = tuple(
+    str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py", "configure/products.py")
+)
 """Modules with versions and defaults that are part of a point's identity: with others, tables and preview
 batches have other points."""
 _CARRIED = PACKAGE / "project_files"
