@@ -227,8 +227,8 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
     Returns:
         ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
         ``unmeasured`` (those outside of what the preview was measured on), ``stand_ins`` (those with stand-in
-        kernels, but for the one that scales C for rocBLAS'), ``unmeasured_share`` and ``stand_in_share`` (their
-        share of the time), ``products`` (whose kernels the matrix products are; None: there is none),
+        kernels, but for the one that scales C for rocBLAS'), ``unmeasured_share`` and ``stand_in_share``
+        (their share of the time), ``products`` (whose kernels the matrix products are; None: there is none),
         ``engine_version``.
     """
     run = items[items["point"].astype(str).str.len() > 0]
