@@ -5,8 +5,8 @@
     apuflow score results/random_layers/*.csv                # every kernel of every layer
     apuflow score results/random_layers/*.csv --held-out     # the third that is left aside
 
-``random_products.yaml``, matrix products alone, was drawn with ``--products --points 90 --most 60`` where
-``configs/site.yaml`` has ``products: rocblas``.
+``random_products.yaml``, matrix products by rocBLAS' own kernels alone, was drawn with ``--products
+--points 90 --most 60``. Products of layers are the stand-in's, which runs on every GPU.
 
 Shapes, 1 to 64 compute units and options are drawn independently, sizes evenly in their logarithm, with a
 fixed seed. Whole layers: all kernels of a point run in one gem5 process, with caches and TLBs as the kernel
@@ -117,11 +117,16 @@ def machine(rng: Draw) -> dict[str, Any]:
     return {"num-compute-units": units, **chosen}
 
 
-def resolved(workload: str, row: dict[str, Any], layer: Layer) -> Point | None:
+def kernels_of(layers: Layers) -> str:
+    """Whose kernels the matrix products of a draw are (a sweep's ``products``)."""
+    return "rocblas" if layers is PRODUCTS else "stand-in"
+
+
+def resolved(workload: str, row: dict[str, Any], layer: Layer, products: str) -> Point | None:
     """The point of a draw; None: it cannot run."""
     content = {
         "description": "x", "engines": ["preview"], "release": "v23.0", "workloads": [workload],
-        "options": row, "layer": layer,
+        "options": row, "layer": layer, "products": products,
     }  # fmt: skip
     try:
         return points(sweep_of(Document(Path("draw"), content, {}), "draw", ROOT), workload, ROOT)[0]
@@ -139,7 +144,7 @@ def draw(layers: Layers, count: int, seed: int, least: float, most: float) -> di
     while sum(map(len, rows.values())) < count:
         workload = workloads[sum(map(len, rows.values())) % len(workloads)]
         box, layer = machine(rng), layers[workload](rng)
-        point = resolved(workload, box, layer)
+        point = resolved(workload, box, layer, kernels_of(layers))
         if point is None or point.id in seen:
             continue
         seconds = estimate.from_preview([point])[0]
@@ -151,7 +156,7 @@ def draw(layers: Layers, count: int, seed: int, least: float, most: float) -> di
     return rows
 
 
-def sweep(rows: dict[str, list[dict[str, Any]]], name: str, command: str) -> str:
+def sweep(rows: dict[str, list[dict[str, Any]]], name: str, command: str, products: str) -> str:
     """The sweep file ``name``: one zip of each workload's rows."""
     per_workload: dict[str, Any] = {}
     for workload, drawn in rows.items():
@@ -163,6 +168,7 @@ def sweep(rows: dict[str, list[dict[str, Any]]], name: str, command: str) -> str
         "description": f"{what}, machines and options drawn at random, to judge the preview by",
         "engines": ["gem5-kernels", "preview"],
         "release": "v23.0",
+        "products": products,
         "workloads": list(rows),
         "per_workload": per_workload,
         "limits": {"wall_time": "1h"},
@@ -192,7 +198,8 @@ def main() -> None:
     given = parser.parse_args()
     layers, name = (PRODUCTS, "random_products") if given.products else (WORKLOADS, "random_layers")
     rows = draw(layers, given.points, given.seed, given.least, given.most)
-    print(sweep(rows, name, " ".join(["benchmarks/random_layers.py", *sys.argv[1:]])), end="")
+    command = " ".join(["benchmarks/random_layers.py", *sys.argv[1:]])
+    print(sweep(rows, name, command, kernels_of(layers)), end="")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from matplotlib.ticker import PercentFormatter
 from analysis.figures import interval
 from analysis.figures.choice import FigureError
 from analysis.figures.panels import CROSS, crosses, origin_notes, unmeasured
+from analysis.figures.products import engine_parts
 from analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
 from analysis.figures.stacked import stacked_shares
 from analysis.figures.style import (
@@ -128,8 +129,8 @@ def program_bars(
             axes.plot((places + offset)[outside], values[outside] * factor, clip_on=False, zorder=4, **CROSS)
             handles |= crosses([pd.DataFrame({"unmeasured": outside})])
         handles |= interval.legend_entry(spread)
-        name = DIRECTIONS[direction] + (f", {engine}" if len(selection.engines) > 1 else "")
-        handles[name] = Patch(**look)
+        parts = engine_parts(engine, selection.engines, chosen, rows)
+        handles[", ".join([DIRECTIONS[direction], *parts])] = Patch(**look)
         shown = chosen[["program", "engine", "workload", "direction", "point", column]]
         numbers.append(shown.assign(low=spread["low"], high=spread["high"], unmeasured=outside))
     axes.set_xticks(range(len(selection.programs)), selection.programs)
@@ -221,7 +222,7 @@ def labelled(selection: Selection, rows: pd.DataFrame) -> pd.DataFrame:
     for _, row in rows.iterrows():
         parts = [str(row["workload"])]
         parts += [row[COMBINATION]] if row[COMBINATION] else []
-        parts += [str(row["engine"])] if len(selection.engines) > 1 else []
+        parts += engine_parts(str(row["engine"]), selection.engines, row.to_frame().T, selection.rows)
         texts.append(", ".join(parts))
         places.append(
             (

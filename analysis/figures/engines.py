@@ -24,11 +24,13 @@ from analysis.figures.style import (
     new_figure,
     style,
 )
+from analysis.tables.columns import PRODUCTS
 from analysis.tables.order import ordered_pairs
 from apuflow.core.engines import engine_facts
 from apuflow.core.words import many
 
 VALUE = "gpu_cycles"
+APART = "apart"
 BAND = 0.25
 """Half width of the shaded band around equality."""
 
@@ -38,14 +40,17 @@ def pairs(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
 
     Returns:
         ``program workload direction``, the axes, ``reference`` and ``value`` (GPU cycles), and ``error``
-        (value / reference - 1).
+        (value / reference - 1); ``APART``: whether other kernels compute the matrix products.
     """
     keys = ["program", "workload", "direction", *_shared(frame)]
-    columns = [*keys, VALUE]
+    frame = frame if PRODUCTS in frame.columns else frame.assign(**{PRODUCTS: None})
+    columns = [*keys, VALUE, PRODUCTS]
     left = frame.loc[(frame["engine"] == reference) & frame[VALUE].gt(0), columns]
     right = frame.loc[(frame["engine"] == other) & frame[VALUE].gt(0), columns]
     joined = left.merge(right, on=keys, suffixes=("", "_other"), validate="one_to_one")
     joined = joined.rename(columns={VALUE: "reference", f"{VALUE}_other": "value"})
+    kinds, others = joined.pop(PRODUCTS), joined.pop(f"{PRODUCTS}_other")
+    joined[APART] = kinds.notna() & others.notna() & (kinds != others)
     return joined.assign(
         error=joined["value"] / joined["reference"] - 1, engine=other, reference_engine=reference
     )
@@ -68,6 +73,10 @@ def engine_comparison(
             raise FigureError("a comparison needs two engines", key="engine", value=list(names))
         reference, others = names[0], names[1:]
         compared = [pairs(rows, reference, other) for other in others]
+        apart = sum(int(table[APART].sum()) for table in compared)
+        compared = [table[~table[APART]].drop(columns=APART) for table in compared]
+        if apart:
+            notes.append(f"{many(apart, 'pair')} left out: their matrix products are not by the same kernels")
         if all(table.empty for table in compared):
             raise FigureError("no point is completed by both engines", value=list(names))
         figure = new_figure(FULL_WIDTH if len(others) > 1 else SINGLE_WIDTH, 3.4 if len(others) == 1 else 3.0)

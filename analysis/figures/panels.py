@@ -17,6 +17,7 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.figures.axis import Axis
+from analysis.figures.products import engine_parts
 from analysis.figures.selection import COMBINATION, DIRECTIONS, MOST_LINES, Selection
 from analysis.figures.style import (
     BLUE,
@@ -30,6 +31,7 @@ from analysis.figures.style import (
     ordered_colours,
 )
 from analysis.tables.columns import UNMEASURED
+from apuflow.core.products import stands_in
 
 PANEL_HEIGHT = 1.45
 
@@ -91,7 +93,7 @@ def origin_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     if len(outside):
         notes.append(f"outside of what the preview was measured on: {_workloads(outside)}")
     if "stand_in" in rows.columns:
-        replaced = rows[rows["stand_in"].notna() & (rows["stand_in"] != "")]
+        replaced = rows[[stands_in(text) for text in rows["stand_in"]]]
         if len(replaced):
             notes.append(f"with stand-ins for kernels (column stand_in): {_workloads(replaced)}")
     return tuple(notes)
@@ -235,7 +237,7 @@ def lines(selection: Selection, rows: pd.DataFrame) -> Iterator[Line]:
                 colour = DIRECTION_COLOURS.get(direction, BLUE)
                 dash = DASHES[engine_index % len(DASHES)]
                 marker = MARKERS[selection.directions.index(direction)]
-            text = _line_label(selection, combination, direction, engine)
+            text = _line_label(selection, combination, chosen)
             yield Line(text, combination, chosen, colour, dash, marker, engine_index == 0)
 
 
@@ -269,16 +271,15 @@ def shared_legend(selection: Selection, drawn: Sequence[Line]) -> dict[str, Line
     entries: dict[str, Line2D] = {}
     for line in drawn:
         look = {**line.look(), "color": "#444444", "marker": "none" if line.filled else "o"}
-        row = line.rows.iloc[0]
-        text = _line_label(selection, "", str(row["direction"]), str(row["engine"]))
+        text = _line_label(selection, "", line.rows)
         entries.setdefault(text, Line2D([], [], **look))
     return entries
 
 
-def _line_label(selection: Selection, combination: str, direction: str, engine: str) -> str:
+def _line_label(selection: Selection, combination: str, rows: pd.DataFrame) -> str:
+    """What a legend says of rows of one direction and engine."""
+    first = rows.iloc[0]
     parts = [combination] if combination else []
     if len(selection.directions) > 1 or not parts:
-        parts.append(DIRECTIONS[direction])
-    if len(selection.engines) > 1:
-        parts.append(engine)
-    return ", ".join(parts)
+        parts.append(DIRECTIONS[str(first["direction"])])
+    return ", ".join([*parts, *engine_parts(str(first["engine"]), selection.engines, rows, selection.rows)])

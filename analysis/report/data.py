@@ -22,9 +22,10 @@ from analysis.tables.columns import INTERVAL, UNMEASURED, WRONG
 from analysis.tables.records import COMPLETED
 from analysis.tables.tables import columns
 from apuflow.core.engines import is_batch
+from apuflow.core.products import stands_in
 
 SHOWN = (
-    *("gpu_cycles", "bound", "flags", "stand_in", "extrapolated", "gpu_time", "ipc", "occupancy"),
+    *("gpu_cycles", "bound", "flags", "products", "stand_in", "extrapolated", "gpu_time", "ipc", "occupancy"),
     *("valu_utilization", "lds_utilization", "memory_link_utilization", "gpu_dram_utilization"),
     "max_relative_error",
 )
@@ -53,6 +54,7 @@ _EXTRAPOLATED = (
     "gem5 ran the first workgroups of a launch: cycles and counts are scaled to all of them",
 )
 _STAND_IN = ("stand-in", "the cycles include a kernel of this project in the place of a library's")
+_SCALE = ("scaling", "a kernel of this project scales or clears the matrix that rocBLAS' own kernels add to")
 
 
 def page_data(
@@ -205,7 +207,7 @@ def _flag_tags(value: Any) -> Iterator[Tag]:
 
 def _stand_in_tags(value: Any) -> Iterator[Tag]:
     if isinstance(value, str) and value:
-        yield _STAND_IN
+        yield _STAND_IN if stands_in(value) else _SCALE
 
 
 def _extrapolated_tags(value: Any) -> Iterator[Tag]:

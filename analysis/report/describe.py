@@ -69,13 +69,13 @@ class SweepDescription:
 
         Args:
             sweep: keys ``name description engines release machine axes layers zip options layer
-                per_workload on_failure workgroups inputs``.
+                per_workload on_failure workgroups inputs products``.
             workloads: the names that its patterns stand for.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
             together: names of what advances together.
         """
-        fixed = {name: str(sweep[name]) for name in ("release", "machine") if sweep.get(name)}
+        fixed = {name: str(sweep[name]) for name in ("release", "machine", "products") if sweep.get(name)}
         fixed |= {f"workgroups.{name}": str(value) for name, value in (sweep.get("workgroups") or {}).items()}
         fixed |= content_part(inputs_of(sweep))
         axes: dict[str, tuple[str, ...]] = {}

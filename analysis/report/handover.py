@@ -6,10 +6,11 @@ import pandas as pd
 
 from analysis.figures.panels import unmeasured
 from analysis.report.describe import SweepDescription
-from analysis.tables.columns import WRONG
+from analysis.tables.columns import PRODUCTS, WRONG
 from analysis.tables.records import COMPLETED
 from apuflow.core import paths
 from apuflow.core.engines import engine_facts
+from apuflow.core.products import title
 
 
 def trust(sweep: SweepDescription, frame: pd.DataFrame) -> list[str]:
@@ -44,10 +45,20 @@ def _trust(engine: str, sweep: SweepDescription, rows: pd.DataFrame) -> str:
     if compared.any():
         wrong = int(flags.str.contains(WRONG, regex=False).sum())
         said.append(f"{compared.sum()} compared with NumPy, {f'{wrong} wrong' if wrong else 'all right'}")
+    said += [f"matrix products by {text}" for text in _products(rows)]
     extrapolated = int(rows.get("extrapolated", pd.Series(dtype=object)).notna().sum())
     if extrapolated:
         said.append(f"{extrapolated} extrapolated from the first workgroups of their launches")
     return f"{facts.title}: {'; '.join(said)}."
+
+
+def _products(rows: pd.DataFrame) -> list[str]:
+    """Whose kernels the matrix products are; where rows differ, of which workloads."""
+    if PRODUCTS not in rows.columns:
+        return []
+    known = rows.dropna(subset=[PRODUCTS])
+    found = [(title(str(kind)), own["workload"].unique()) for kind, own in known.groupby(PRODUCTS)]
+    return [name + (f" ({', '.join(names)})" if len(found) > 1 else "") for name, names in found]
 
 
 def repeat(sweep: SweepDescription) -> list[tuple[str, tuple[str, ...]]]:

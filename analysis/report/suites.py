@@ -28,6 +28,7 @@ _NUMBERS = {
     "stand_ins": "stand-ins",
     "stand_in_share": "stand-ins' share of time",
 }
+_TEXTS = {"products": "products", "engine_version": "engine's version"}
 _SHARES = ("unmeasured_share", "stand_in_share")
 
 
@@ -74,14 +75,15 @@ def _suite(files: SuiteFiles, out: str | Path) -> SuiteTable:
     for name in numbers:
         form = "{:.0%}" if name in _SHARES else "{:,.4g}"
         texts[name] = ["" if pd.isna(value) else form.format(value) for value in summary[name]]
-    texts["engine_version"] = summary["engine_version"].fillna("")
+    tail = [name for name in ("products", "engine_version") if name in summary]
+    texts[tail] = summary[tail].fillna("")
     return SuiteTable(
         Path(files[0]).stem,
         {holds: href(file, out) for holds, file in zip(_HOLDS, files, strict=True)},
         (
             *(in_sentence(label(name)) for name in choices),
             *(_NUMBERS[name] for name in numbers),
-            "engine's version",
+            *(_TEXTS[name] for name in tail),
         ),
         list(texts.itertuples(index=False, name=None)),
         int(summary["not_run"].sum()),

@@ -9,6 +9,10 @@ from functools import lru_cache
 from analysis.counters.table import BY_NAME as COUNTERS
 from analysis.metrics import compute
 from analysis.metrics.metric import Metric
+from apuflow.core.products import ROCBLAS, STAND_IN
+
+PRODUCTS = "products"
+"""Column that says whose kernels the matrix products of a row are."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,13 @@ RUN: tuple[Column, ...] = (
         caveat="counters of work are scaled to all workgroups, those of stalls, caches and DRAM are empty",
     ),
     Column("evidence", "check", "", "what shows how the run ended"),
+    Column(
+        PRODUCTS,
+        "check",
+        "",
+        f"whose kernels the matrix products are: {ROCBLAS} (its own), {STAND_IN} (this project's), or both; "
+        "empty: there is none",
+    ),
     Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
     Column("library", "check", "", "whose kernels the matrix products are, where they are not stand-ins"),
     Column("changed", "check", "", "what in those kernels is not as their library has them, and why"),

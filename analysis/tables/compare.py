@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.metrics import compute
-from analysis.tables.columns import MACHINE, WRONG
+from analysis.tables.columns import MACHINE, PRODUCTS, WRONG
 from analysis.tables.records import COMPLETED
 from analysis.tables.tables import columns
 from apuflow.core.errors import AnalysisError
@@ -42,7 +43,8 @@ class Comparison:
         summary: per column: ``points``, geometric mean, smallest and largest ``ratio``, largest absolute
             ``difference``.
         keys: columns that identify a point.
-        differ: what else is one value on each side and not the same: column, value in A, value in B.
+        differ: what else is one value on each side and not the same: column, value in A, value in B; also
+            whose kernels compute matrix products, with the number of points where these differ.
         only_a, only_b: points that only one side has completed.
         wrong_a, wrong_b: workloads with outputs that are wrong on one side alone.
     """
@@ -101,7 +103,7 @@ def compare(
         pd.concat(parts, ignore_index=True),
         pd.DataFrame([_summary(name, part) for name, part in zip(names, parts, strict=True)]),
         keys,
-        tuple(_differences(sides[0], sides[1])),
+        (*_differences(sides[0], sides[1]), *_other_products(left.loc[common], right.loc[common])),
         len(left) - len(common),
         len(right) - len(common),
         *_wrong_alone(left.loc[common], right.loc[common]),
@@ -208,6 +210,16 @@ def _differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, str, s
             values = [tuple(dict.fromkeys(map(str, side[name]))) for side in (a, b)]
             if len(values[0]) == len(values[1]) == 1 and values[0] != values[1]:
                 yield name, values[0][0], values[1][0]
+
+
+def _other_products(left: pd.DataFrame, right: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Points whose matrix products are other kernels in A than in B, by what they are."""
+    if PRODUCTS not in left.columns or PRODUCTS not in right.columns:
+        return
+    pairs = Counter(zip(left[PRODUCTS].tolist(), right[PRODUCTS].tolist(), strict=True))
+    for (a, b), points in pairs.items():
+        if isinstance(a, str) and isinstance(b, str) and a != b:
+            yield f"{PRODUCTS} of {points} of {len(left)} points", a, b
 
 
 def _wrong_alone(left: pd.DataFrame, right: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:

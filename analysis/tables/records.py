@@ -19,6 +19,7 @@ from analysis.counters.table import NAMES as COUNTER_NAMES
 from analysis.stats.files import TORN, open_packed
 from analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 from apuflow.core.errors import AnalysisError
+from apuflow.core.products import of_launches
 from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
 
 COMPLETED = Status.COMPLETED.value
@@ -94,6 +95,7 @@ def _row(record: RunRecord, file: Path) -> Row:
     values |= {name: getattr(record, name) for name in ("evidence", "wall_seconds", "peak_memory_bytes")}
     values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
     values["max_relative_error"] = record.results.max_relative_error if record.results else None
+    values["products"] = of_launches((one.stand_in, one.library) for one in record.launches) or None
     values["stand_in"] = stand_ins(record) or None
     values["library"] = _distinct(launch.library for launch in record.launches)
     values["changed"] = _distinct(

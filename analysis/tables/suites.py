@@ -22,6 +22,7 @@ from analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, a
 from analysis.tables.records import COMPLETED, Batch, by_name
 from analysis.tables.tables import assemble
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.core.products import joined, stands_in, title
 
 PHASES = ("forward", "backward", "update", "communication")
 RECKONED = "reckoned"
@@ -117,7 +118,7 @@ class Folder:
 
         Columns ``ms`` (once) with its interval ``low_ms`` to ``high_ms`` (``ms`` where simulated whole),
         ``total_ms`` (all repeats), ``tflops``, ``unmeasured`` (outside of what the preview was measured on),
-        ``stand_in``, ``engine_version``; empty where the operation failed or is
+        ``products``, ``stand_in``, ``engine_version``; empty where the operation failed or is
         not run (``why``).
         """
         frames = []
@@ -136,7 +137,7 @@ class Folder:
                 frame[name] = np.where(places < 0, np.nan, ends[places]) * 1e3
             frame["engine_version"] = [None if place < 0 else self._versions[place] for place in places]
             frame[UNMEASURED] = [place >= 0 and self._unmeasured[place] for place in places]
-            for name in ("bound", "status", "stand_in"):
+            for name in ("bound", "status", "products", "stand_in"):
                 known = self._frame[name].tolist()
                 frame[name] = [None if place < 0 else known[place] for place in places]
             frame.loc[places < 0, "status"] = "not run"
@@ -169,6 +170,7 @@ class Folder:
             **{name: _only(used[name]) for name in _TEXTS},
             "evidence": said(iteration, len(weights), failed),
             "flags": _flags(used["flags"])[:_LONGEST],
+            "products": joined(used["products"]) or None,
             "stand_in": _said_by_any(used["stand_in"], "; ") or None,
             "extrapolated": _extrapolated(used),
             "max_relative_error": used["max_relative_error"].astype(float).max(),
@@ -225,12 +227,15 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
     Returns:
         ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
         ``unmeasured`` (those outside of what the preview was measured on), ``stand_ins`` (those with stand-in
-        kernels), ``unmeasured_share`` and ``stand_in_share`` (their share of the time), ``engine_version``.
+        kernels, but for the one that scales C for rocBLAS'), ``unmeasured_share`` and ``stand_in_share``
+        (their share of the time), ``products`` (whose kernels the matrix products are; None: there is none),
+        ``engine_version``.
     """
     run = items[items["point"].astype(str).str.len() > 0]
     once = run.drop_duplicates("point")
     time, total = run["total_ms"].to_numpy(dtype=float), items["total_ms"].sum(min_count=1)
-    outside, stand_in = run[UNMEASURED].to_numpy(bool), run["stand_in"].notna().to_numpy()
+    outside = run[UNMEASURED].to_numpy(bool)
+    stand_in = np.array([stands_in(text) for text in run["stand_in"]], dtype=bool)
     formula = items.loc[items["status"] == RECKONED, "total_ms"].sum()
     ends = [(run[name] * run["repeats"]).sum(min_count=1) + formula for name in ("low_ms", "high_ms")]
     return {
@@ -239,8 +244,9 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
         "operations": len(once),
         UNMEASURED: int(once[UNMEASURED].sum()),
         "unmeasured_share": np.nansum(time[outside]) / total,
-        "stand_ins": int(once["stand_in"].notna().sum()),
+        "stand_ins": sum(map(stands_in, once["stand_in"])),
         "stand_in_share": np.nansum(time[stand_in]) / total,
+        "products": joined(run["products"]) or None,
         "engine_version": "; ".join(dict.fromkeys(run["engine_version"])),
     }
 
@@ -248,7 +254,8 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
 def coverage_text(items: pd.DataFrame) -> str:
     """``coverage`` as one sentence for a figure or a message."""
     of = coverage(items)
-    text = f"{of['engine_version']}; {of[UNMEASURED]} of {of['operations']} operations"
+    text = of["engine_version"] + (f"; products by {title(of['products'])}" if of["products"] else "")
+    text += f"; {of[UNMEASURED]} of {of['operations']} operations"
     text += f" ({of['unmeasured_share']:.0%} of the time) are outside of what the preview was measured on"
     if of["stand_ins"]:
         text += f"; {of['stand_ins']} have stand-in kernels ({of['stand_in_share']:.0%} of the time)"

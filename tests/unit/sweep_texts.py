@@ -15,11 +15,15 @@ HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
 
 
 def write_suite_sweep(root: Path, suite: str, **more: Any) -> None:
-    """Sweep ``net``: a suite forward, one image, on both engines without DNNMark."""
+    """Sweep ``net``: a suite forward, one image, on both engines without DNNMark.
+
+    Products are the stand-in's, which the recorded runs of networks have.
+    """
     sweep = {
         "description": "a test",
         "engines": ["gem5-kernels", "preview"],
         "release": "v23.0",
+        "products": "stand-in",
         "suites": [suite],
         "layer": {"n": 1, "direction": "fwd"},
         **more,

@@ -121,3 +121,34 @@ def test_rows_outside_of_what_was_measured_carry_their_interval() -> None:
     assert to == "to" and float(low.replace(",", "")) == pytest.approx(row["gpu_cycles_low"], rel=0.01)
     assert float(high.replace(",", "")) == pytest.approx(row["gpu_cycles_high"], rel=0.01)
     assert "interval" not in ask("activation_fwd", "--column", "ipc")
+
+
+RESNET = ["conv_fwd", "n=4", "c=256", "h=14", "w=14", "num_output=256", "kernel_size=3", "pad=1", "stride=1"]
+
+
+def test_an_answer_says_whose_kernels_its_products_are() -> None:
+    """ResNet's 3x3 layer over 256 channels on 8 units: gem5 took 22.3 M cycles, by the stand-in 16.9 M."""
+    assert "matrix products: rocBLAS' own kernels" in ask(*RESNET, "num-compute-units=8", "--csv", "own.csv")
+    shown = ask(*RESNET, "num-compute-units=8", "products=stand-in", "--csv", "plain.csv")
+    assert "matrix products: this project's stand-in" in shown
+    own, plain = (pd.read_csv(name).iloc[0] for name in ("own.csv", "plain.csv"))
+    assert (own["products"], plain["products"]) == ("rocBLAS", "stand-in")
+    assert 1.0 < own["gpu_cycles"] / plain["gpu_cycles"] < 2 * 22.3 / 16.9
+    assert "matrix products" not in ask("softmax_fwd")
+
+
+def test_an_answer_with_products_of_both_kinds_has_them_as_a_column() -> None:
+    shown = ask("gemm", "transpose_a=true", "transpose_b=true,false").splitlines()
+    assert shown[0].split()[-1] == "products"
+    assert {line.split()[0]: line.split()[-1] for line in shown[1:3]} == {
+        "False": "rocBLAS",
+        "True": "stand-in",
+    }
+    with pytest.raises(ConfigError, match="one kind of matrix products") as caught:
+        ask("fc_fwd", "products=rocblas,stand-in")
+    assert "ask twice" in str(caught.value)
+
+
+def test_a_gpu_without_rocblas_kernels_is_the_reason_that_an_answer_gives() -> None:
+    shown = ask("fc_fwd", "n=4", "release=v24.0", "machine=apu-gfx902")
+    assert "matrix products: this project's stand-in: rocBLAS' kernels are for gfx803 and gfx801" in shown

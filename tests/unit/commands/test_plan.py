@@ -61,3 +61,25 @@ def test_memory_is_that_of_gem5_and_the_preview_needs_none(root: Path) -> None:
     assert row.endswith("1.30 GB")
     (root / "configs/sweeps/mine.yaml").write_text(head + "[preview]\n")
     assert "GB" not in output("plan", "mine")
+
+
+def test_the_plan_says_whose_kernels_products_are_and_why_it_is_the_stand_in(root: Path) -> None:
+    head = "description: x\nengines: [gem5-kernels, preview]\nworkloads: [fc_fwd, softmax_fwd]\n"
+    (root / "configs/sweeps/mine.yaml").write_text(head)
+    assert "matrix products: rocBLAS' own kernels (gem5-kernels, preview)" in output("plan", "mine")
+    (root / "configs/site.yaml").write_text("container: host\nmiopen_source: MIOpen\n")
+    shown = output("plan", "mine")
+    assert "matrix products: rocBLAS' own kernels (preview)" in shown
+    [line] = [line for line in shown.splitlines() if "stand-in (gem5-kernels)" in line]
+    assert "rocblas_source" in line and "tensile_source" in line
+    (root / "configs/sweeps/mine.yaml").write_text(head.replace("fc_fwd, ", ""))
+    assert "matrix products" not in output("plan", "mine")
+
+
+def test_a_checkout_of_tensile_that_is_not_there_is_said_before_a_run(root: Path) -> None:
+    (root / "configs/sweeps/mine.yaml").write_text(
+        "description: x\nengines: [gem5-kernels]\nworkloads: [fc_fwd]\n"
+    )
+    (root / "configs/site.yaml").write_text("rocblas_source: .\ntensile_source: absent\n")
+    [line] = [line for line in output("plan", "mine").splitlines() if line.startswith("cannot run here")]
+    assert "tensile_source: absent" in line and "products: stand-in" in line

@@ -63,6 +63,17 @@ def test_ones_own_gem5_is_recorded_with_its_hash_and_its_checkouts_script(
     assert record.source.commit == gem5.commit
 
 
+@pytest.mark.parametrize("repository", ["rocblas", "tensile"])
+def test_sources_of_products_that_cannot_be_had_are_an_error_with_both_ways_out(
+    root: Path, repository: str
+) -> None:
+    tools = toolset(root, f"mirrors: {{{repository}: /nowhere/{repository}.git}}\n")
+    with pytest.raises(EngineError, match="cannot clone /nowhere") as caught:
+        stages.source(tools, repository, root / "record.json")
+    fix = str(caught.value).partition("fix:")[2]
+    assert f"{repository}_source: a checkout at rocm-4.0.0" in fix and "products: stand-in" in fix
+
+
 def test_the_host_is_no_image(root: Path) -> None:
     stages.image(toolset(root, "container: host\n"), root / "image.json", root / "logs/image.log")
     record = read_record(root / "image.json", ImageRecord)

@@ -20,11 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
+from apuflow.core.products import SCALE, SCALE_NOTE
 from apuflow.launcher.dispatch_list import SCALARS
 from apuflow.miopen.launch import Arg, Gemm, Launch, expand
 from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.rocblas import library_launches
-from apuflow.rocblas.call import SCALE, SCALE_NOTE, changed, library_of, stagger
+from apuflow.rocblas.call import changed, library_of, stagger
 from apuflow.rocblas.selection import select
 from apuflow.rocblas.tables import Solution, solutions
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from apuflow.campaign.one_product import OneProduct
 from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
@@ -22,6 +23,7 @@ from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
+from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.sweep import Sweep
@@ -34,7 +36,7 @@ from apuflow.core.options import Options
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import asked_content
-from apuflow.rocblas.call import PRODUCTS_KEY, products_content
+from apuflow.rocblas.call import PRODUCTS_KEY
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -71,6 +73,7 @@ class _Machine:
     memory: str | None
     label: tuple[str, ...]
     name: str
+    gfx: str
     too_many: tuple[OptionProblem, ...]
 
 
@@ -89,7 +92,7 @@ class Resolver:
         self._workload = workload
         self._plan = plan
         self._root = root
-        self._site = load_site(root)
+        self._site = load_site(root).with_products(sweep.products)
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
@@ -98,6 +101,7 @@ class Resolver:
         self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
         self._release_of: dict[str, str] = {}
+        self._one_product = OneProduct()
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
@@ -129,8 +133,9 @@ class Resolver:
         if (
             memory is None
             or not self._hosts(machine)
-            or not self._places(machine, work)
+            or not self._places(engine, machine, work)
             or not self._computes(engine, machine, work)
+            or not self._multiplies(engine, machine, work)
         ):
             return None
         options = self._options_with(machine, memory.size)
@@ -182,6 +187,7 @@ class Resolver:
             memory,
             labels.option_parts(base.release, changed, compute_units),
             places["machine"],
+            gfx,
             ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
@@ -288,12 +294,27 @@ class Resolver:
             self._accepts[key] = problem is None
         return self._accepts[key]
 
-    def _places(self, machine: _Machine, work: Work) -> bool:
+    def _products(self, engine: EngineName, machine: _Machine) -> Decision | None:
+        """Whose kernels compute products on this machine; None: the engine's program decides."""
+        decision = get_engine(engine).products(self._site)
+        return None if decision is None else decision.on(machine.gfx)
+
+    def _multiplies(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
+        """Whether the same kernels compute the products of all GPUs of this engine's table."""
+        decision = self._products(engine, machine)
+        if decision is None or not launches_products(work):
+            return True
+        problem = self._one_product.problem(engine, machine.gfx, decision)
+        if problem is not None:
+            self._note(problem.message, "products", problem.value, problem.remedy or "")
+        return problem is None
+
+    def _places(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
         if machine.capacity.ample or not self._workload.derives_kernels:
             return True
-        gfx = str(machine.changed.get("gfx-version", machine.base.defaults["gfx-version"]))
-        library = gfx if products_content(self._site.products, gfx) else None
+        decision = self._products(engine, machine)
+        library = machine.gfx if decision is not None and decision.products == "rocblas" else None
         problems = overflows(work, machine.compute_units, machine.capacity, library)
         for problem in problems:
             value = Options(machine.base.defaults, machine.changed)[problem.option]
@@ -304,7 +325,7 @@ class Resolver:
         self, engine: EngineName, machine: _Machine, work: Work, changed: Mapping[str, Scalar]
     ) -> Mapping[str, Any]:
         base, asked = machine.base, self._sweep.workgroups
-        key = (engine, base.release, str(changed.get("gfx-version", base.defaults["gfx-version"])))
+        key = (engine, base.release, machine.gfx)
         if key not in self._contents:
             self._contents[key] = get_engine(engine).content(
                 base.release_file, key[2], self._workload, self._site.of(base.release), self._root

@@ -25,7 +25,9 @@ def ask(
     ],
     settings: Annotated[
         list[str] | None,
-        typer.Argument(help="key=value or key=value,value: apu_se.py options, layer keys, machine, release"),
+        typer.Argument(
+            help="key=value or key=value,value: apu_se.py options, layer keys, machine, release, products"
+        ),
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="counter or metric to show; several times")
@@ -36,10 +38,12 @@ def ask(
 ) -> None:
     """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
     from analysis.tables.cliffs import cliff_texts
+    from analysis.tables.columns import PRODUCTS
     from analysis.tables.tables import AXES
     from apuflow.core.errors import ApuflowError, ConfigError
     from apuflow.core.files import write_text
     from apuflow.study import ask as asking
+    from apuflow.study.products import of_preview
 
     if not workloads.strip(", "):
         raise ConfigError(
@@ -57,10 +61,14 @@ def ask(
                 value=name,
                 remedy="docs/metrics.md lists counters and metrics",
             )
+    if frame[PRODUCTS].nunique() > 1:
+        shown = tuple(dict.fromkeys((*shown, PRODUCTS)))
     axes = [str(name) for name in frame.attrs.get(AXES, ())] or [
         name.replace("-", "_") for name in (*sweep.axes,)
     ]
     _show(frame, [*(["workload"] if frame["workload"].nunique() > 1 else []), *axes], shown)
+    if told := of_preview(frame, sweep, Path()):
+        typer.echo(f"matrix products: {told}")
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}")
     if csv is not None:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from apuflow.configure.work import Work
-from apuflow.core.engines import EngineName
+from apuflow.configure.work import Work, launches_products
+from apuflow.core.engines import EngineName, engine_facts
+from apuflow.core.errors import ApuflowError
 from apuflow.core.inputs import inputs_of
 from apuflow.core.options import Options
 from apuflow.core.preview_constants import RECORDED, Calibration
+from apuflow.core.products import ROCBLAS, of_launches
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
-from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
+from apuflow.rocblas.call import PRODUCTS_KEY, library_launches, library_of
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,17 @@ class Point:
     def compute_units(self) -> int:
         """Compute units of its machine."""
         return int(self.options["num-compute-units"])
+
+    @cached_property
+    def products(self) -> str:
+        """Whose kernels its matrix products are, as a column ``products`` has it; "": it has none."""
+        if not engine_facts(self.engine).own_products:
+            return ROCBLAS if launches_products(self.work) else ""
+        try:
+            launches = self.launches()
+        except ApuflowError:
+            return ""
+        return of_launches((one.note, library_of(one, self.gfx)) for one in launches)
 
     def launches(self, compute_units: int | None = None) -> tuple[Launch, ...]:
         """The GPU kernels that it launches, on its machine's number of compute units (see Work.launches)."""

@@ -189,11 +189,12 @@ class Site(Model):
     dnnmark: Dnnmark = Dnnmark()
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
-    products: Products = Field(
-        "stand-in",
+    products: Products | None = Field(
+        None,
         description="what runs where rocBLAS is called (engines gem5-kernels, preview): rocblas: its own "
-        "kernels for gfx803, also on gfx801, which needs its sources and Tensile's; stand-in: a plain tiled "
-        "kernel of this project; part of the identity of results",
+        "kernels for gfx803, also on gfx801; stand-in: a plain tiled kernel of this project; left out: "
+        "rocblas, but stand-in on gem5-kernels where sources of MIOpen are named and none of rocBLAS or "
+        "Tensile; part of the identity of results",
     )
     rocblas_source: Text | None = Field(None, description="rocBLAS checkout at rocm-4.0.0")
     tensile_source: Text | None = Field(None, description="Tensile checkout at rocm-4.0.0")
@@ -235,6 +236,10 @@ class Site(Model):
     def of(self, release: str) -> Self:
         """What it says for one release: ``gem5`` is the one that this release runs on."""
         return self.model_copy(update={"gem5": self.gem5_by_release.get(release, self.gem5)})
+
+    def with_products(self, products: Products | None) -> Self:
+        """The site, where a sweep says whose kernels compute products; None: the sweep says nothing."""
+        return self if products is None else self.model_copy(update={"products": products})
 
     @property
     def batch_seconds(self) -> float:

@@ -19,6 +19,7 @@ from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, engine_fa
 from apuflow.core.inputs import DEFAULT, Inputs
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, duration_seconds
+from apuflow.rocblas.tables import Products
 
 DEFAULT_RELEASE = "v23.0"
 DEFAULT_MACHINE = "apu-gfx801"
@@ -190,6 +191,12 @@ class Sweep(Variation):
         DEFAULT,
         description="where inputs lie when the first kernel starts. caches: the simulated CPU writes them, "
         "its caches hold the last ones; memory: gem5 puts them there, no cache holds them, runs begin sooner",
+    )
+
+    products: Products | None = Field(
+        None,
+        description="what runs where rocBLAS is called (engines gem5-kernels, preview): rocblas or stand-in; "
+        "left out: as configs/site.yaml has it",
     )
 
     _layer_files: tuple[str, ...] = PrivateAttr(())

@@ -56,8 +56,8 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
         ),
         "gem5-kernels": EngineFacts(
             title="gem5-kernels (just the kernels)",
-            explanation="Just the kernels on gem5, started without ROCm: no host side. A matrix product may "
-            "be a kernel of this project in the place of rocBLAS' (column stand_in).",
+            explanation="Just the kernels on gem5, started without ROCm: no host side. Whose kernels the "
+            "matrix products are stands in column products.",
             version=KERNELS_VERSION,
             simulates=True,
             own_kernels_only=True,

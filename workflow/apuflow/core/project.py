@@ -14,8 +14,11 @@ from apuflow.core.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package ``apuflow``."""
-VERSIONS = tuple(str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py"))
-"""Modules with the versions that are part of a point's identity: with others, tables have other points."""
+VERSIONS = tuple(
+    str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py", "configure/products.py")
+)
+"""Modules with versions and defaults that are part of a point's identity: with others, tables and preview
+batches have other points."""
 _CARRIED = PACKAGE / "project_files"
 _LOGGER = "snakemake_logger_plugin_apuflow"
 _MODULES = {"workflow/apuflow": PACKAGE, f"workflow/{_LOGGER}": PACKAGE.parent / _LOGGER}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from apuflow.configure.point import Point
+from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.work import Work
@@ -54,6 +55,11 @@ class Engine(ABC):
         self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
     ) -> dict[str, Any]:
         """What decides the result besides options and network, as JSON-able values: part of the identity."""
+
+    def products(self, site: Site) -> Decision | None:
+        """Whose kernels compute matrix products, before the GPU is known; None: the program decides."""
+        del site
+        return None
 
     def options_read(self, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """Of the options that differ from the release's defaults, those that can change its results."""

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.point import Point
+from apuflow.configure.products import Decision, on_gem5
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.work import Work
@@ -188,7 +189,11 @@ class Gem5Kernels(SimulatingEngine):
         if isinstance(workload, KernelsWorkload):
             return content | ({"corrections": CORRECTIONS_VERSION} if workload.compiled_here else {})
         content |= {"miopen": release.miopen.source.commit, "corrections": CORRECTIONS_VERSION}
-        return content | products_content(site.products, gfx)
+        return content | products_content(self.products(site).products, gfx)
+
+    @override
+    def products(self, site: Site) -> Decision:
+        return on_gem5(site)
 
     @override
     def runs(self, workload: Workload) -> Runs:

@@ -13,6 +13,7 @@ from typing_extensions import override
 from apuflow.configure import option_rules
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.point import Point
+from apuflow.configure.products import Decision, in_preview
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.work import Work
@@ -57,8 +58,12 @@ class Preview(Engine):
             "version": PREVIEW_VERSION,
             "barrier_slots": release.capabilities.barrier_slots,
             **({"constants": asdict(release.calibration.constants)} if release.preview is not None else {}),
-            **products_content(site.products, gfx),
+            **products_content(self.products(site).products, gfx),
         }
+
+    @override
+    def products(self, site: Site) -> Decision:
+        return in_preview(site)
 
     @override
     def options_read(self, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -97,6 +97,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "release": [point.release for point in points],
         "gfx": [point.gfx for point in points],
         "inputs": [inputs_of(point.content) for point in points],
+        "products": [point.products or None for point in points],
         "stand_in": [_stand_in(point.launches()) for point in points],
         "library": [_library(point) for point in points],
         "changed": [_changed(point) for point in points],

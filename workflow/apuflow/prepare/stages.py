@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuflow.configure.image_source import ImageSource
+from apuflow.configure.products import WITHOUT
 from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.kernels.sources import compile_own, is_own
 from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
@@ -25,7 +26,7 @@ from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
 from apuflow.prepare.tools import ObjectOrder, Toolset
 from apuflow.rocblas import objects as gemm_objects
 from apuflow.rocblas.library_table import Size, write_table
-from apuflow.rocblas.tables import ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
+from apuflow.rocblas.tables import RELEASE, ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
 
 
 def container(tools: Toolset) -> ContainerEngine:
@@ -101,14 +102,25 @@ _LIBRARIES = {"rocblas": (ROCBLAS_URL, ROCBLAS_COMMIT), "tensile": (TENSILE_URL,
 
 
 def _library_source(tools: Toolset, repository: str) -> SourceRecord:
-    """rocBLAS or Tensile: also a checkout of the site's own must be at the commit whose tables are here."""
+    """rocBLAS or Tensile: also a checkout of the site's own must be at the commit whose tables are here.
+
+    Raises:
+        EngineError: it cannot be had; the fix names what runs without it, too.
+    """
     site, (url, commit) = tools.site, _LIBRARIES[repository]
     given = site.rocblas_source if repository == "rocblas" else site.tensile_source
-    if given is not None:
-        return use_checkout(tools.root / given, commit=commit)
-    place = (tools.root / paths.source_dir(repository, commit)).resolve()
     mirror = site.mirrors.rocblas if repository == "rocblas" else site.mirrors.tensile
-    return fetch_source(url, commit, place, mirror=mirror)
+    try:
+        if given is not None:
+            return use_checkout(tools.root / given, commit=commit)
+        place = (tools.root / paths.source_dir(repository, commit)).resolve()
+        return fetch_source(url, commit, place, mirror=mirror)
+    except EngineError as error:
+        error.remedy = (
+            f"{error.remedy or 'read the message'}; or {repository}_source: a checkout at {RELEASE}; or "
+            f"run without rocBLAS' kernels: {WITHOUT} (engine gem5: image.rocblas_kernels: own)"
+        )
+        raise
 
 
 def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) -> None:

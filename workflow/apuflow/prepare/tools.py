@@ -10,6 +10,7 @@ from typing import Literal
 
 from apuflow.configure import Release, Site, load_release, load_site, load_workload
 from apuflow.configure.image_source import ImageSource
+from apuflow.configure.products import refuse_missing_checkouts
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
@@ -171,7 +172,12 @@ class Toolset:
         return [] if self.site.miopen_source is not None else [self.record("source-miopen")]
 
     def gemm_sources(self) -> list[str]:
-        """Records that have to be there before rocBLAS' kernels are written."""
+        """Records that have to be there before rocBLAS' kernels are written.
+
+        Raises:
+            ConfigError: the site names a checkout of rocBLAS or Tensile that is not there.
+        """
+        refuse_missing_checkouts(self.site, self.root)
         return [self.record("source-tensile"), self.record("source-rocblas")]
 
     # compilers -------------------------------------------------------------------------------------------

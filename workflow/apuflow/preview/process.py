@@ -16,6 +16,7 @@ from itertools import groupby
 from math import log
 from typing import NamedTuple, TypeAlias
 
+from apuflow.core.products import SCALE
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import Arg
 from apuflow.preview.inputs import parts_held
@@ -26,7 +27,6 @@ from apuflow.preview.lines import LINE, PAGE
 from apuflow.preview.profile import Profile, Stream
 from apuflow.preview.reuse import survives
 from apuflow.preview.step import Found, Left, Step
-from apuflow.rocblas.call import SCALE
 
 
 class Buffer(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from apuflow.core.products import SCALE, SCALE_NOTE
 from apuflow.miopen.launch import Arg, Gemm, Launch, Role
 from apuflow.rocblas.changes import CHANGES_VERSION, changes_of
 from apuflow.rocblas.selection import FLOAT_BYTES, select
@@ -26,11 +27,8 @@ from apuflow.rocblas.tables import (
     solution_of,
 )
 
-SCALE: Final = "Cijk_S"
-"""rocBLAS' kernel that scales C, or clears it, before workgroups add to it."""
 SCALE_SOURCE: Final = Path(__file__).with_name("rocblas_scale.cl")
 SCALE_GROUP: Final = 256
-SCALE_NOTE: Final = f"stand-in for rocBLAS' HIP kernel {SCALE}: one work-item per element of C"
 
 PRODUCTS_KEY: Final = "products"
 """Of a point's content: which kernels its products are."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.tables.cliffs import cliff_texts
-from analysis.tables.columns import axis_column
+from analysis.tables.columns import PRODUCTS, axis_column
 from analysis.tables.records import Batch
 from analysis.tables.suites import Folder
 from analysis.tables.tables import AXES, assemble
@@ -79,7 +79,7 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
 def _key(given: str) -> str:
     """The option, place or ``layer.<key>`` that is meant."""
     dashed = given.replace("_", "-")
-    if given in catalogue() or given in PLACES:
+    if given in catalogue() or given in (*PLACES, PRODUCTS):
         return given
     if dashed in catalogue():
         return dashed
@@ -88,10 +88,17 @@ def _key(given: str) -> str:
 
 def _set(content: dict[str, Any], key: str, values: list[Any]) -> None:
     name = key.removeprefix("layer.")
+    if key == PRODUCTS and len(values) > 1:
+        raise ConfigError(
+            "one table has one kind of matrix products",
+            key=key,
+            value=", ".join(map(str, values)),
+            remedy="ask twice, with products=rocblas and with products=stand-in",
+        )
     if len(values) > 1:
         axes = content.setdefault("axes", {})
         (axes.setdefault("layer", {}) if name != key else axes)[name] = values
-    elif key in PLACES:
+    elif key in (*PLACES, PRODUCTS):
         content[key] = values[0]
     else:
         content.setdefault("layer" if name != key else "options", {})[name] = values[0]

@@ -18,7 +18,10 @@ _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "
 _FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")
 _OWN = ("layer.n", "layer.devices", "layer.bandwidth", "layer.latency")
 """Axes of a sweep that an epoch has numbers of its own for."""
-_COVERAGE = ("engine_version", "operations", "unmeasured", "unmeasured_share", "stand_ins", "stand_in_share")
+_COVERAGE = (
+    *("engine_version", "products", "operations", "unmeasured", "unmeasured_share"),
+    *("stand_ins", "stand_in_share"),
+)
 """What the simulated iteration rests on (``analysis.tables.suites.coverage``)."""
 
 

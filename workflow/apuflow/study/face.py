@@ -16,6 +16,7 @@ from apuflow.configure.loading import load_sweep
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths, project
+from apuflow.rocblas.tables import Products
 from apuflow.study import ask
 
 __all__ = ["Sweep", "evaluate", "points", "read_results", "sweep"]
@@ -35,6 +36,7 @@ def evaluate(
     *,
     machine: str | None = None,
     release: str = preview.RELEASE,
+    products: Products | None = None,
     root: str | Path | None = None,
 ) -> pd.DataFrame:
     """What the preview says of a workload: counters, metrics, interval of the cycles, a row per point.
@@ -44,6 +46,8 @@ def evaluate(
         options: ``apu_se.py`` options as on the command line without dashes; a list varies the option.
         layer: layer keys; a list varies the key. All lists are combined.
         machine, release: files of ``configs/machines`` and ``configs/gem5``.
+        products: whose kernels compute matrix products; by default as the project's site has it, else
+            rocBLAS' own. Column ``products`` says which.
         root: the project; by default the working directory, or the files that come with apuflow.
 
     Raises:
@@ -57,6 +61,8 @@ def evaluate(
     }
     if machine is not None:
         content["machine"] = machine
+    if products is not None:
+        content["products"] = products
     axes: dict[str, Any] = {}
     for place, given in (("options", options or {}), ("layer", layer or {})):
         fixed = {key: value for key, value in given.items() if not isinstance(value, (list, tuple, range))}

@@ -17,6 +17,7 @@ from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
+from apuflow.configure.products import refuse_missing_checkouts
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
@@ -25,8 +26,10 @@ from apuflow.core.record import read_run
 from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.prepare.tools import Toolset
+from apuflow.rocblas.call import PRODUCTS_KEY
 from apuflow.run.command import refuse_redirected
 from apuflow.study.ask import steep_steps
+from apuflow.study.products import of_points
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
@@ -100,6 +103,7 @@ class SweepPlan:
         sampling: how many of the points will run where the sweep takes a sample; empty: all.
         workgroups: of which launches not all workgroups will run; empty: all run whole.
         unused: patterns of ``per_workload`` that none of the sweep's workloads and suites matches.
+        products: whose kernels compute matrix products, a line for each kind and reason; empty: none do.
     """
 
     sweep: str
@@ -112,6 +116,7 @@ class SweepPlan:
     sampling: str = ""
     workgroups: str = ""
     unused: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As ``apuflow plan --json`` prints it."""
@@ -135,13 +140,14 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             )
         names = [workload]
     _say_if_large(sweep, names, root)
-    planned = []
+    planned: list[PlannedWorkload] = []
+    drawn: list[Point] = []
     for workload_name in names:
         expanded = points(sweep, workload_name, root)
         for engine in sweep.engines:
-            planned.append(
-                _workload(name, workload_name, engine, [p for p in expanded if p.engine == engine], root)
-            )
+            chosen = [point for point in expanded if point.engine == engine]
+            planned.append(_workload(name, workload_name, engine, chosen, root))
+            drawn += _drawn(chosen)
     return SweepPlan(
         name,
         sweep.description,
@@ -149,10 +155,11 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _listed(releases, sweep, names, root),
         tuple(planned),
         _preparations(sweep, names, root),
-        _obstacle(sweep, root),
+        _obstacle(sweep, drawn, root),
         _sampling(sweep),
         _workgroups(sweep),
         _unused(sweep, root),
+        of_points(drawn, load_site(root).with_products(sweep.products)),
     )
 
 
@@ -198,14 +205,21 @@ def _listed(
     return ", ".join(dict.fromkeys(name for workload in workloads for name in places(sweep, workload, root)))
 
 
-def _obstacle(sweep: Sweep, root: Path) -> str:
+def _obstacle(sweep: Sweep, chosen: Sequence[Point], root: Path) -> str:
+    """Why points cannot run here."""
     if all(is_batch(engine) for engine in sweep.engines):
         return ""
+    found = []
     try:
         refuse_redirected((root / paths.RUNS).resolve())
     except ConfigError as error:
-        return f"{error.message}; {error.remedy}"
-    return ""
+        found.append(f"{error.message}; {error.remedy}")
+    if any(PRODUCTS_KEY in point.content and not is_batch(point.engine) for point in chosen):
+        try:
+            refuse_missing_checkouts(load_site(root), root)
+        except ConfigError as error:
+            found.append(f"{error.message} ({error.key}: {error.value}); {error.remedy}")
+    return "; ".join(found)
 
 
 def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
         out.print(f"sample: {plan.sampling}", highlight=False, markup=False)
     if plan.workgroups:
         out.print(f"workgroups: {plan.workgroups}", highlight=False, markup=False)
+    for line in plan.products:
+        out.print(f"matrix products: {line}", highlight=False, markup=False)
     for preparation in plan.preparations:
         out.print(f"first: {preparation}", highlight=False, markup=False)
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)

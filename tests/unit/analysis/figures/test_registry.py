@@ -178,6 +178,33 @@ def test_cycles_of_wrong_values_are_not_compared() -> None:
     assert "3 points of softmax_bwd computed wrong values (column flags) and are not drawn" in plot.notes
 
 
+def both_kinds_of_products(units: dict[str, list[int]]) -> pd.DataFrame:
+    """A fully connected layer by the stand-in on gem5-kernels and by rocBLAS' kernels in the preview."""
+    simulated = grid(units, ["fc_fwd"], "gem5-kernels", 64000, products="stand-in")
+    return figures.combine([simulated, grid(units, ["fc_fwd"], cycles=80000, products="rocBLAS")])
+
+
+def test_lines_of_other_products_are_labelled_apart() -> None:
+    """Where all products are alike, the labels have nothing of it."""
+    both = both_kinds_of_products({"num_compute_units": [4, 8]})
+    words = text_of(figures.make("cycles", both))
+    assert {"forward, gem5-kernels, products: stand-in", "forward, preview, products: rocBLAS"} <= set(words)
+    words = text_of(figures.make("cycles", both.assign(products="rocBLAS")))
+    assert {"forward, gem5-kernels", "forward, preview"} <= set(words)
+    bars = text_of(figures.make("cycles", both_kinds_of_products({"num_compute_units": [4]})))
+    assert "forward, preview, products: rocBLAS" in bars
+
+
+def test_products_by_other_kernels_are_no_error_of_the_preview() -> None:
+    units: dict[str, list[int]] = {"num_compute_units": [4, 8]}
+    softmax = [grid(units, ["softmax_fwd"], name, 64000) for name in ("gem5-kernels", "preview")]
+    plot = figures.make("engines", figures.combine([both_kinds_of_products(units), *softmax]))
+    assert set(plot.data["workload"]) == {"softmax_fwd"}
+    assert any("2 pairs left out: their matrix products" in note for note in plot.notes)
+    with pytest.raises(FigureError, match="no point is completed by both"):
+        figures.make("engines", both_kinds_of_products(units))
+
+
 def test_engines_that_share_no_point_are_refused() -> None:
     simulated = grid({"num_compute_units": [4, 8]}, engine="gem5")
     model = grid({"num_compute_units": [16, 32]})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+from places import ROOT
 from result_frames import HOSTILE, grid
 
+import apuflow
 from analysis.figures.choice import Choice, choose
 from analysis.report.data import MANY_ROWS, embed, page_data
 
@@ -45,6 +47,15 @@ def test_cells_hold_tags_and_the_legend_says_what_they_mean() -> None:
     named = {"unmeasured", "wrong values", "check", "stand-in", "extrapolated"}
     assert set(meanings) == {"tokens", "DRAM", *named}
     assert meanings["tokens"].startswith("limited by coalescer tokens")
+
+
+def test_rocblas_kernels_with_their_scaling_are_not_tagged_as_the_stand_in() -> None:
+    """Column ``stand_in`` as the preview has it of a split sum (NT) and of TT."""
+    sizes = {"m": 64, "n": 16, "k": 512, "transpose_a": [False, True], "transpose_b": True}
+    frame = apuflow.evaluate("gemm", layer=sizes, root=ROOT)
+    columns = {column["name"]: column for column in page_data(frame, [])["columns"]}
+    assert frame["stand_in"].str.startswith("Cijk_S: ").tolist() == [True, False]
+    assert columns["stand_in"]["tags"] == [["scaling"], ["stand-in"]]
 
 
 def test_what_a_reader_asks_first_stands_first() -> None:

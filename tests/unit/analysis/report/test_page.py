@@ -274,6 +274,21 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
+def test_the_head_says_whose_kernels_the_products_are(tmp_path: Path) -> None:
+    frame = grid({"num_compute_units": [4]}, ["fc_fwd", "conv_fwd", "softmax_fwd"], products="rocBLAS")
+    frame.loc[frame["workload"] == "softmax_fwd", "products"] = None
+
+    def head(name: str) -> str:
+        render(SweepDescription("x"), {"a.csv": frame}, [], [], tmp_path / name)
+        page = (tmp_path / name).read_text(encoding="utf-8")
+        return " ".join(Page(page.partition("<header>")[2].partition("</header>")[0]).text.split())
+
+    assert "matrix products by rocBLAS' own kernels." in head("alike.html")
+    frame.loc[frame["workload"] == "fc_fwd", "products"] = "stand-in"
+    both = head("both.html")
+    assert "by rocBLAS' own kernels (conv_fwd); matrix products by this project's stand-in (fc_fwd)" in both
+
+
 def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(shown: Path) -> None:
     page = Page(shown.read_text(encoding="utf-8"))
     text = " ".join(page.text.split())

@@ -51,6 +51,14 @@ def test_two_engines_of_one_table() -> None:
     assert "gem5, preview" in str(caught.value)
 
 
+def test_points_whose_products_are_other_kernels_are_counted() -> None:
+    a = engine_table("gem5-kernels", {1: 100, 2: 50, 4: 20})
+    b = engine_table("gem5-kernels", {1: 110, 2: 40, 4: 20})
+    a["products"], b["products"] = ["rocBLAS", "rocBLAS", None], ["stand-in", "rocBLAS", "stand-in"]
+    assert compare(a, b).differ == (("products of 1 of 3 points", "rocBLAS", "stand-in"),)
+    assert compare(a, a).differ == compare(a, b.drop(columns="products")).differ == ()
+
+
 def test_a_machine_parameter_that_varies_is_a_key() -> None:
     a = pd.concat(
         [engine_table("gem5", {1: 100}, num_tccs=1), engine_table("gem5", {1: 80}, num_tccs=2)],

@@ -11,6 +11,7 @@ from result_frames import table
 
 from analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.core.products import SCALE, SCALE_NOTE
 
 SECOND = 10**12
 """Ticks."""
@@ -69,6 +70,17 @@ def test_an_item_has_its_operations_time_as_often_as_it_is_repeated() -> None:
     assert items["tflops"].tolist()[4] == 6 / 12
     assert items["status"].tolist()[2] == "not run"
     assert items["total_ms"].isna().tolist() == [False, False, True, False, False]
+
+
+def test_an_iteration_with_products_of_both_kinds_says_both() -> None:
+    frame = operations()
+    frame["products"] = [{"a": "rocBLAS", "b": "stand-in"}.get(name) for name in frame["point"]]
+    frame["stand_in"] = [{"a": f"{SCALE}: {SCALE_NOTE}"}.get(name) for name in frame["point"]]
+    folder = Folder(frame)
+    [row] = folder.table([ITERATION]).to_dict("records")
+    [whole] = summary(folder.items([ITERATION]), folder.table([ITERATION]), [ITERATION]).to_dict("records")
+    assert row["products"] == whole["products"] == "rocBLAS + stand-in"
+    assert whole["stand_ins"] == 0  # what scales C for rocBLAS' kernels is none
 
 
 def test_an_iteration_is_the_sum_of_its_items() -> None:

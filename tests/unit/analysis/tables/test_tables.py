@@ -175,6 +175,21 @@ def test_what_kernels_computed_stands_in_their_row(tmp_path: Path) -> None:
     assert list(frame["stand_in"]) == [None, "sgemm: for rocBLAS", None]
 
 
+def test_a_row_says_whose_kernels_its_products_are(tmp_path: Path) -> None:
+    """Launches as engine gem5-kernels recorded them on 2026-11-23; what scales C is no product."""
+    plain = "stand-in for rocBLAS: one work-item per element of C in 16x16 tiles"
+    scale = {"kernel": "Cijk_S", "stand_in": "stand-in for rocBLAS' HIP kernel Cijk_S: one work-item per ..."}
+    own = {"kernel": "Cijk_Ailk", "library": "rocBLAS rocm-4.0.0, gfx803 kernel assembled for gfx801"}
+    stand_in = {"kernel": "sgemm", "stand_in": plain}
+    each = ([scale, own], [stand_in], [scale, own, stand_in], [{"kernel": "Im2d2Col"}])
+    directories = [
+        record(tmp_path, units, launches=[{**one, "grid": [1], "workgroup": [1]} for one in launches])
+        for units, launches in zip((1, 4, 16, 64), each, strict=True)
+    ]
+    found = tables.build(directories)["products"]
+    assert list(found) == ["rocBLAS", "stand-in", "rocBLAS + stand-in", None]
+
+
 def test_rows_say_where_inputs_lay(tmp_path: Path) -> None:
     """Of an engine that starts the kernels itself; what DNNMark does nobody knows."""
     own = {"engine": "gem5-kernels"}

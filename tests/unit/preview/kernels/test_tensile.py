@@ -8,6 +8,7 @@ from one_launch import traffic_of
 
 from apuflow import preview
 from apuflow.configure import option_rules
+from apuflow.core.products import SCALE
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Arg, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.gemm import product
@@ -23,7 +24,7 @@ from apuflow.preview.step import alone
 from apuflow.preview.tables import NO_TILES, Table
 from apuflow.preview.timing import times
 from apuflow.preview.traffic import tries
-from apuflow.rocblas.call import SCALE, library_launches, product_launch, scale_launch
+from apuflow.rocblas.call import library_launches, product_launch, scale_launch
 from apuflow.rocblas.tables import solution_of, solutions
 
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from apuflow.core.products import STAND_IN_NOTE
 from apuflow.dnnmark import FullyConnected, Layer, Plane
 from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_unit
 
 TILE = 16
-NOTE = "stand-in for rocBLAS: one work-item per element of C in 16x16 tiles"
+NOTE = f"{STAND_IN_NOTE}one work-item per element of C in 16x16 tiles"
 
 GROUP = 256
 LDS_BYTES = 65536
@@ -59,8 +60,8 @@ def product(
 ) -> Launch:
     """A rocBLAS call, of whatever makes it: the one way to a matrix product.
 
-    What is returned is the stand-in's launch. Where a site runs rocBLAS' own kernels, every launch with a
-    ``gemm`` is replaced by them before it is run or modelled (``apuflow.rocblas``).
+    What is returned is the stand-in's launch. Where rocBLAS' own kernels run, they replace every launch with
+    a ``gemm`` before it is run or modelled (``apuflow.rocblas``).
 
     Args:
         name, kind: of the layer, as tables show it.

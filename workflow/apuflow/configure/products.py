@@ -1,0 +1,89 @@
+"""Whose kernels compute the matrix products of a sweep's points, decided from configuration alone.
+
+A sweep's ``products`` comes before that of the site. Without both it is rocBLAS' own kernels, which engine
+gem5-kernels needs two checkouts for. Neither a network nor a directory is asked: every machine decides alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from apuflow.configure.site import Site
+from apuflow.core.errors import ConfigError
+from apuflow.rocblas.tables import GPUS, Products
+
+WITHOUT = "products: stand-in, in configs/site.yaml or in the sweep"
+"""What runs no kernel of rocBLAS'."""
+
+
+class Decision(NamedTuple):
+    """Whose kernels run, and why it is the stand-in ("" where rocBLAS' run)."""
+
+    products: Products
+    reason: str = ""
+
+    def on(self, gfx: str) -> Decision:
+        """The decision for one GPU architecture."""
+        if self.products == "stand-in" or gfx in GPUS:
+            return self
+        return Decision("stand-in", f"rocBLAS' kernels are for {' and '.join(GPUS)}, not for {gfx}")
+
+
+def in_preview(site: Site) -> Decision:
+    """Of engine preview, which needs no sources."""
+    return _given(site) or Decision("rocblas")
+
+
+def on_gem5(site: Site) -> Decision:
+    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile.
+
+    They are to be had where the site names a checkout or a mirror of each. A site that names none of MIOpen
+    either has git fetch all of them from their public addresses.
+    """
+    given = _given(site)
+    if given is not None:
+        return given
+    missing = list(_missing(site))
+    if not missing:
+        return Decision("rocblas")
+    return Decision(
+        "stand-in",
+        f"configs/site.yaml names sources of MIOpen and none of {' and '.join(missing)}; name "
+        f"{' and '.join(f'{name.lower()}_source (or mirrors.{name.lower()})' for name in missing)} for "
+        "rocBLAS' own kernels",
+    )
+
+
+def refuse_missing_checkouts(site: Site, root: Path) -> None:
+    """Refuse checkouts of rocBLAS and Tensile that the site names and that are not there.
+
+    Raises:
+        ConfigError: there is no such directory.
+    """
+    for key in ("rocblas_source", "tensile_source"):
+        given: str | None = getattr(site, key)
+        if given is not None and not (root / given).is_dir():
+            raise ConfigError(
+                "no such directory",
+                file="configs/site.yaml",
+                key=key,
+                value=given,
+                remedy=f"name a checkout at rocm-4.0.0, or {WITHOUT}",
+            )
+
+
+def _given(site: Site) -> Decision | None:
+    if site.products is None:
+        return None
+    return Decision(site.products, "`products` is set to it" if site.products == "stand-in" else "")
+
+
+def _missing(site: Site) -> Iterator[str]:
+    if not (site.miopen_source or site.mirrors.miopen):
+        return
+    if not (site.rocblas_source or site.mirrors.rocblas):
+        yield "rocBLAS"
+    if not (site.tensile_source or site.mirrors.tensile):
+        yield "Tensile"
