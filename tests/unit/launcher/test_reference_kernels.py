@@ -128,6 +128,13 @@ def test_lrn_hand_values() -> None:
     assert memory["layer.top"] == pytest.approx([6**-0.5, 2 * 15**-0.5, 3 * 14**-0.5])
 
 
+def test_lrn_across_channels_loses_the_sign() -> None:
+    """MIOpenLRNFwd.cl: prv_out = sqrt(bot_in2[c_o]), of the square."""
+    text = layer("LRN", (1, 3, 1, 1), lrn_mode="cross_channel_dim1", local_size=3, alpha=3, beta=0.5, k=1)
+    memory = play(text, "fwd", {"layer.bottom": np.array([1.0, -2.0, 3.0])})
+    assert memory["layer.top"] == pytest.approx([6**-0.5, 2 * 15**-0.5, 3 * 14**-0.5])
+
+
 def test_lrn_of_an_even_window_reaches_further_back() -> None:
     """Window 4 across channels: two back, one ahead (MIOpenLRNFwd.cl: PRE_PAD = (4 - 1) / 2 ahead)."""
     text = layer("LRN", (1, 5, 1, 1), lrn_mode="cross_channel_dim1", local_size=4, alpha=4, beta=0.5, k=1)
@@ -153,6 +160,8 @@ def test_backward_of_normalisation_is_the_slope_of_forward(name: str) -> None:
     random = np.random.default_rng(4)
     size = parse(text).layers[0].input.elements
     x, dy = random.normal(size=size), random.normal(size=size)
+    if name == "lrn":  # the forward kernel takes |x|
+        x = np.abs(x)
     after = play(text, "fwd", {"layer.bottom": x})
     fixed: dict[str, Any] = {
         key: after[f"layer.{key}"] for key in ("scale", "bias") if f"layer.{key}" in after
