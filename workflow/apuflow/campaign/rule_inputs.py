@@ -71,7 +71,7 @@ class RuleInputs:
         """gem5's checkout, where the image may be built from its Dockerfile."""
         tools = self._requested("image", wildcards)
         built = any(source.kind == "dockerfile" for source in tools.image_sources)
-        builds = built and tools.site.container != "host"
+        builds = built and tools.site.container_engine != "host"
         return [tools.record("source-gem5")] if builds else []
 
     def gem5_sources(self, wildcards: Wildcards) -> list[str]:

@@ -148,8 +148,11 @@ def _place(project: Path) -> str:
 
 def _container(site: Site) -> Check:
     def check() -> str:
-        engine = container_engine(site.container, site.socket)
-        engine.check()
+        if site.container is None:
+            site.found_engine.check()
+        container_engine(site.container_engine, site.socket).check()
+        if site.container is None:
+            return f"{site.found_engine}; `container` in configs/site.yaml names another"
         if site.container == "host":
             return "none (container: host): tools of this machine are used"
         return f"{site.container} answers"
@@ -166,7 +169,7 @@ def _gem5(site: Site, release: Release, project: Path, network: bool) -> Iterato
     )
     if patches := gem5_patches(release, site):
         yield _try("gem5 patches", _SIMULATING, lambda: ", ".join(map(str, read_patches(patches, project))))
-    if site.container == "host":
+    if site.container_engine == "host":
         yield _program(
             "scons", _SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
         )
@@ -176,7 +179,7 @@ def _gem5(site: Site, release: Release, project: Path, network: bool) -> Iterato
 def _own_gem5(site: Site) -> str:
     source = use_checkout(Path(site.gem5.source or ""), allow_dirty=site.gem5.allow_dirty)
     record = existing_gem5(Path(site.gem5.binary or ""), source)
-    if site.container == "host" and (problem := starts(Path(record.binary))) is not None:
+    if site.container_engine == "host" and (problem := starts(Path(record.binary))) is not None:
         raise EngineError(
             f"gem5 does not start on this machine: {problem}",
             file=record.binary,
@@ -194,7 +197,7 @@ def _dnnmark(site: Site, release: Release, network: bool) -> Iterator[Check]:
         return
     address = site.mirrors.gem5_resources or release.resources.url
     yield from _source("DNNMark sources", (Use.DNNMARK,), site.dnnmark.source, address, network)
-    if site.container == "host":
+    if site.container_engine == "host":
         hipcc = Path("/opt/rocm/bin/hipcc")
         fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
         if hipcc.exists():
@@ -285,11 +288,11 @@ def _c_compiler() -> str:
 
 def _image(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
     """Which image would be used; of one that is built from a recipe, what is left to build."""
-    if site.container == "host":
+    if site.container_engine == "host":
         return
     if network:
         sources = sources_to_try(site, release, project)
-        engine = container_engine(site.container, site.socket)
+        engine = container_engine(site.container_engine, site.socket)
         yield _try("image", (Use.DNNMARK, Use.PROGRAM), lambda: look_for_image(engine, sources))
     recipe, base = site.image.recipe, site.image.base
     if recipe is None:
@@ -310,7 +313,7 @@ def _image(site: Site, release: Release, project: Path, network: bool) -> Iterat
 
 def _image_bytes(site: Site, project: Path) -> int:
     """Disk that the image takes when it is made."""
-    if site.container == "host" or site.image.mode == "local":
+    if site.container_engine == "host" or site.image.mode == "local":
         return 0
     if site.image.recipe is not None:
         with contextlib.suppress(ApuflowError):

@@ -94,7 +94,7 @@ class Toolset:
     def built_from_recipe(self) -> str | None:
         """The recipe that the image is built from; None: the first source is of another kind."""
         first = self.image_sources[0]
-        return first.place if first.kind == "recipe" and self.site.container != "host" else None
+        return first.place if first.kind == "recipe" and self.site.container_engine != "host" else None
 
     def image_build(self, recipe: str, cores: int | None = None) -> SourcesBuild:
         """What an image is built from a recipe with.
