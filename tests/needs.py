@@ -115,7 +115,20 @@ ROCBLAS = Need(
     otherwise="name checkouts at rocm-4.0.0 in APUFLOW_TEST_ROCBLAS and APUFLOW_TEST_TENSILE",
 )
 NETWORKS = Need("PyTorch and ONNX", "networks read from them", otherwise=".venv/bin/pip install torch onnx")
-NEEDS = (C_COMPILER, CLANG, DOCKER, REGISTRY, BROWSER, SLURM, MOUNT, NETWORKS, GEM5, OTHER_GEM5, MIOPEN, ROCBLAS)
+NEEDS = (
+    C_COMPILER,
+    CLANG,
+    DOCKER,
+    REGISTRY,
+    BROWSER,
+    SLURM,
+    MOUNT,
+    NETWORKS,
+    GEM5,
+    OTHER_GEM5,
+    MIOPEN,
+    ROCBLAS,
+)
 
 ANYWHERE = (
     # They reckon, and read and write files, in Python alone.

@@ -74,11 +74,9 @@ def same_work(found: Sequence[Difference]) -> bool:
     return not any(each.name in WORK for each in changed(found, "counter"))
 
 
-def causes(recorded: Answer, here: Answer) -> tuple[str, ...]:
-    """What usually causes the differences between two answers, the likeliest first; none where they agree."""
+def made_otherwise(recorded: Answer, here: Answer) -> tuple[str, ...]:
+    """What two answers were made from that is not the same, what changes numbers most first."""
     found = differences(recorded, here)
-    if equal(found):
-        return ()
     facts = {each.name: each for each in changed(found, "fact")}
     named = [
         f"{_BY_FACT[name]} (recorded {_seen(recorded, name)}, here {_seen(here, name)})"
@@ -87,11 +85,9 @@ def causes(recorded: Answer, here: Answer) -> tuple[str, ...]:
     ]
     options = [f"{each.name}={each.here}, recorded {each.recorded}" for each in changed(found, "option")]
     if options:
-        named.insert(
-            0,
-            f"other options: {'; '.join(options)} (configs/machines, or options_of of the release)",
-        )
-    return tuple(named) or (_unnamed(found),)
+        where = "configs/machines, or options_of of the release"
+        named.insert(0, f"other options: {'; '.join(options)} ({where})")
+    return tuple(named)
 
 
 def _seen(answer: Answer, name: str) -> str:
@@ -115,13 +111,16 @@ def _unnamed(found: Sequence[Difference]) -> str:
 
 
 def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
-    """What differs, for people: counters with both values, parts of the statistics, causes.
+    """What differs, for people: counters with both values, parts of the statistics, their usual cause.
 
     Args:
         most: counters to show with values; the others are named.
     """
     found = differences(recorded, here)
-    counters = changed(found, "counter")
+    counters, made = changed(found, "counter"), made_otherwise(recorded, here)
+    if equal(found):
+        yield from (f"though made from {each}" for each in made)
+        return
     for each in counters[:most]:
         before, after = each.recorded or "none", each.here or "none"
         yield f"{each.name:22} {before:>15} recorded, {after:>15} here{_change(each)}"
@@ -131,7 +130,7 @@ def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
         yield f"rows of {', '.join(each.name for each in parts)} differ"
     if counters and same_work(found):
         yield "the work of the GPU is as recorded: workgroups, wavefronts, instructions of each kind"
-    for cause in causes(recorded, here):
+    for cause in made or (_unnamed(found),):
         yield f"usual cause: {cause}"
 
 

@@ -93,14 +93,15 @@ def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
     for point, answer in zip(wanted, here, strict=True):
         recorded = by_name[answer.workload]
         found = differences(recorded, answer)
-        units = f"{point.compute_units} compute units"
-        about = f"{answer.workload} on {engine}, release {release}, {units}, against {source}"
+        about = f"{answer.workload} on {engine}, {point.compute_units} compute units, release {release}"
+        if source != release:
+            about += f" (recorded on {source})"
         if equal(found):
-            rows = f" and {answer.rows:,} rows" if answer.rows else ""
+            rows = f", all {answer.rows:,} rows of statistics" if answer.rows else ""
             typer.echo(f"equal    {about}: {answer.count('counter')} counters{rows}")
-            continue
-        good = False
-        typer.echo(f"DIFFERS  {about}")
+        else:
+            good = False
+            typer.echo(f"DIFFERS  {about}")
         for line in lines(recorded, answer):
             typer.echo(f"         {line}")
     return good
