@@ -127,7 +127,8 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
     from rich.markup import escape
 
     from apuflow.configure import load_release, load_site
-    from apuflow.prepare.doctor import State, Use, examine, ready
+    from apuflow.prepare.doctor import State, Use, examine, missing, ready
+    from apuflow.prepare.next_command import next_command
 
     if engine not in list(Use):
         raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
@@ -141,6 +142,8 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
             console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
     console.print()
     for use in Use:
-        verdict = "[green]ready[/]" if ready(checks, use) else "[red]not ready[/]"
-        console.print(f"{use:13} {verdict}")
+        lacking = ", ".join(check.name for check in missing(checks, use))
+        console.print(f"{use:13} " + (f"[red]not ready[/]: {lacking}" if lacking else "[green]ready[/]"))
+    runs = {name: ready(checks, use) for name, use in (("dnnmark", Use.DNNMARK), ("kernels", Use.KERNELS))}
+    console.print(f"\nruns here now: {escape(next_command(release, Path(), **runs))}")
     return ready(checks, Use(engine))
