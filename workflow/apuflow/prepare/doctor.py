@@ -36,6 +36,8 @@ BUILD_BYTES = 12 * GB
 RUN_BYTES = 3 * GB
 """The data file and the statistics of some runs."""
 BUILD_MEMORY = 8 * GB
+_ANSWER_SECONDS = 10
+"""A daemon that has not heard from a registry by then: doctor answers in seconds."""
 
 
 def examine(site: Site, release: Release, project: Path, *, network: bool = True) -> list[Check]:
@@ -115,7 +117,7 @@ def _container(site: Site) -> Check:
     def check() -> str:
         if site.container is None:
             site.found_engine.check()
-        container_engine(site.container_engine, site.socket).check()
+        container_engine(site.container_engine, site.socket, _ANSWER_SECONDS).check()
         if site.container is None:
             return f"{site.found_engine}; `container` in configs/site.yaml names another"
         if site.container == "host":
@@ -225,7 +227,7 @@ def _image(site: Site, release: Release, project: Path, network: bool) -> Iterat
         return
     if network:
         sources = sources_to_try(site, release, project)
-        engine = container_engine(site.container_engine, site.socket)
+        engine = container_engine(site.container_engine, site.socket, _ANSWER_SECONDS)
         yield attempt("image", SIMULATING, lambda: look_for_image(engine, sources))
     recipe, base = site.image.recipe, site.image.base
     if recipe is None:
