@@ -175,8 +175,10 @@ def layer_bytes(served: Registry, digest: str) -> int:
     return sum(blob(layer["digest"]).stat().st_size for layer in layers)
 
 
-def test_a_registry_is_asked_without_an_engine(served: Registry, docker_url: str, docker_image: str) -> None:
-    """As for Apptainer, which cannot ask."""
+def test_a_registry_tells_digest_and_size_without_an_engine(
+    served: Registry, docker_url: str, docker_image: str
+) -> None:
+    """As for Apptainer, which has no command for it."""
     digest = served.push(docker_url, docker_image, "gem5/asked:v1", "asked")
     for given in (None, digest):
         found = manifest(f"{served.host}/gem5/asked:v1", given)

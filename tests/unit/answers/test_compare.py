@@ -72,3 +72,4 @@ def test_a_value_that_one_side_lacks_is_a_difference() -> None:
     lacking = Answer("softmax_fwd", {key: text for key, text in VALUES.items() if key[1] != "gpu_cycles"})
     assert "15239 recorded,            none here" in "\n".join(lines(RECORDED, lacking))
     assert "none recorded,           15239 here" in "\n".join(lines(lacking, RECORDED))
+    assert " %)" not in "\n".join([*lines(RECORDED, lacking), *lines(lacking, RECORDED)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from places import ROOT
 from typer.testing import CliRunner, Result
 
 from apuflow.answers import prove
+from apuflow.answers.answer import Answer, write
 from apuflow.cli import build_app
-from apuflow.core.errors import ConfigError
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError, EngineError
 
 
 @pytest.fixture
@@ -71,6 +74,47 @@ def test_a_release_without_answers_is_told_before_anything_runs(root: Path) -> N
         said = str(result.exception) + result.output
         assert f"no recorded answer for engine {engine} with release {release}" in said
         assert not (root / "runs").exists()
+
+
+def test_an_answer_that_two_runs_do_not_share_is_not_recorded(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter("12")
+
+    def answers(*_: object) -> tuple[Answer, ...]:
+        return (Answer("softmax_fwd", {("counter", "gpu_cycles"): next(counts)}),)
+
+    monkeypatch.setattr(prove, "answers", answers)
+    with pytest.raises(EngineError, match="not deterministic") as caught:
+        prove.record("gem5-kernels", "v24.1", root)
+    assert "counter gpu_cycles" in str(caught.value)
+
+
+def test_a_run_that_was_there_comes_back_where_a_proof_fails(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = prove.points("gem5-kernels", "v24.1", root)[0]
+    record = root / paths.run_record(point.engine, point.workload, point.id)
+    record.parent.mkdir(parents=True)
+    record.write_text("mine")
+
+    def fail(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[-1] == str(record.relative_to(root)) and not record.exists()
+        record.parent.mkdir()
+        (record.parent / "stats.txt").write_text("half")
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(EngineError, match="did not end well"):
+        prove.answers("gem5-kernels", [point], root)
+    assert record.read_text() == "mine"
+    assert not (record.parent / "stats.txt").exists()
+
+
+def test_a_table_without_the_point_is_no_answer(root: Path) -> None:
+    (root / "configs/known_answers").unlink()
+    write(root / "configs/known_answers/preview/v23.0.csv", [Answer("other", {("counter", "x"): "1"})])
+    assert "no recorded answer" in str(doctor("--prove", "preview").exception)
 
 
 def test_an_unknown_engine_is_told_with_those_that_exist(root: Path) -> None:

@@ -136,5 +136,6 @@ def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
 
 def _change(each: Difference) -> str:
     """How far a counter is off, in per cent."""
-    before, after = (float(text) if text else 0.0 for text in (each.recorded, each.here))
-    return f" ({100 * (after / before - 1):+.2f} %)" if before else ""
+    if each.recorded in (None, "0") or each.here is None:
+        return ""
+    return f" ({100 * (float(each.here) / float(str(each.recorded)) - 1):+.2f} %)"

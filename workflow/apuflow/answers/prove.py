@@ -14,7 +14,6 @@ from apuflow.answers.answer import SWEEP, Answer
 from apuflow.answers.compare import differences, equal
 from apuflow.answers.take import of_preview, of_run
 from apuflow.campaign.campaign import Campaign
-from apuflow.configure import load_release, load_workload
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
@@ -96,18 +95,12 @@ def record(engine: EngineName, release: str, root: Path) -> tuple[Answer, ...]:
     return second
 
 
-def is_built(engine: EngineName, release: str, root: Path) -> bool:
-    """Whether the gem5 of a release is there, so that a proof takes seconds."""
-    if is_batch(engine):
+def is_built(point: Point, root: Path) -> bool:
+    """Whether the gem5 of a point is there, so that a proof takes seconds."""
+    if is_batch(point.engine):
         return True
-    tools = Toolset(release, root)
-    gfx = load_release(release, root).gfx[0]
-    return tools.site.gem5.binary is not None or (root / tools.record(tools.gem5_tool(gfx))).exists()
-
-
-def use_of(engine: EngineName, point: Point, root: Path) -> str:
-    """What a proof asks of this machine (``prepare.doctor.Use``)."""
-    return get_engine(engine).use(load_workload(point.workload, root))
+    tools = Toolset(point.release, root)
+    return tools.site.gem5.binary is not None or (root / tools.record(tools.gem5_tool(point.gfx))).exists()
 
 
 @contextlib.contextmanager

@@ -77,16 +77,18 @@ def _engine(given: str) -> EngineName:
 def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
     """Compare points of this machine with their known answers; whether all are equal."""
     from apuflow.answers import prove
-    from apuflow.answers.answer import find
+    from apuflow.answers.answer import find, none_recorded
     from apuflow.answers.compare import differences, equal, lines
     from apuflow.configure import load_release
 
     root = Path()
     source, known = find(engine, load_release(release, root), root)
-    wanted = prove.points(engine, release, root)[: None if every else 1]
     by_name = {answer.workload: answer for answer in known}
-    wanted = tuple(point for point in wanted if point.workload in by_name)
-    if not prove.is_built(engine, release, root):
+    wanted = [point for point in prove.points(engine, release, root) if point.workload in by_name]
+    if not wanted:
+        raise none_recorded(engine, release, root)
+    wanted = wanted[: None if every else 1]
+    if not prove.is_built(wanted[0], root):
         typer.echo(f"gem5 {release} is not built yet: that comes first, an hour or more")
     here = prove.answers(engine, wanted, root)
     good = True
