@@ -14,6 +14,8 @@ from analysis.stats.files import open_packed
 _HOST: Final = re.compile(rb"host[A-Z_]")
 """Rows about the machine that runs gem5, not the simulated one: hostSeconds, hostMemory, hostTickRate
 (src/sim/root.cc), hostInstRate, hostOpRate (src/cpu/base.cc)."""
+_MARK: Final = b"----------"
+"""Begins the lines around a block."""
 _PARTS: Final = (
     ("translation", re.compile(rb"system\.\w*(?:tlb|coalescer)\w*\.")),
     ("cpu", re.compile(rb"system\.cpu\d*[._]")),
@@ -41,7 +43,7 @@ def row_hashes(files: Iterable[Path]) -> dict[str, str]:
         gpu = gpu.removesuffix(ACTIVE.encode()) + b"."
         for line in lines:
             row = b" ".join(line.partition(b" # ")[0].split())
-            if not row or _HOST.match(row):
+            if not row or row.startswith(_MARK) or _HOST.match(row):
                 continue
             part = "gpu" if row.startswith(gpu) else _part(row)
             hashes[part].update(row + b"\n")
