@@ -106,7 +106,7 @@ def _unnamed(found: Sequence[Difference]) -> str:
         )
     return (
         "commit, options, kernels and launcher are as recorded: gem5 was built from other sources than its "
-        "checkout has, or a default in its configs/ was changed (`git -C SOURCE status`, then build again)"
+        "checkout has (`git -C SOURCE status`, then build again), or it does not give equal runs: prove again"
     )
 
 
