@@ -12,6 +12,8 @@ import needs
 import pytest
 from places import DATA, ROOT
 
+from apuflow.containers import found
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
@@ -41,6 +43,15 @@ def _shared(file: Path) -> str:
     if file.parent.name == "faults":
         return "faults"
     return "docker" if "docker" in file.name else str(file)
+
+
+@pytest.fixture(autouse=True)
+def found_docker(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A site without the key ``container`` gets Docker, whatever this machine has."""
+    monkeypatch.setenv(found.DECIDED, '{"name": "docker"}')
+    found.find_engine.cache_clear()
+    yield
+    found.find_engine.cache_clear()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -193,7 +193,7 @@ def path_lines(root: Path) -> Iterator[str]:
         loaded = load_release(release, root)
         builds = (f"gem5-{target}" for target in loaded.build_targets)
         for tool in ("source-gem5", "source-resources", "source-miopen", "image", "dnnmark", *builds):
-            record = paths.tool_record(release, tool, request(tool, loaded, Site(), root))
+            record = paths.tool_record(release, tool, request(tool, loaded, Site(container="docker"), root))
             yield f"record of {tool} of {release}{SEPARATOR}{record}"
 
 

@@ -16,7 +16,7 @@ import pytest
 from docker_daemon import Daemon, load_base
 
 import docker
-from apuflow.containers import DockerEngine, Exit, Job, Labels, Limits, Mount, Owner, Sample
+from apuflow.containers import DockerEngine, Exit, Job, Labels, Limits, Mount, Owner, Sample, found
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import OWNER, POINT, PROJECT
 
@@ -48,6 +48,11 @@ def run(engine: DockerEngine, docker_image: str, directory: Path) -> Run:
         return engine.run(job(command, directory, docker_image, **changes))
 
     return run
+
+
+def test_docker_is_found_where_it_answers(docker_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(found.DECIDED)
+    assert found.find_engine(docker_url, True) == found.Found("docker")
 
 
 def job(command: tuple[str, ...], directory: Path, image: str, **changes: Any) -> Job:

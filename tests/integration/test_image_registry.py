@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from image_stage import make_image
 
 import docker
 from apuflow.configure import load_release, load_site
+from apuflow.containers.registry import Manifest, manifest
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare import ImageRecord
 from apuflow.prepare.doctor import Check, State, examine
@@ -156,6 +158,36 @@ def test_a_registry_that_wants_a_login_says_so(project: Project, served: Registr
         served.start()
 
 
+def layer_bytes(served: Registry, digest: str) -> int:
+    """Bytes of an image's layers as they lie in the registry's store."""
+
+    def blob(name: str) -> Path:
+        number = name.removeprefix("sha256:")
+        store = served.directory / "data/docker/registry/v2/blobs/sha256"
+        return store / number[:2] / number / "data"
+
+    layers = json.loads(blob(digest).read_text())["layers"]
+    return sum(blob(layer["digest"]).stat().st_size for layer in layers)
+
+
+def test_a_registry_tells_digest_and_size_without_an_engine(
+    served: Registry, docker_url: str, docker_image: str
+) -> None:
+    """As for Apptainer, which has no command for it."""
+    digest = served.push(docker_url, docker_image, "gem5/asked:v1", "asked")
+    for given in (None, digest):
+        found = manifest(f"{served.host}/gem5/asked:v1", given)
+        assert found == Manifest(digest, layer_bytes(served, digest))
+    with pytest.raises(EngineError, match="manifest unknown"):
+        manifest(f"{served.host}/gem5/gone:v1")
+    served.stop()
+    try:
+        with pytest.raises(EngineError, match="does not answer"):
+            manifest(f"{served.host}/gem5/asked:v1")
+    finally:
+        served.start()
+
+
 def test_doctor_names_the_image_without_pulling_it(
     project: Project, served: Registry, docker_url: str, docker_image: str
 ) -> None:
@@ -166,7 +198,9 @@ def test_doctor_names_the_image_without_pulling_it(
         return next(check for check in checks if check.name == "image")
 
     assert image().state is State.OK
-    assert image().detail.startswith(f"{served.host}/{SECOND}, {digest}; not registry {served.host}/{FIRST}")
+    size = f"{layer_bytes(served, digest) / 1e6:.1f} MB to pull"
+    text = f"{served.host}/{SECOND}, {digest}, {size}; not registry {served.host}/{FIRST}"
+    assert image().detail.startswith(text)
     assert not docker.DockerClient(base_url=docker_url).images.list(name=f"{served.host}/gem5/gcn-gpu")
     project.names("gem5/gone:v1")
     assert image().state is State.MISSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,10 @@ def test_the_doctor_command_ends_with_1_where_gem5_cannot_run(
     result = CliRunner().invoke(build_app(), ["doctor", "--offline"])
     assert result.exit_code == 1, result.output
     assert "MISSING  container engine" in result.output
-    assert "gem5          not ready" in result.output
+    assert "gem5          not ready: place of runs, container engine" in result.output
     assert "preview       ready" in result.output
+    cores = len(os.sched_getaffinity(0))
+    last = result.output.splitlines()[-1]
+    assert last == f"runs here now: snakemake --cores {cores} results/quickstart/report.html"
     assert CliRunner().invoke(build_app(), ["doctor", "--offline", "--engine", "preview"]).exit_code == 0
     assert CliRunner().invoke(build_app(), ["doctor", "--offline", "--engine", "gem6"]).exit_code == 2

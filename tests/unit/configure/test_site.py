@@ -14,12 +14,13 @@ from apuflow.configure import (
     load_site,
     load_sweep,
 )
+from apuflow.containers import found
 from apuflow.core.errors import ConfigError
 from apuflow.prepare.tools import Toolset
 
 
 def test_site_is_optional_and_checked(root: Path) -> None:
-    assert load_site(root).container == "docker"
+    assert load_site(root).container_engine == "docker"
     path = root / "configs/site.yaml"
     for text, said in (
         ("container: kubernetes\n", "docker"),
@@ -53,6 +54,22 @@ def test_what_is_brought_along_changes_the_identity_of_gem5_points_only(root: Pa
         ids.append(found)
     assert len({each["gem5"] for each in ids}) == 3
     assert len({each["preview"] for each in ids}) == 1
+
+
+def test_what_a_machine_has_is_no_part_of_a_point_but_names_its_tools(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Docker's images are not Podman's; the statistics do not depend on which of them runs gem5."""
+    (root / "configs/sweeps/t.yaml").write_text(HEAD.replace("preview", "gem5"))
+    ids, images = set(), set()
+    for name in ("docker", "podman", "host"):
+        monkeypatch.setenv(found.DECIDED, f'{{"name": "{name}"}}')
+        found.find_engine.cache_clear()
+        ids.add(points(load_sweep("t", root), "softmax_fwd", root)[0].id)
+        images.add(Toolset("v23.0", root).record("image"))
+    assert (len(ids), len(images)) == (1, 3)
+    (root / "configs/site.yaml").write_text("container: docker\n")
+    assert ids == {points(load_sweep("t", root), "softmax_fwd", root)[0].id}
 
 
 def test_each_release_has_a_gem5_of_its_own(root: Path) -> None:

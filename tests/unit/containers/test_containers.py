@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apuflow.containers import container_engine
-from apuflow.containers.docker_connection import candidate_urls
+from apuflow.containers.sockets import candidate_urls
 from apuflow.core.errors import ConfigError
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from places import ROOT
 from standins.repositories import commit, git
 
-from apuflow.configure import Release, Site, load_release
+from apuflow.configure import Release, Site, load_release, load_sweep
 from apuflow.configure.site import Gem5Build, Image, Mirrors
+from apuflow.containers import found
+from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.prepare import doctor
 from apuflow.prepare.doctor import Check, State, Use, check_gem5_ready, examine, ready
 from apuflow.prepare.gem5 import starts
+from apuflow.prepare.next_command import next_command
 
 
 @pytest.fixture
@@ -102,6 +106,53 @@ def test_a_source_that_does_not_answer_is_missing(release: Release, tmp_path: Pa
     assert checks["gem5 sources"].state is State.MISSING
     assert "mirrors" in str(checks["gem5 sources"].fix)
     assert checks["DNNMark sources"].state is State.OK
+
+
+def test_a_checkout_that_was_made_here_needs_no_network(release: Release, tmp_path: Path) -> None:
+    nowhere = f"file://{tmp_path}/nowhere"
+    site = Site(container="host", mirrors=Mirrors(gem5=nowhere, gem5_resources=nowhere, miopen=nowhere))
+
+    def states() -> dict[str, State]:
+        found = examine(site, release, tmp_path)
+        return {check.name: check.state for check in found if check.name.endswith(" sources")}
+
+    assert states() == dict.fromkeys(("gem5 sources", "DNNMark sources", "MIOpen sources"), State.MISSING)
+    (tmp_path / paths.source_dir("miopen", release.miopen.source.commit)).mkdir(parents=True)
+    assert states()["MIOpen sources"] is State.OK
+
+
+def test_the_engine_that_was_found_is_told_with_what_was_passed_over(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(found.DECIDED, '{"name": "host", "passed": {"docker": "nothing listens"}}')
+    checks = {check.name: check for check in examine(Site(), release, tmp_path, network=False)}
+    assert checks["container engine"].detail == (
+        "none, the tools of this machine are used; not docker: nothing listens; `container` in "
+        "configs/site.yaml names another"
+    )
+    assert "scons" in checks
+    found.find_engine.cache_clear()
+    monkeypatch.setenv(found.DECIDED, '{"name": "docker", "passed": {"podman": "is dead"}, "usable": false}')
+    checks = {check.name: check for check in examine(Site(), release, tmp_path, network=True)}
+    assert checks["container engine"].state is State.MISSING
+    assert "podman: is dead" in checks["container engine"].detail
+    assert "image" not in checks, "nobody can be asked for it"
+
+
+def test_the_command_that_runs_now_is_the_largest_that_needs_nothing_more(tmp_path: Path) -> None:
+    """A machine with gem5 alone; with kernels alone; with neither; and another release than the sweeps'."""
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    release = load_sweep("default", ROOT).release
+    cores = f"snakemake --cores {len(os.sched_getaffinity(0))}"
+    quickstart = f"{cores} results/quickstart/report.html"
+    for name, dnnmark, kernels, command in (
+        (release, True, True, f"{cores} results/softmax_fwd.csv"),
+        (release, False, True, f"{cores} results/kernels/report.html"),
+        (release, False, False, quickstart),
+        ("v24.1", True, True, "apuflow doctor --prove gem5-kernels --release v24.1"),
+        ("v25.1", True, True, quickstart),
+    ):
+        assert next_command(name, tmp_path, dnnmark=dnnmark, kernels=kernels) == command
 
 
 def test_sources_of_rocblas_are_asked_for_only_where_its_kernels_run(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from standins.repositories import Repository, git, make_gem5
 
+from apuflow.containers import found
 from apuflow.core.errors import EngineError
 from apuflow.prepare import Gem5Record, SourceRecord, read_record, stages
 from apuflow.prepare.images import ImageRecord
@@ -33,6 +34,17 @@ def test_a_source_is_cloned_from_the_mirror_at_the_releases_commit(root: Path, g
     place = root.resolve() / f"build/sources/gem5-{gem5.commit[:12]}"
     assert read_record(out, SourceRecord) == SourceRecord(path=str(place), commit=gem5.commit)
     assert (place / "configs/example/apu_se.py").is_file()
+
+
+def test_the_container_engine_that_was_found_is_printed_into_the_rules_log(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(found.DECIDED, '{"name": "host", "passed": {"docker": "is dead"}}')
+    assert stages.container(toolset(root, "batch: 0s\n")).name == "host"
+    told = "container engine: none, the tools of this machine are used; not docker: is dead"
+    assert told in capsys.readouterr().out
+    stages.container(toolset(root, "container: host\n"))
+    assert capsys.readouterr().out == ""
 
 
 def test_ones_own_checkout_is_recorded_as_it_is(root: Path, gem5: Repository) -> None:

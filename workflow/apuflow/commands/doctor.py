@@ -1,10 +1,14 @@
-"""``apuflow doctor``: what this machine has and lacks for each engine and kind of workload, with the fix."""
+"""``apuflow doctor``: what this machine has and lacks, with the fix; whether its gem5 counts as recorded."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from apuflow.core.engines import EngineName
 
 
 def register(app: typer.Typer) -> None:
@@ -12,36 +16,136 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def doctor(
+        name: Annotated[
+            str, typer.Argument(metavar="[ENGINE]", help="with --prove or --record: engine that runs")
+        ] = "",
         release: str = typer.Option(
             "",
             help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's",
         ),
         engine: str = typer.Option("gem5", help="whose readiness the exit status tells: gem5, gem5-kernels"),
-        offline: bool = typer.Option(False, "--offline", help="do not contact the source repositories"),
+        offline: bool = typer.Option(
+            False, "--offline", help="do not contact source repositories and registries"
+        ),
+        prove: bool = typer.Option(
+            False, "--prove", help="run the smallest recorded point and compare its statistics"
+        ),
+        every: bool = typer.Option(False, "--all", help="with --prove: all ten points"),
+        record: bool = typer.Option(
+            False, "--record", help="run all ten points twice and record them in configs/known_answers"
+        ),
     ) -> None:
-        """Check this machine for each engine. Exit status 1 when `--engine` cannot run here."""
-        from rich.console import Console
-        from rich.markup import escape
+        """Check this machine for each engine. Exit status 1 when `--engine` cannot run here.
 
-        from apuflow.configure import load_release, load_site, load_sweep
-        from apuflow.prepare.doctor import State, Use, examine, ready
-
-        if engine not in list(Use):
-            raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
-        name = release or load_sweep("default").release
-        checks = examine(load_site(Path()), load_release(name), Path.cwd(), network=not offline)
-        console = Console(soft_wrap=True, highlight=False)
-        marks = {State.OK: "[green]ok     [/]", State.WARNING: "[yellow]warning[/]"}
-        for check in checks:
-            mark = marks.get(check.state, "[red]MISSING[/]")
-            console.print(
-                f"{mark}  {check.name:27} {escape(check.detail)}  [dim]({', '.join(check.uses)})[/]"
-            )
-            if check.fix:
-                console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
-        console.print()
-        for use in Use:
-            verdict = "[green]ready[/]" if ready(checks, use) else "[red]not ready[/]"
-            console.print(f"{use:13} {verdict}")
-        if not ready(checks, Use(engine)):
+        `--prove` runs a small layer on your own tools and compares its statistics with those recorded of the
+        same gem5 release, which is deterministic: equal, or what differs and what usually causes it (exit
+        status 1).
+        """
+        if prove and record:
+            raise typer.BadParameter("one of the two", param_hint="--prove, --record")
+        if (name or every) and not (prove or record):
+            raise typer.BadParameter("only with --prove or --record", param_hint="ENGINE, --all")
+        if prove or record:
+            chosen, of = _engine(name), _release(release)
+            good = _prove(chosen, of, every=every) if prove else _record(chosen, of)
+        else:
+            good = _examine(_release(release), engine, network=not offline)
+        if not good:
             raise typer.Exit(1)
+
+
+def _release(given: str) -> str:
+    from apuflow.configure import load_sweep
+
+    return given or load_sweep("default").release
+
+
+def _engine(given: str) -> EngineName:
+    """The engine of a name; without one gem5-kernels, whose points take seconds."""
+    from apuflow.configure.base import did_you_mean
+    from apuflow.core.engines import ENGINES
+
+    for known in ENGINES:
+        if known == (given or "gem5-kernels"):
+            return known
+    hint = did_you_mean(given, ENGINES)
+    raise typer.BadParameter(
+        f"there is no engine {given!r}: {hint}the engines are {', '.join(ENGINES)}", param_hint="ENGINE"
+    )
+
+
+def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
+    """Compare points of this machine with their known answers; whether all are equal."""
+    from apuflow.answers import prove
+    from apuflow.answers.answer import find, none_recorded
+    from apuflow.answers.compare import differences, equal, lines
+    from apuflow.configure import load_release
+
+    root = Path()
+    source, known = find(engine, load_release(release, root), root)
+    by_name = {answer.workload: answer for answer in known}
+    wanted = [point for point in prove.points(engine, release, root) if point.workload in by_name]
+    if not wanted:
+        raise none_recorded(engine, release, root)
+    wanted = wanted[: None if every else 1]
+    if not prove.is_built(wanted[0], root):
+        typer.echo(f"gem5 {release} is not built yet: that comes first, an hour or more")
+    here = prove.answers(engine, wanted, root)
+    good = True
+    for point, answer in zip(wanted, here, strict=True):
+        recorded = by_name[answer.workload]
+        found = differences(recorded, answer)
+        about = f"{answer.workload} on {engine}, {point.compute_units} compute units, release {release}"
+        if source != release:
+            about += f" (recorded on {source})"
+        if equal(found):
+            rows = f", all {answer.rows:,} rows of statistics" if answer.rows else ""
+            typer.echo(f"equal    {about}: {answer.count('counter')} counters{rows}")
+        else:
+            good = False
+            typer.echo(f"DIFFERS  {about}")
+        for line in lines(recorded, answer):
+            typer.echo(f"         {line}")
+    return good
+
+
+def _record(engine: EngineName, release: str) -> bool:
+    """Record the known answers of this machine's tools."""
+    from apuflow.answers import prove
+    from apuflow.answers.answer import write
+    from apuflow.core import paths
+
+    root = Path()
+    answers = prove.record(engine, release, root)
+    file = root / paths.known_answers(engine, release)
+    write(file, answers)
+    typer.echo(f"{file}: {len(answers)} points of {engine} with release {release}, each run twice")
+    return True
+
+
+def _examine(release: str, engine: str, *, network: bool) -> bool:
+    """Print what this machine has and lacks; whether the engine can run here."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from apuflow.configure import load_release, load_site
+    from apuflow.prepare.doctor import State, Use, examine, missing, ready
+    from apuflow.prepare.next_command import next_command
+
+    if engine not in list(Use):
+        raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
+    checks = examine(load_site(Path()), load_release(release), Path.cwd(), network=network)
+    console = Console(soft_wrap=True, highlight=False)
+    marks = {State.OK: "[green]ok     [/]", State.WARNING: "[yellow]warning[/]"}
+    for check in checks:
+        mark = marks.get(check.state, "[red]MISSING[/]")
+        console.print(f"{mark}  {check.name:27} {escape(check.detail)}  [dim]({', '.join(check.uses)})[/]")
+        if check.fix:
+            console.print(f"{'':9}[bold]fix:[/] {escape(check.fix)}")
+    console.print()
+    for use in Use:
+        lacking = ", ".join(check.name for check in missing(checks, use))
+        console.print(f"{use:13} " + (f"[red]not ready[/]: {lacking}" if lacking else "[green]ready[/]"))
+    runs = {name: ready(checks, use) for name, use in (("dnnmark", Use.DNNMARK), ("kernels", Use.KERNELS))}
+    console.print(f"\nruns here now: {escape(next_command(release, Path(), **runs))}")
+    return ready(checks, Use(engine))

@@ -18,6 +18,7 @@ from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, did_you_mean, read
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import Digest, ImageSources
+from apuflow.containers.found import Found, find_engine
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import DURATION, duration_seconds
@@ -176,8 +177,10 @@ class Mirrors(Model):
 class Site(Model):
     """The whole of ``configs/site.yaml``."""
 
-    container: Literal["docker", "podman", "apptainer", "host"] = Field(
-        "docker", description="what runs containers; host: none, the tools are on this machine"
+    container: Literal["docker", "podman", "apptainer", "host"] | None = Field(
+        None,
+        description="what runs containers; host: none, the tools are on this machine; left out: the first of "
+        "docker, podman and apptainer that answers, else host where gem5 is or can be built",
     )
     socket: Text | None = Field(None, description="address of the Docker or Podman socket")
     image: Image = Image()
@@ -227,6 +230,16 @@ class Site(Model):
                 remedy="add container: host, or remove shared_start",
             )
         return self
+
+    @property
+    def container_engine(self) -> str:
+        """What runs containers: as ``container`` says, else what is found here, once per command."""
+        return self.container or self.found_engine.name
+
+    @property
+    def found_engine(self) -> Found:
+        """What is found here where ``container`` says nothing."""
+        return find_engine(self.socket, any(gem5.binary is not None for gem5 in self.gem5_builds))
 
     @property
     def gem5_builds(self) -> tuple[Gem5Build, ...]:

@@ -40,11 +40,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def container_engine(name: str, socket: str | None = None) -> ContainerEngine:
+def container_engine(name: str, socket: str | None = None, answer_seconds: int = 60) -> ContainerEngine:
     """The engine of a name of :data:`CONTAINER_ENGINES`; connects to nothing yet.
 
     Args:
         socket: address of the Docker or Podman daemon, as a URL or path; None: where it usually is.
+        answer_seconds: a daemon that takes longer over an answer has failed.
 
     Raises:
         ConfigError: another name.
@@ -52,7 +53,7 @@ def container_engine(name: str, socket: str | None = None) -> ContainerEngine:
     if name in ("docker", "podman"):
         from apuflow.containers.docker import DockerEngine
 
-        return DockerEngine(name, socket)
+        return DockerEngine(name, socket, answer_seconds)
     if name == "apptainer":
         return ApptainerEngine()
     if name == "host":

@@ -45,9 +45,10 @@ class DockerEngine:
     no free memory. A run may be worth days.
     """
 
-    def __init__(self, name: str = "docker", socket: str | None = None) -> None:
+    def __init__(self, name: str = "docker", socket: str | None = None, answer_seconds: int = 60) -> None:
         self.name = name
         self.address = socket
+        self._answer_seconds = answer_seconds
         self._client: docker.DockerClient | None = None
         self._daemon: Daemon | None = None
 
@@ -55,7 +56,7 @@ class DockerEngine:
     def client(self) -> docker.DockerClient:
         """The connection, made at first use. EngineError when there is no engine."""
         if self._client is None:
-            self._client = connect(self.name, self.address)
+            self._client = connect(self.name, self.address, timeout=self._answer_seconds)
         return self._client
 
     @property

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import docker.errors
 import requests.exceptions
 
 import docker
+from apuflow.containers.sockets import candidate_urls, socket_problem
 from apuflow.core.errors import EngineError
-from apuflow.core.host import home
 
 
 @dataclass(frozen=True)
@@ -27,24 +25,6 @@ class Daemon:
     version: str
 
 
-def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
-    """Where a daemon of this kind may listen; an explicit address is the only one tried."""
-    if socket is not None:
-        return [socket if "://" in socket else f"unix://{socket}"]
-    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
-    if engine == "podman":
-        explicit = os.environ.get("CONTAINER_HOST") or os.environ.get("DOCKER_HOST")
-        paths = [f"{runtime}/podman/podman.sock", "/run/podman/podman.sock"]
-    else:
-        explicit = os.environ.get("DOCKER_HOST")
-        paths = [
-            "/var/run/docker.sock",
-            f"{runtime}/docker.sock",
-            *([] if (place := home()) is None else [f"{place}/.docker/run/docker.sock"]),
-        ]
-    return [explicit] if explicit else [f"unix://{path}" for path in paths]
-
-
 def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker.DockerClient:
     """A client of the first daemon that answers.
 
@@ -54,7 +34,7 @@ def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker
     """
     problems: list[tuple[str, str]] = []
     for url in candidate_urls(engine, socket):
-        problem = _socket_problem(url)
+        problem = socket_problem(url)
         if problem is None:
             try:
                 client = docker.DockerClient(base_url=url, timeout=timeout)
@@ -66,18 +46,6 @@ def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker
                 )
         problems.append((url, problem))
     raise _unreachable(engine, problems)
-
-
-def _socket_problem(url: str) -> str | None:
-    if not url.startswith("unix://"):
-        return None
-    path = Path(url.removeprefix("unix://"))
-    try:
-        if not path.exists():
-            return "absent"
-    except PermissionError:
-        return "permission"
-    return None if os.access(path, os.R_OK | os.W_OK) else "permission"
 
 
 def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:

@@ -73,6 +73,11 @@ def release_file(release: str = "{release}") -> str:
     return f"{CONFIGS}/gem5/{release}.yaml"
 
 
+def known_answers(engine: str = "{engine}", release: str = "{release}") -> str:
+    """Recorded statistics of ten small points of an engine on a gem5 release."""
+    return f"{CONFIGS}/known_answers/{engine}/{release}.csv"
+
+
 # runs ----------------------------------------------------------------------------------------------------
 def run_dir(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
     """Everything one simulated point leaves: its record, statistics, logs and evidence."""
@@ -231,6 +236,11 @@ def image_lock() -> str:
 def image_stages(request: str) -> str:
     """Finished stages of an image that is built from a recipe, and how long each took."""
     return f"{image_dir()}/stages-{request}.json"
+
+
+def set_aside_dir(engine: str, workload: str, point: str) -> str:
+    """A run that is made once more, until the new one is there."""
+    return f"build/set_aside/{engine}/{workload}/{point}"
 
 
 def started_dir() -> str:

@@ -164,7 +164,8 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_NOBITS, _DYNSYM = 8, 11
+_PROGBITS, _NOBITS, _DYNSYM = 1, 8, 11
+_ALLOC = 2
 _DESCRIPTOR_BYTES = 64
 
 
@@ -202,6 +203,20 @@ def read_code_object(data: bytes, file: str | Path | None = None) -> CodeObject:
             value=f"{len(data)} bytes",
             remedy="remove it and build again; the compiler's messages are in the .log file beside it",
         ) from None
+
+
+def code_bytes(data: bytes) -> bytes:
+    """What a GPU loads of a code object: instructions, constants and kernel descriptors.
+
+    Symbols, notes and the compiler's name are left out.
+
+    Args:
+        data: an object that ``read_code_object`` takes.
+    """
+    header = _HEADER.unpack_from(data)
+    sections = (_SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12]))
+    loaded = (s for s in sections if s[1] == _PROGBITS and s[2] & _ALLOC)
+    return b"".join(data[section[4] : section[4] + section[5]] for section in loaded)
 
 
 def _read(data: bytes) -> CodeObject:

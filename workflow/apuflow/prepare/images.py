@@ -234,17 +234,48 @@ def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> s
 
 def _look(engine: ContainerEngine, source: ImageSource) -> str:
     from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import has_image
+    from apuflow.containers.docker_connection import engine_errors, has_image
 
     if source.kind in ("dockerfile", "recipe"):
         return f"to be built from {source}"
-    if not isinstance(engine, DockerEngine):
-        return f"{source}, not asked before it is pulled"
     if source.kind == "registry":
-        return f"{source.place}, {_registry_digest(engine, source)}"
+        return _look_in_registry(engine, source)
+    if not isinstance(engine, DockerEngine):
+        if not Path(source.place).is_file():
+            raise EngineError("no such image file", remedy="correct its name")
+        return f"{source}, {_size(Path(source.place).stat().st_size)}"
     if not has_image(engine.client, source.place):
         raise EngineError("the engine has no such image", remedy="correct its name")
-    return str(source)
+    with engine_errors(f"find the image {source.place}"):
+        image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
+    return f"{source}, {image['Id']}, {_size(int(image['Size']))} on disk"
+
+
+def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
+    """Digest of a registry's image, and what is to be pulled."""
+    from apuflow.containers import DockerEngine
+    from apuflow.containers.docker_connection import has_image
+    from apuflow.containers.registry import manifest
+
+    try:
+        if not isinstance(engine, DockerEngine):
+            found = manifest(source.place, source.digest)
+            return f"{source.place}, {found.digest}, {_size(found.layer_bytes)} to pull"
+        digest = _registry_digest(engine, source)
+        if has_image(engine.client, f"{_split(source.place)[0]}@{digest}"):
+            return f"{source.place}, {digest}, pulled already"
+    except EngineError as error:
+        remedy = error.remedy or _registry_remedy(error.message, engine.name, source)
+        raise EngineError(error.message, remedy=remedy) from error
+    try:
+        size = f"{_size(manifest(source.place, digest).layer_bytes)} to pull"
+    except EngineError as error:  # a mirror or a proxy of the engine's may reach it where we do not
+        size = f"size unknown ({error.message})"
+    return f"{source.place}, {digest}, {size}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path | None = None) -> EngineError:

@@ -85,9 +85,10 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
         return {"source": site.rocblas_source, "commit": ROCBLAS_COMMIT}
     if tool == "source-tensile":
         return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
-    image = _requested_image(release, site) | {"engine": site.container} | _recipe(site, root)
+    engine = site.container_engine
+    image = _requested_image(release, site, engine) | {"engine": engine} | _recipe(site, root)
     first = next(iter(image_sources(site, release)), None)
-    if site.container != "host" and first is not None and first.is_of_the_gem5_that_runs:
+    if engine != "host" and first is not None and first.is_of_the_gem5_that_runs:
         image["gem5"] = gem5
     if tool == "image":
         return image
@@ -147,6 +148,8 @@ def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
     Raises:
         ConfigError: the lock fixes another image.
     """
+    if next(root.glob(paths.tool_record(release.name, "image", "*")), None) is None:
+        return None  # which engine runs it here needs no answer
     path = paths.tool_record(release.name, "image", request("image", release, site, root))
     try:
         record = json.loads((root / path).read_text(encoding="utf-8"))
@@ -160,13 +163,17 @@ def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
 
 
 def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
-    """The image by its recorded digest; before it is known, where it may come from."""
+    """The image by its recorded digest; before it is known, where it may come from.
+
+    Which engine a machine has is no part of it: a site that leaves ``container`` out has the same points
+    everywhere.
+    """
     digest = recorded_digest(release, site, root)
-    return _requested_image(release, site) if digest is None else {"digest": digest}
+    return _requested_image(release, site, site.container) if digest is None else {"digest": digest}
 
 
-def _requested_image(release: Release, site: Site) -> dict[str, Any]:
-    if site.container == "host":
+def _requested_image(release: Release, site: Site, engine: str | None) -> dict[str, Any]:
+    if engine == "host":
         return {"kind": "host"}
     why = {"repairs": {"__all__": {"why"}}}
     sources = image_sources(site, release)

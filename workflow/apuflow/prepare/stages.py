@@ -30,8 +30,14 @@ from apuflow.rocblas.tables import RELEASE, ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE
 
 
 def container(tools: Toolset) -> ContainerEngine:
-    """The site's container engine, able to run jobs now. EngineError with the fix when it is not."""
-    engine = container_engine(tools.site.container, tools.site.socket)
+    """The site's container engine, able to run jobs now. EngineError with the fix when it is not.
+
+    What was taken without being configured is printed, which the rule's log keeps.
+    """
+    if tools.site.container is None:
+        print(f"container engine: {tools.site.found_engine}")
+        tools.site.found_engine.check()
+    engine = container_engine(tools.site.container_engine, tools.site.socket)
     engine.check()
     return engine
 
@@ -134,7 +140,7 @@ def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) ->
         if patches:
             checkout = patched_source(checkout, patches, tools.root / paths.SOURCES)
         build = gem5_build(tools.release, tools.site)
-        if build.pgo is not None and tools.site.container != "host":
+        if build.pgo is not None and tools.site.container_engine != "host":
             raise ConfigError(
                 "gem5 writes its profile where it was built, which a container does not let it",
                 key="gem5.build.pgo",

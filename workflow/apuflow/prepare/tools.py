@@ -95,13 +95,13 @@ class Toolset:
     def image_sources_in_gem5(self) -> bool:
         """Whether the image may be built from a Dockerfile of the gem5 that runs."""
         named = any(source.is_of_the_gem5_that_runs for source in self.image_sources)
-        return named and self.site.container != "host"
+        return named and self.site.container_engine != "host"
 
     @property
     def built_from_recipe(self) -> str | None:
         """The recipe that the image is built from; None: the first source is of another kind."""
         first = self.image_sources[0]
-        return first.place if first.kind == "recipe" and self.site.container != "host" else None
+        return first.place if first.kind == "recipe" and self.site.container_engine != "host" else None
 
     def image_build(self, recipe: str, cores: int | None = None) -> SourcesBuild:
         """What an image is built from a recipe with.

@@ -1,0 +1,1 @@
+"""Known answers: recorded statistics of ten small points, and what differs from them on another gem5."""

@@ -1,0 +1,40 @@
+"""The one command that a machine can run now."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from apuflow.configure import load_sweep
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError
+
+KERNELS_SWEEP = "kernels"
+PREVIEW_SWEEP = "quickstart"
+
+
+def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool) -> str:
+    """The largest step that needs nothing more.
+
+    Args:
+        release: that was examined; a sweep of another one proves nothing for it.
+        dnnmark: engine gem5 can run DNNMark here.
+        kernels: engine gem5-kernels can run here.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if dnnmark and _runs(paths.DEFAULT_SWEEP, release, root):
+        return f"snakemake --cores {cores} {paths.table('', 'softmax_fwd')}"
+    if kernels and _runs(KERNELS_SWEEP, release, root):
+        return f"snakemake --cores {cores} {paths.report(paths.under(KERNELS_SWEEP))}"
+    if kernels and (root / paths.known_answers("gem5-kernels", release)).is_file():
+        return f"apuflow doctor --prove gem5-kernels --release {release}"
+    return f"snakemake --cores {cores} {paths.report(paths.under(PREVIEW_SWEEP))}"
+
+
+def _runs(sweep: str, release: str, root: Path) -> bool:
+    """Whether a sweep is there and of this release alone."""
+    try:
+        found = load_sweep(sweep, root)
+    except ApuflowError:
+        return False
+    return found.release == release
