@@ -164,7 +164,7 @@ def test_sources_of_rocblas_are_asked_for_only_where_its_kernels_run(
     assert not {check.name for check in examine(alone, release, tmp_path, network=False)} & set(names)
     changed = Image(rocblas_kernels="changed")
     for update, use in (({"products": "rocblas"}, Use.KERNELS), ({"image": changed}, Use.DNNMARK)):
-        own = site.model_copy(update=update)
+        own = alone.model_copy(update=update)
         checks = {check.name: check for check in examine(own, release, tmp_path, network=False)}
         assert [checks[name].state for name in names] == [State.MISSING, State.MISSING]
         assert "not a git checkout" in checks[names[0]].detail
