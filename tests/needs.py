@@ -83,6 +83,9 @@ REGISTRY = Need(
     ("docker-registry", "apache2-utils"),
     ("docker-registry",),
 )
+PODMAN = Need(
+    "Podman", "images that Podman pulls", ("podman", "runc"), ("podman",), "and run the tests as root"
+)
 BROWSER = Need(
     "browser",
     "the report as a browser shows it",
@@ -116,7 +119,7 @@ ROCBLAS = Need(
 )
 NETWORKS = Need("PyTorch and ONNX", "networks read from them", otherwise=".venv/bin/pip install torch onnx")
 NEEDS = (
-    *(C_COMPILER, CLANG, DOCKER, REGISTRY, BROWSER, SLURM, MOUNT, NETWORKS),
+    *(C_COMPILER, CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS),
     *(GEM5, OTHER_GEM5, MIOPEN, ROCBLAS),
 )
 

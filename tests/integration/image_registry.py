@@ -52,11 +52,19 @@ class Registry:
             self.process.wait(30)
             self.process = None
 
-    def push(self, url: str, image: str, name: str, content: str) -> str:
-        """Push an image with a file of this content under ``name:tag``; return the manifest's digest."""
+    def push(self, url: str, image: str, name: str, content: str, megabytes: int = 0) -> str:
+        """Push an image with a label of this content under ``name:tag``; return the manifest's digest.
+
+        Args:
+            megabytes: of random numbers in a layer of their own.
+        """
         client = docker.DockerClient(base_url=url, timeout=120)
-        made = client.containers.create(image, ["sh", "-c", "true"])
+        command = f"head -c {megabytes}000000 /dev/urandom >/random"
+        made = client.containers.create(image, ["sh", "-c", command], network_mode="none")
         try:
+            if megabytes:
+                made.start()
+                assert made.wait()["StatusCode"] == 0
             repository, _, tag = name.rpartition(":")
             committed = made.commit(f"{self.host}/{repository}", tag, changes=f"LABEL content={content}")
         finally:

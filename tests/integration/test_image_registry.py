@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import needs
 import pytest
 import yaml
 from image_registry import Registry, registry
@@ -156,6 +161,60 @@ def test_a_registry_that_wants_a_login_says_so(project: Project, served: Registr
     finally:
         served.stop()
         served.start()
+
+
+def test_a_pull_that_is_killed_leaves_no_record_and_the_next_one_is_whole(
+    project: Project, served: Registry, docker_url: str, docker_image: str
+) -> None:
+    digest = served.push(docker_url, docker_image, SECOND, "large", megabytes=150)
+    code = f"from image_stage import make_image; make_image({RELEASE!r}, Path({str(project.root)!r}), "
+    code = f"from pathlib import Path; {code}Path({str(project.log)!r}))"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent)
+    while not (project.log.is_file() and "pulling" in project.log.read_text()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    record = project.root / Toolset(RELEASE, project.root).record("image")
+    assert not record.exists() and not project.lock.exists()
+    assert project.image().digest == digest and record.exists()
+
+
+@pytest.fixture
+def podman(served: Registry) -> Iterator[str]:
+    """Podman's service on a store of its own, which may ask the registry without TLS."""
+    program = needs.PODMAN.required_program()
+    with tempfile.TemporaryDirectory(prefix="podman-") as place:  # Podman takes short paths alone
+        registries, socket = Path(place, "registries.conf"), Path(place, "sock")
+        registries.write_text(f'[[registry]]\nlocation = "{served.host}"\ninsecure = true\n')
+        store = (f"--root={place}/store", f"--runroot={place}/run", "--storage-driver=vfs", "--runtime=runc")
+        process = subprocess.Popen(
+            [program, *store, "system", "service", "--time=0", f"unix://{socket}"],
+            env={**os.environ, "CONTAINERS_REGISTRIES_CONF": str(registries)},
+        )
+        while not socket.exists():
+            assert process.poll() is None
+            time.sleep(0.1)
+        yield f"unix://{socket}"
+        process.terminate()
+        process.wait(30)
+
+
+def test_podman_takes_the_second_name_and_locks_what_it_pulled(
+    project: Project, served: Registry, docker_url: str, docker_image: str, podman: str
+) -> None:
+    """Podman 4.3 has no call for a digest, which Docker has."""
+    digest = served.push(docker_url, docker_image, SECOND, "podman")
+    (project.root / "configs/site.yaml").write_text(f"container: podman\nsocket: {podman}\n")
+    record = project.image()
+    assert (record.engine, record.name, record.digest) == ("podman", f"{served.host}/{SECOND}", digest)
+    assert "manifest unknown" in project.log.read_text()
+    served.push(docker_url, docker_image, SECOND, "moved")
+    assert project.image().digest == digest
+    project.lock.write_text(project.lock.read_text().replace(digest, f"sha256:{'2' * 64}"))
+    with pytest.raises(EngineError, match="manifest unknown") as caught:
+        project.image()
+    assert "correct its name, tag or digest" in str(caught.value.remedy)
 
 
 def layer_bytes(served: Registry, digest: str) -> int:

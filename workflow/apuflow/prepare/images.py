@@ -182,29 +182,50 @@ def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan
 
 
 def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
-    """Pull an image by the digest that its registry says; return ``repository@digest``.
+    """Pull an image; return ``repository@digest``.
 
-    The engine keeps the layers that an interrupted pull has finished.
+    Docker is asked for the digest first. Podman (4.3) has no such call: it reads the manifest before it
+    pulls, and tells the digest afterwards. The engine keeps the layers that an interrupted pull has finished.
     """
     from apuflow.containers.docker_connection import engine_errors, has_image
 
-    repository, digest = _split(source.place)[0], _registry_digest(engine, source)
-    reference = f"{repository}@{digest}"
+    repository, tag = _split(source.place)
+    if engine.daemon.podman and source.digest is None:
+        _fetch(engine, source, tag, log)
+        with engine_errors(f"find the image {source.place}"):
+            image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
+        return next(str(name) for name in image["RepoDigests"] if name.startswith(f"{repository}@"))
+    digest = source.digest if engine.daemon.podman else None
+    reference = f"{repository}@{digest or _registry_digest(engine, source)}"
     if not has_image(engine.client, reference):
-        _note(log, f"pulling {source.place} as {digest}")
-        with engine_errors(f"pull {source.place}"):
-            lines = engine.client.api.pull(repository, tag=digest, stream=True, decode=True)
-            _write(log, lines, f"pull {source.place}")
+        _fetch(engine, source, reference.partition("@")[2], log)
     return reference
+
+
+def _fetch(engine: DockerEngine, source: ImageSource, version: str, log: Path) -> None:
+    """Pull a tag or a digest of a source."""
+    from apuflow.containers.docker_connection import engine_errors
+
+    _note(log, f"pulling {source.place} as {version}")
+    try:
+        with engine_errors(f"pull {source.place}"):
+            lines = engine.client.api.pull(_split(source.place)[0], tag=version, stream=True, decode=True)
+            _write(log, lines, f"pull {source.place}")
+    except EngineError as error:
+        remedy = _registry_remedy(error.message, engine.name, source)
+        raise EngineError(error.message, file=error.file, remedy=remedy) from error
 
 
 def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
     """Digest of a registry's image: the source's own where the engine has it, else what the registry says."""
     from apuflow.containers.docker_connection import engine_errors, has_image
+    from apuflow.containers.registry import manifest
 
     wanted = f"{_split(source.place)[0]}@{source.digest}" if source.digest else source.place
     if source.digest is not None and has_image(engine.client, wanted):
         return source.digest
+    if engine.daemon.podman:
+        return manifest(source.place, source.digest).digest
     api = engine.client.api
     try:
         with engine_errors(f"ask the registry for {wanted}"):
