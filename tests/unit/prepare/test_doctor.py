@@ -69,6 +69,29 @@ def test_a_project_that_gem5s_guest_cannot_see_is_refused_before_anything_is_mad
     assert names["place of runs"].state is State.OK
 
 
+def test_a_home_that_snakemake_cannot_use_is_named(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snakemake 9 ends in a traceback without a home, and where it cannot write ~/.cache."""
+
+    def home() -> Check:
+        return next(
+            c for c in examine(Site(container="host"), release, tmp_path, network=False) if c.name == "home"
+        )
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home().state is State.OK
+    monkeypatch.setenv("HOME", "/proc/1")
+    assert home().state is State.MISSING and "/proc/1/.cache" in home().detail
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.delenv("HOME")
+    assert "no passwd entry" in home().detail and "export HOME" in str(home().fix)
+    assert next_command("v23.0", tmp_path, dnnmark=False, kernels=False, preview=False).startswith(
+        "apuflow ask"
+    )
+
+
 def test_dnnmarks_tools_are_asked_only_where_dnnmark_runs(release: Release, tmp_path: Path) -> None:
     """A program of one's own needs gem5 and nothing that compiles DNNMark."""
     mirrors = Mirrors(gem5_resources=f"file://{tmp_path}/nowhere")

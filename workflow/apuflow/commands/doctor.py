@@ -146,6 +146,7 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
     for use in Use:
         lacking = ", ".join(check.name for check in missing(checks, use))
         console.print(f"{use:13} " + (f"[red]not ready[/]: {lacking}" if lacking else "[green]ready[/]"))
-    runs = {name: ready(checks, use) for name, use in (("dnnmark", Use.DNNMARK), ("kernels", Use.KERNELS))}
+    uses = (("dnnmark", Use.DNNMARK), ("kernels", Use.KERNELS), ("preview", Use.PREVIEW))
+    runs = {name: ready(checks, use) for name, use in uses}
     console.print(f"\nruns here now: {escape(next_command(release, Path(), **runs))}")
     return ready(checks, Use(engine))

@@ -52,6 +52,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
     answers = container.state is State.OK
     groups: tuple[Callable[[], Iterable[Check]], ...] = (
         lambda: [attempt("Python packages", tuple(Use), lambda: "installed")],
+        lambda: [attempt("home", tuple(Use), _home)],
         lambda: [attempt("place of runs", SIMULATING, lambda: _place(project))],
         lambda: [container],
         lambda: _gem5(site, release, project, network),
@@ -106,6 +107,20 @@ def check_gem5_ready(
         remedy=f"`apuflow doctor` checks again. Without any of it, the preview engine runs here now: "
         f"snakemake --cores {os.cpu_count() or 1} results/quickstart/{target}",
     )
+
+
+def _home() -> str:
+    """The directory in which Snakemake keeps its cache; without it no target is made."""
+    remedy = "export HOME=DIRECTORY, one that you may write to"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise EngineError("HOME is not set, and the user has no passwd entry", remedy=remedy) from None
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    there = next(place for place in (cache, *cache.parents) if place.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise EngineError(f"Snakemake cannot write its cache to {cache}", remedy=remedy)
+    return str(home)
 
 
 def _place(project: Path) -> str:

@@ -13,14 +13,17 @@ KERNELS_SWEEP = "kernels"
 PREVIEW_SWEEP = "quickstart"
 
 
-def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool) -> str:
+def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, preview: bool = True) -> str:
     """The largest step that needs nothing more.
 
     Args:
         release: that was examined; a sweep of another one proves nothing for it.
         dnnmark: engine gem5 can run DNNMark here.
         kernels: engine gem5-kernels can run here.
+        preview: Snakemake can run here.
     """
+    if not preview:
+        return "apuflow ask softmax_fwd num-compute-units=4,16"
     cores = len(os.sched_getaffinity(0))
     if dnnmark and _runs(paths.DEFAULT_SWEEP, release, root):
         return f"snakemake --cores {cores} {paths.table('', 'softmax_fwd')}"
