@@ -246,7 +246,8 @@ def _workload(
     at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
     if len(chosen) <= ESTIMATED_POINTS:
-        warnings += tuple(f"steep step, by the preview: {text}" for text in steep_steps(chosen))
+        texts = (text.removeprefix(f"{workload}: ") for text in steep_steps(chosen))
+        warnings += tuple(f"steep step, by the preview: {text}" for text in texts)
     batches = (
         () if is_batch(engine) else _batches(chosen, left, at_least=made.cost_is_a_lower_bound, root=root)
     )
