@@ -52,13 +52,3 @@ def test_a_point_that_is_another_one_by_now_is_refused(swept: Path) -> None:
     (swept / "configs/sweeps/some.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
     with pytest.raises(ConfigError, match="wfs-per-simd"):
         Campaign(swept).replan_point("some", point.engine, "softmax_fwd", point.id, point.axes)
-
-
-def test_a_preview_is_made_anew_after_a_version_with_other_defaults(root: Path) -> None:
-    """Its path has the sweep's name and the model's version alone, so a default has to be its input."""
-    campaign = Campaign(root)
-    of_one = campaign.preview_configuration({"sweep": "quickstart", "workload": "fc_fwd"})
-    of_all = campaign.set_configuration("quickstart/", ["fc_fwd"])
-    for files in (of_one, of_all):
-        assert any(file.endswith("apuflow/configure/products.py") for file in files)
-        assert any(file.endswith("apuflow/core/engines.py") for file in files)

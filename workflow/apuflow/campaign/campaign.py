@@ -279,12 +279,12 @@ class Campaign:
         return files + self._supplied(workload) if simulated else files
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Configuration and versions that decide which items a suite has."""
+        """Configuration files that decide which items a suite has."""
         return self.set_configuration(wildcards["under"], [wildcards["suite"]])
 
     def set_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Configuration and versions that decide what several workloads or suites of a sweep have."""
-        return [*self.configuration(self.sweep(under), *names), *project.VERSIONS]
+        """Configuration files that decide what several workloads or suites of a sweep have."""
+        return self.configuration(self.sweep(under), *names)
 
     def tables_configuration(self, under: str, names: Iterable[str]) -> list[str]:
         """Files whose change makes other points of several workloads and suites."""
@@ -322,9 +322,8 @@ class Campaign:
         return [file for file in files if (self.root / file).is_file()]
 
     def preview_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Configuration and versions that decide what the preview computes for a sweep's workload."""
-        files = self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
-        return [*files, *project.VERSIONS]
+        """Configuration files that decide what the preview computes for a sweep's workload."""
+        return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
 
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables of all workloads of a sweep, as Parquet files."""

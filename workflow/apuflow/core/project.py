@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 VERSIONS = tuple(
     str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py", "configure/products.py")
 )
-"""Modules with versions and defaults that are part of a point's identity: with others, tables and preview
-batches have other points."""
+"""Modules with versions and defaults that are part of a point's identity: with others, tables have other
+points."""
 _CARRIED = PACKAGE / "project_files"
 _LOGGER = "snakemake_logger_plugin_apuflow"
 _MODULES = {"workflow/apuflow": PACKAGE, f"workflow/{_LOGGER}": PACKAGE.parent / _LOGGER}
