@@ -85,7 +85,7 @@ def test_ignored_options_are_those_that_nothing_reads(upstream: Any, release: st
 @pytest.mark.skipif("APUFLOW_TEST_GEM5" not in os.environ, reason=needs.GEM5.reason)
 @pytest.mark.parametrize("release", apu_se_sources.TAGS)
 def test_the_recorded_options_are_those_of_the_sources(upstream: Any, release: str) -> None:
-    repository = os.environ["APUFLOW_TEST_GEM5"]
+    repository = str(Path(os.environ["APUFLOW_TEST_GEM5"]).resolve().parents[2])
     assert apu_se_sources.options(repository, apu_se_sources.TAGS[release]) == upstream[release]
 
 
