@@ -33,6 +33,7 @@ from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.options import Options
+from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import asked_content
@@ -62,6 +63,8 @@ class Resolved:
     options: Options
     label: str
     content: Mapping[str, Any]
+    gfx: str
+    facts: ReleaseFacts
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class _Machine:
     label: tuple[str, ...]
     name: str
     gfx: str
+    facts: ReleaseFacts
     too_many: tuple[OptionProblem, ...]
 
 
@@ -143,7 +147,7 @@ class Resolver:
         label = labels.join(
             *machine.label, *work.label, memory.label, inputs.label_part(content), label_part(content)
         )
-        return Resolved(machine.base, work, options, label, content)
+        return Resolved(machine.base, work, options, label, content, machine.gfx, machine.facts)
 
     # options -------------------------------------------------------------------------------------------
 
@@ -188,6 +192,7 @@ class Resolver:
             labels.option_parts(base.release, changed, compute_units),
             places["machine"],
             gfx,
+            base.release_file.facts_on(gfx),
             ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
@@ -283,10 +288,9 @@ class Resolver:
 
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether the engine can run these layers."""
-        gfx = str(machine.changed.get("gfx-version", machine.base.defaults["gfx-version"]))
-        key = (engine, id(work), machine.compute_units, gfx)
+        key = (engine, id(work), machine.compute_units, machine.gfx)
         if key not in self._accepts:
-            problem = get_engine(engine).layer_objection(work, machine.compute_units, gfx)
+            problem = get_engine(engine).layer_objection(work, machine.compute_units, machine.gfx)
             if problem is not None:
                 about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
                 shown = ", ".join(work.label) or "as shipped"
@@ -381,8 +385,8 @@ def resolved_point(
         workload=loaded.name,
         work=resolved.work,
         release=resolved.machine.release,
-        release_facts=resolved.machine.release_file.facts_on(str(resolved.options["gfx-version"])),
-        gfx=str(resolved.options["gfx-version"]),
+        release_facts=resolved.facts,
+        gfx=resolved.gfx,
         options=resolved.options,
         axes=dict(assignment),
         label=resolved.label,

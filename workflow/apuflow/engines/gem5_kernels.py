@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,13 +36,13 @@ from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
-from apuflow.miopen.compiler import Compiler, assembler, host_compiler
+from apuflow.miopen.compiler import Compiler, assembler
 from apuflow.miopen.compiler_faults import FAULTY_PROGRAMS, spoilt
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
-from apuflow.prepare.tools import Toolset, data_file
+from apuflow.prepare.tools import Toolset, cached_host_compiler, data_file
 from apuflow.rocblas import library_of, products_content
 from apuflow.rocblas.call import changed
 from apuflow.rocblas.objects import is_library_kernel, library_object
@@ -211,7 +210,7 @@ class Gem5Kernels(SimulatingEngine):
             launches = work.launches(compute_units)
             rows = {Row(each.program or "", each.arguments or "", each.layer) for each in launches}
             suspects = [row for row in rows if row.program in FAULTY_PROGRAMS]
-            found = (spoilt(row, gfx, _clang()) for row in suspects)
+            found = (spoilt(row, gfx, cached_host_compiler(4).identity) for row in suspects)
             return next(filter(None, found), None)
         except ApuflowError:  # no kernels or no clang: the error comes where they are needed
             return None
@@ -279,11 +278,6 @@ class Gem5Kernels(SimulatingEngine):
                 remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
             )
         return launches
-
-
-@cache
-def _clang() -> str:
-    return host_compiler(code_object=4).identity
 
 
 ENGINE = Gem5Kernels()

@@ -183,19 +183,19 @@ class Toolset:
     # compilers -------------------------------------------------------------------------------------------
     def launcher_compiler(self, gfx: str) -> Compiler:
         """What compiles kernels for the launcher: clang here, and the changes that this gem5 needs."""
-        return correcting(_host_compiler(4), self.release.instruction_defects(gfx))
+        return correcting(cached_host_compiler(4), self.release.instruction_defects(gfx))
 
     @property
     def compiler(self) -> Compiler:
         """What compiles kernels for MIOpen: clang-ocl of its image, or clang here where that has none."""
         image = self.image
         if image.engine == "host" or image.kind == "recipe" or image.digest is None:
-            return _host_compiler(3)
+            return cached_host_compiler(3)
         return image_compiler(image.digest)
 
     def assembler(self, *, for_launcher: bool) -> Compiler:
         """What assembles rocBLAS' kernels: clang on this machine."""
-        return assembler(_host_compiler(4 if for_launcher else 3))
+        return assembler(cached_host_compiler(4 if for_launcher else 3))
 
     # inputs ----------------------------------------------------------------------------------------------
     def database(self, gfx: str, compute_units: int, rows: Sequence[Row]) -> DatabasePlan:
@@ -242,5 +242,6 @@ def data_file(needed: int) -> str:
 
 
 @cache
-def _host_compiler(code_object: Literal[3, 4]) -> Compiler:
+def cached_host_compiler(code_object: Literal[3, 4]) -> Compiler:
+    """clang of this machine, asked once a process (see ``host_compiler``)."""
     return host_compiler(code_object=code_object)
