@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
 CORES  ?= all
 
-.PHONY: help env slurm quickstart test docs lint format bench lock clean
+.PHONY: help env slurm quickstart test docs news lint format bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -46,6 +46,9 @@ test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browse
 docs: $(VENV)/.dev  ## the documentation site, build/site/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "site: build/site/index.html"
+
+news: $(VENV)/.dev  ## the fragments of changelog.d as a section of CHANGELOG.md
+	$(BIN)/towncrier build --draft
 
 lint: $(VENV)/.dev  ## format and lint checks alone
 	$(BIN)/python -m pytest tests/test_style.py
