@@ -15,6 +15,9 @@ AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last 
 """Words that documents used in several meanings."""
 CLEAN = (
     "workflow/apuflow/answers",
+    "workflow/apuflow/containers",
+    "workflow/apuflow/miopen",
+    "workflow/apuflow/rocblas",
     "workflow/scripts",
 )
 """Sources without the private words."""
