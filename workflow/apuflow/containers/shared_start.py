@@ -56,8 +56,11 @@ class SharedStart:
 class Fork:
     """A job as a fork, with the interface of ``subprocess.Popen``.
 
-    Before the fork, ``pid`` is that of the starting process. Attributes: forked: whether the fork happened.
-    kept: processes that outlive the job.
+    Before the fork, ``pid`` is that of the starting process.
+
+    Attributes:
+        forked: whether the fork happened.
+        kept: processes that outlive the job.
     """
 
     def __init__(
