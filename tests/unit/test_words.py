@@ -16,6 +16,7 @@ AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last 
 CLEAN = (
     "workflow/apuflow/answers",
     "workflow/apuflow/containers",
+    "workflow/apuflow/core",
     "workflow/apuflow/launcher",
     "workflow/apuflow/miopen",
     "workflow/apuflow/rocblas",

@@ -1,8 +1,7 @@
-"""Constants of the timing model that a release of gem5 may change, and whose runs they were fitted to.
+"""Constants of the timing model that a release of gem5 may change, and the runs that they were fitted to.
 
-They are the pipeline steps between the latencies that options set: no option names them, and a release
-that adds or removes a step (another message, another queue) changes them alone. All else in the model follows
-from options, the kernels' code, or mechanisms that do not differ between releases as far as was read.
+They are pipeline steps without an option; a release that adds or removes a step (a message, a queue) changes
+only them. Everything else follows from options, the kernels' code, or mechanisms that releases share.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from apuflow.core.engines import PREVIEW_RELEASE, PREVIEW_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Latencies that no option sets; the defaults are those of gem5 v23.0.1.0.
+    """Latencies without an option; defaults of gem5 v23.0.1.0.
 
     Sources: the shortest accesses in its runs at the default options (1 GHz GPU, 2 GHz ruby): TCP hit 105
     cycles, store acknowledged 250, load from memory 359, first instruction fetch 1301.
@@ -50,19 +49,19 @@ BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "dispatch": (0.0, 2000.0),
     "fetch_steps": (0.0, 200.0),
 }
-"""Between which values a release's constant may lie: several times what v23.0.1.0 has."""
+"""Limits of a release's constants: several times those of v23.0.1.0."""
 RECORDED_RUNS: Final = 608
-"""Runs of gem5 v23.0.1.0 that the model was made after (``data/gem5_runs``)."""
+"""Runs of gem5 v23.0.1.0 that the model was fitted to (``data/gem5_runs``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Whose constants a point is modelled with.
+    """Origin of a point's constants.
 
     Attributes:
         release: of the point.
         fitted_to: the release whose runs the constants were fitted to.
-        runs: how many.
+        runs: their number.
         preview: version of the preview that fitted them.
     """
 
@@ -74,7 +73,7 @@ class Calibration:
 
     @property
     def own(self) -> bool:
-        """Whether they were fitted to runs of the point's own release."""
+        """Whether they were fitted to runs of the point's release."""
         return self.release == self.fitted_to
 
     def __str__(self) -> str:
@@ -83,4 +82,4 @@ class Calibration:
 
 
 RECORDED: Final = Calibration()
-"""The constants of the release that the model was made after."""
+"""The constants of the release that the model reproduces."""
