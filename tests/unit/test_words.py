@@ -20,6 +20,7 @@ CLEAN = (
     "workflow/apuflow/launcher",
     "workflow/apuflow/miopen",
     "workflow/apuflow/rocblas",
+    "workflow/apuflow/suites",
     "workflow/scripts",
 )
 """Sources without the private words."""
