@@ -18,10 +18,6 @@ import typer
 from places import DATA
 from pydantic import TypeAdapter
 
-from analysis.figures import FIGURES
-
-# All names of the project that this file needs; nothing below imports more.
-from analysis.tables.columns import layout
 from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import (
@@ -46,6 +42,10 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
 from apuflow.prepare.requests import request
+from apuflow_analysis.figures import FIGURES
+
+# All names of the project that this file needs; nothing below imports more.
+from apuflow_analysis.tables.columns import layout
 
 FROZEN = DATA / "frozen"
 SEPARATOR = " = "
