@@ -391,7 +391,6 @@ def resolved_point(
         axes=dict(assignment),
         label=resolved.label,
         content=resolved.content,
-        calibration=resolved.machine.release_file.calibration,
     )
 
 

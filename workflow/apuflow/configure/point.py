@@ -14,7 +14,6 @@ from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
 from apuflow.core.inputs import inputs_of
 from apuflow.core.options import Options
-from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.products import ROCBLAS, of_launches
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -37,7 +36,6 @@ class Point:
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
             safe as a file name, the same in every sweep that has this point.
         content: see describe().
-        calibration: the preview's constants of that release.
     """
 
     engine: EngineName
@@ -50,7 +48,6 @@ class Point:
     axes: Mapping[str, Scalar]
     label: str
     content: Mapping[str, Any]
-    calibration: Calibration = RECORDED
 
     def describe(self) -> dict[str, Any]:
         """Everything that can change the result, as JSON-able values: what the identity is made of."""
