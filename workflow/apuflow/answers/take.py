@@ -51,7 +51,7 @@ def of_preview(point: Point) -> Answer:
         NotModelled: the model refuses a layer or an option.
     """
     columns = batch_columns([point])
-    facts = {"calibration": str(columns["calibration"][0]), "products": _products(point)}
+    facts = {"products": _products(point)}
     numbers = {name: float(columns[name][0]) for name in BY_NAME if name in columns}
     return _answer(point, facts, numbers, {})
 

@@ -100,7 +100,6 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "stand_in": [_stand_in(point.launches()) for point in points],
         "library": [_library(point) for point in points],
         "changed": [_changed(point) for point in points],
-        "calibration": [str(point.calibration) for point in points],
         **{
             name: column(options, option)
             for name, option in _machine_options(first).items()
