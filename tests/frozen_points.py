@@ -1,6 +1,6 @@
-"""Points that users find finished runs by: every point of every sweep, and what their identities are made of.
+"""The points by which users find finished runs: all of every sweep, and what their identities are made of.
 
-The version of the preview is left out of identities and paths here: a new timing model renames all its points.
+ANY_VERSION stands for the version of the preview: a new timing model renames all its points.
 
 Usage: python tests/frozen_points.py    (prints the full list, of which ``points.txt`` holds a digest)
 """
@@ -86,7 +86,7 @@ def _on_machines(root: Path) -> Iterator[str]:
 
 
 def digest_lines(root: Path) -> Iterator[str]:
-    """A line per sweep (or release) and engine: how many points, a hash of their list, the first and last id."""
+    """A line per sweep (or release) and engine: number of points, hash of their list, first and last id."""
     for name, group in groupby(listed(root), key=lambda line: " ".join(line.split(" ", 2)[:2])):
         lines = list(group)
         ids = [each for line in lines for each in line.partition(SEPARATOR)[2].split() if each != REFUSED]

@@ -1,6 +1,6 @@
 """Write ``tests/data/frozen`` anew, after a change that is meant. Prints what changed.
 
-``points.txt`` holds digests. The points that differ are found by listing those of the last commit that wrote it.
+``points.txt`` holds digests. The points that differ are named from a list of its last commit's points.
 
 Usage: python tests/renew_frozen.py
 """
@@ -28,9 +28,9 @@ def main() -> None:
         for name, facts in FACTS.items():
             file, text = FROZEN / name, facts(project)
             found = changes(file.read_text(encoding="utf-8"), text) if file.exists() else ["written"]
-            print(f"{name}: {'nothing changed' if not found else ''}", *found, sep="\n  " if found else "")
             if name == "points.txt" and found:
-                print("", *changed_points(Path(directory)), sep="\n  ")
+                found = changed_points(Path(directory)) or found
+            print(f"{name}: {'nothing changed' if not found else ''}", *found, sep="\n  " if found else "")
             file.write_text(text, encoding="utf-8")
 
 

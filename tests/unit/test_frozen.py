@@ -16,6 +16,7 @@ from frozen_facts import FACTS, FROZEN, changes
 from frozen_points import named
 
 from apuflow.campaign.campaign import Campaign
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.engines import preview
 
 
@@ -52,7 +53,7 @@ def test_a_changed_network_is_named(project: Path) -> None:
 def test_a_new_version_of_the_preview_renames_its_points_and_changes_no_frozen_fact(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert f".v{preview.PREVIEW_VERSION}" not in "".join(file.read_text() for file in FROZEN.iterdir())
+    assert f".v{PREVIEW_VERSION}" not in "".join(file.read_text() for file in FROZEN.iterdir())
     monkeypatch.setattr(preview, "PREVIEW_VERSION", "new")
     name = "described.json"
     text = FACTS[name](project)
