@@ -19,10 +19,6 @@ from frozen_points import ANY_VERSION, SEPARATOR, described_points, digest_lines
 from places import DATA
 from pydantic import TypeAdapter
 
-from analysis.figures import FIGURES
-
-# All names of the project that this file needs; nothing below imports more.
-from analysis.tables.columns import layout
 from apuflow.cli import build_app
 from apuflow.configure import (
     CommandFile,
@@ -43,6 +39,10 @@ from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
 from apuflow.prepare.requests import request
+from apuflow_analysis.figures import FIGURES
+
+# All names of the project that this file needs; nothing below imports more.
+from apuflow_analysis.tables.columns import layout
 
 FROZEN = DATA / "frozen"
 NOTHING = "(nothing)"

@@ -43,7 +43,8 @@ def changed_points(directory: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "tests/frozen_points.py"],
         cwd=before,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (before / "workflow", before)))},
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join(map(str, (before / "workflow", before / "analysis")))},
         capture_output=True,
         text=True,
     )

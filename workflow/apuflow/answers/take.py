@@ -6,8 +6,6 @@ import hashlib
 import math
 from collections.abc import Mapping
 
-from analysis.counters.table import BY_NAME
-from analysis.tables.records import Row, read_record
 from apuflow.answers.answer import Answer, Kind
 from apuflow.answers.rows import row_hashes
 from apuflow.configure.point import Point
@@ -20,6 +18,8 @@ from apuflow.engines.preview_batch import batch_columns
 from apuflow.miopen.compiler import code_bytes
 from apuflow.prepare.tools import Toolset
 from apuflow.rocblas.call import PRODUCTS_KEY
+from apuflow_analysis.counters.table import BY_NAME
+from apuflow_analysis.tables.records import Row, read_record
 
 _DIGITS = 16
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
@@ -18,6 +17,7 @@ from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
 
 def _gpu(value: str) -> str:

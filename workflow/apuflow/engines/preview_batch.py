@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
@@ -23,6 +22,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.core.words import many
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
+from apuflow_analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
 

@@ -13,8 +13,6 @@ from typing import Final
 import pandas as pd
 import yaml
 
-from analysis.tables.columns import WRONG
-from analysis.tables.records import COMPLETED
 from apuflow.configure.loading import load_release, load_sweep
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION, SIMULATING
@@ -24,6 +22,8 @@ from apuflow.core.record import read_run
 from apuflow.core.words import many
 from apuflow.study.calibrate import Fit
 from apuflow.study.score_runs import is_result_table, project_of, record_rows
+from apuflow_analysis.tables.columns import WRONG
+from apuflow_analysis.tables.records import COMPLETED
 
 SWEEP: Final = "calibration"
 MARK: Final = "# Written by apuflow calibrate"

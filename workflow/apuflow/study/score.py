@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.tables import order
 from apuflow.core import project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
@@ -26,6 +25,7 @@ from apuflow.preview.machine import GpuModel
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
+from apuflow_analysis.tables import order
 
 Array = NDArray[np.float64]
 
