@@ -5,7 +5,7 @@ tuned assembly kernels for gfx803. gem5's APU, gfx801, has the same instructions
 kernels for gfx801, for which rocBLAS has none.
 """
 
-from apuflow.rocblas.call import library_launches, library_of, products_content
+from apuflow.rocblas.call import library_launches, library_of, library_versions
 from apuflow.rocblas.selection import Choice, select
 from apuflow.rocblas.tables import GPUS, Products, Solution, solution_of
 
@@ -16,7 +16,7 @@ __all__ = [
     "Solution",
     "library_launches",
     "library_of",
-    "products_content",
+    "library_versions",
     "select",
     "solution_of",
 ]
