@@ -19,6 +19,7 @@ CLEAN = (
     "workflow/apuflow/core",
     "workflow/apuflow/launcher",
     "workflow/apuflow/miopen",
+    "workflow/apuflow/prepare",
     "workflow/apuflow/rocblas",
     "workflow/apuflow/suites",
     "workflow/scripts",
