@@ -14,6 +14,7 @@ PRIVATE = ("looked at", "reckoned", "says so", "taken at its word", "hoped", "be
 AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last draw")
 """Words that documents used in several meanings."""
 CLEAN = (
+    "benchmarks",
     "workflow/apuflow/answers",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",
