@@ -59,7 +59,8 @@ def manifest(name: str, digest: str | None = None) -> Manifest:
     session = requests.Session()
     try:
         answer = _get(session, registry, repository, digest or tag)
-        found = answer.headers.get("Docker-Content-Digest") or _sha256(answer.content)
+        found = answer.headers.get("Docker-Content-Digest")
+        found = found or f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
         document = answer.json()
         if "manifests" in document:
             chosen = next(each for each in document["manifests"] if _is_ours(each.get("platform", {})))
@@ -128,10 +129,6 @@ def _login(registry: str) -> tuple[str, str] | None:
 
 def _is_ours(platform: Mapping[str, Any]) -> bool:
     return platform.get("os") == "linux" and platform.get("architecture") == "amd64"
-
-
-def _sha256(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _reason(error: Exception) -> str:

@@ -82,7 +82,8 @@ def corrected(assembly: str, present: Collection[DefectName]) -> str:
     Args:
         present: the defects that this gem5 has.
     """
-    return "".join(_piece(part, present) for part in _split(assembly))
+    parts = re.split(rf"(?<={re.escape(_END)})", assembly)  # of at most one kernel each
+    return "".join(_piece(part, present) for part in parts)
 
 
 def correcting(compiler: Compiler, present: Collection[DefectName]) -> Compiler:
@@ -106,11 +107,6 @@ def version_of(launches: Iterable[Launch]) -> str:
 def replaced(present: Collection[DefectName]) -> tuple[DefectName, ...]:
     """The defects that have a replacement."""
     return tuple(name for name in _REPLACEMENTS if name in present)
-
-
-def _split(assembly: str) -> list[str]:
-    """Split the text into pieces of at most one kernel each."""
-    return re.split(rf"(?<={re.escape(_END)})", assembly)
 
 
 def _piece(text: str, present: Collection[DefectName]) -> str:

@@ -160,7 +160,8 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
         elif arg.name == "mask":
             buffers[name] = size, Contents.modulo(number, _window(launch))
         elif arg.name == "index":
-            buffers[name] = size, Contents.indices(number, _rows(launch))
+            rows = next(int(arg.value) for arg in launch.args if arg.name == "rows")
+            buffers[name] = size, Contents.indices(number, rows)
         elif not data_bytes:
             buffers[name] = size, Contents.uniform(number)
         else:
@@ -175,11 +176,6 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
             buffers[name] = size, Contents.loaded(offset) if in_memory else Contents.file(offset)
             offset += -(-size // PAGE) * PAGE
     return buffers
-
-
-def _rows(launch: Launch) -> int:
-    """Rows of the table that an index points into."""
-    return next(int(arg.value) for arg in launch.args if arg.name == "rows")
 
 
 def _window(launch: Launch) -> int:

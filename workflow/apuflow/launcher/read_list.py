@@ -132,7 +132,8 @@ class _Reader:
             raise ValueError("unknown contents, or not their numbers")
         limit = 1 << 64 if kind in FROM_FILE else 1 << 32
         contents = Contents(kind, tuple(_number(each, limit - 1) for each in numbers))
-        if kind in ("modulo", "indices") and not 0 < contents.parameters[1] <= _largest_modulus(kind):
+        largest = 256 if kind == "modulo" else (1 << 31) - 1
+        if kind in ("modulo", "indices") and not 0 < contents.parameters[1] <= largest:
             raise ValueError("a modulus is above 0, of modulo at most 256")
         if kind in FROM_FILE and self.data is None:
             raise ValueError("contents from a file, but no data line before")
@@ -172,10 +173,6 @@ class _Reader:
             yield "no device line"
         if not any(isinstance(step, Dispatch) for step in self.steps):
             yield "nothing to dispatch"
-
-
-def _largest_modulus(kind: str) -> int:
-    return 256 if kind == "modulo" else (1 << 31) - 1
 
 
 def _number(word: str, limit: int = (1 << 32) - 1) -> int:

@@ -71,7 +71,8 @@ def compare(
     before = _initial(run, data) if written else {}
     found = []
     for output in run.outputs:
-        actual, want = _read(directory / output.path, output.elements), expected[output.buffer]
+        actual = np.fromfile(directory / output.path, np.float32, output.elements)
+        want = expected[output.buffer]
         share = written.get(output.buffer, 1.0)
         if share == 0.0:
             continue
@@ -100,10 +101,6 @@ def partly_written(run: GuestRun, shares: Sequence[float]) -> Mapping[str, float
             if wrong or share < 1.0:
                 written[name] = 0.0 if wrong else min(share, written.get(name, 1.0))
     return written
-
-
-def _read(path: Path, elements: int) -> Array:
-    return np.fromfile(path, np.float32, elements)
 
 
 def difference(name: str, actual: Array, expected: Array) -> Comparison:

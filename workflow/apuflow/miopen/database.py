@@ -94,7 +94,8 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
                 connection.execute("BEGIN")
                 for statement in SCHEMA:
                     connection.execute(statement)
-                connection.executemany(_INSERT, (_values(name, blob) for name, blob in blobs.items()))
+                rows = ((*name, bz2.compress(blob, 9), _md5(blob), len(blob)) for name, blob in blobs.items())
+                connection.executemany(_INSERT, rows)
                 connection.execute("COMMIT")
             _verify(part, blobs)
     except OSError as error:
@@ -107,10 +108,6 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
         raise EngineError(
             f"cannot build the kernel database: {error}", file=path, remedy="check that the disk has room"
         ) from None
-
-
-def _values(name: tuple[str, str], blob: bytes) -> tuple[str, str, bytes, str, int]:
-    return *name, bz2.compress(blob, 9), _md5(blob), len(blob)
 
 
 def _md5(blob: bytes) -> str:

@@ -39,7 +39,9 @@ ASSEMBLY: Final = ".s"
 
 def library_launches(launches: Iterable[Launch], gfx: str) -> tuple[Launch, ...]:
     """The launches, with rocBLAS' own kernel for each product that has one on this GPU."""
-    return tuple(one for launch in launches for one in _library_launches(launch, gfx))
+    return tuple(
+        one for launch in launches for one in ((launch,) if launch.gemm is None else _calls(launch, gfx))
+    )
 
 
 def library_versions(products: Products, gfx: str) -> dict[str, str] | None:
@@ -63,10 +65,6 @@ def changed(launch: Launch, gfx: str) -> str:
         return ""
     found = changes_of(solution.splits, bool(solution.row_offsets), solution.stores_pairs, gfx)
     return "; ".join(map(str, found))
-
-
-def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:
-    return (launch,) if launch.gemm is None else _calls(launch, gfx)
 
 
 @functools.lru_cache(maxsize=65536)

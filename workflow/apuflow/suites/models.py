@@ -94,16 +94,13 @@ def _one_image(graph: Any) -> None:
 
 
 def _node(onnx: Any, node: Any, opset: int) -> Node:
-    attributes = {one.name: _decoded(onnx.helper.get_attribute_value(one)) for one in node.attribute}
+    found = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    attributes = {name: one.decode() if isinstance(one, bytes) else one for name, one in found.items()}
     op = node.op_type if node.domain in _ONNX else f"{node.domain}.{node.op_type}"
     if op in ("Softmax", "LogSoftmax"):
         flattens = opset < _OPSET_OF_AXIS
         attributes = {"axis": 1 if flattens else -1, "flattened": int(flattens)} | attributes
     return Node(op, node.name, tuple(node.input), tuple(node.output), attributes)
-
-
-def _decoded(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _constants(onnx: Any, tensors: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
