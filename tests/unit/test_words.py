@@ -27,7 +27,11 @@ CLEAN = (
 )
 """Sources without the private words."""
 DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *DOCUMENTS]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config")),
+    *DOCUMENTS,
+]
 MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 40_000}
 
 
