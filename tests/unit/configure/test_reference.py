@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from places import ROOT
@@ -13,6 +14,7 @@ from apuflow.configure import (
 )
 from apuflow.configure.loading import suite_names
 from apuflow.configure.reference import MODELS, refresh
+from apuflow.launcher.defects import DefectName
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_models() -> None:
@@ -42,3 +44,16 @@ def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:
     sweep = load_sweep("t", root)
     assert sweep_workloads(sweep, root) == ["softmax_fwd"]
     assert len(points(sweep, "softmax_fwd", root)) == 10
+
+
+def test_the_table_of_wrong_instructions_has_the_releases_of_gem5s_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``DS_READ_B96`` ends VEGA v21.2 (``insts/ds.cc``); ``initMemRead<2>`` mends pairs after v24.0."""
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs/explanation/what-gem5-gets-wrong.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"
+    rows = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `")}
+    assert set(rows) == set(get_args(DefectName))
+    assert rows["lds_triples"].endswith("| GCN3 v21.1 to v23.1, VEGA v22.0 to v25.1 |")
+    assert rows["split_pairs"].endswith("| GCN3 v21.1 to v23.1, VEGA v21.2 to v24.0 |")

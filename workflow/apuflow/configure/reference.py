@@ -21,6 +21,7 @@ from apuflow.configure.kernel_file import (
     KernelsFile,
     LaunchFile,
 )
+from apuflow.configure.loading import load_release, release_names
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.sampling import Sampling
@@ -29,6 +30,7 @@ from apuflow.configure.suite import SuiteFile
 from apuflow.configure.suite_reference import HEADINGS, TOTAL_HEADINGS, suite_rows, total_rows
 from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
+from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.reference import kinds_text
 
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
@@ -87,6 +89,8 @@ def _part(name: str) -> str:
         return _table(HEADINGS, suite_rows(Path()))
     if name == "totals":
         return _table(TOTAL_HEADINGS, total_rows(Path()))
+    if name == "defects":
+        return defects_text()
     if name == "differences":
         return differences_text()
     return keys_text(MODELS[name])
@@ -167,6 +171,21 @@ def differences_text() -> str:
                 changes.append(f"`{option.name}` takes {_listed(change['choices'])}")
         rows.append((release, "; ".join(changes) or "no option differs"))
     return _table(("release", "options"), rows)
+
+
+def defects_text(root: Path = Path()) -> str:
+    """Instructions that gem5 executes wrongly, and the releases that do, by build."""
+    releases = [load_release(name, root) for name in release_names(root)]
+    rows = []
+    for defect in DEFECTS:
+        having: dict[str, list[str]] = {}
+        for release in releases:
+            for build, defects in release.capabilities.instruction_defects.items():
+                if defect.name in defects:
+                    having.setdefault(build.removesuffix("_X86"), []).append(release.name)
+        spans = [f"{build} {names[0]} to {names[-1]}" for build, names in having.items()]
+        rows.append((f"`{defect.name}`", defect.instructions, defect.effect, ", ".join(spans)))
+    return _table(("name", "instructions", "what gem5 does", "releases"), rows)
 
 
 def _kind(option: Option) -> str:
