@@ -1,8 +1,8 @@
 """Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
 
 Most were found with a real run of a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega,
-v24.1 here); all were read in gem5's sources, v21.1 to that commit. docs/gem5-kernels.md has the table and
-says which were only read. Which of them a gem5 has stands in its release's file.
+v24.1 here); all were read in gem5's sources, v21.1 to that commit. Which of them a gem5 has
+is in its release's file. docs/explanation/what-gem5-gets-wrong.md lists them.
 """
 
 from __future__ import annotations
