@@ -27,7 +27,7 @@ from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release,
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
-from apuflow.configure.suite_reference import HEADINGS, TOTAL_HEADINGS, suite_rows, total_rows
+from apuflow.configure.suite_reference import KIND_HEADINGS, SUITE_HEADINGS, kind_rows, suite_rows
 from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
 from apuflow.launcher.defects import DEFECTS
@@ -86,9 +86,9 @@ def _part(name: str) -> str:
     if name == "operations":
         return kinds_text()
     if name == "suites":
-        return _table(HEADINGS, suite_rows(Path()))
-    if name == "totals":
-        return _table(TOTAL_HEADINGS, total_rows(Path()))
+        return _table(SUITE_HEADINGS, suite_rows(Path()))
+    if name == "steps":
+        return _table(KIND_HEADINGS, kind_rows(Path()))
     if name == "defects":
         return defects_text()
     if name == "differences":
