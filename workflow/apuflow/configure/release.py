@@ -75,9 +75,11 @@ class Miopen(Model):
 
 
 class Capabilities(Model):
-    """What this release does differently from others; nothing else, least of all its name, says so.
+    """What this release does differently from others.
 
-    Source: gem5 at the commits of ``configs/gem5``, in the files that the keys name.
+    Source: gem5 at the commits of ``configs/gem5``: ``src/base/version.cc``, ``configs/example/apu_se.py``,
+    ``src/gpu-compute/GPU.py``, ``build_opts`` or ``src/mem/ruby/Kconfig``, and
+    ``AbstractController::resetStats``, which called no parent before v23.1.
     """
 
     gem5_version: Text | None = Field(

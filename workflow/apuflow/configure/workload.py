@@ -86,7 +86,7 @@ class CommandFile(Model):
         description="text that it prints only when it ended well; needed, unless it has an `end_file`",
     )
     end_file: EndFile | None = Field(None, description="a file that it writes whole before it ends")
-    error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
+    error_texts: ListOf[Text] = Field((), description="text that means failure anywhere")
     runs_on: dict[EngineName, Runs] = Field(
         default_factory=dict, description="by engine; left out: yes on gem5"
     )

@@ -121,5 +121,10 @@ def _table_of(name: str) -> pd.Series:
     return point_errors(score(read_tables([project.recorded_runs() / f"{name}.csv"])).frame)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the page."""
     write_text(PAGE, text())
+
+
+if __name__ == "__main__":
+    main()
