@@ -13,7 +13,7 @@ from apuflow.configure import (
     load_sweep,
 )
 from apuflow.configure.loading import suite_names
-from apuflow.configure.reference import MODELS, refresh
+from apuflow.configure.reference import MODELS, options_text, refresh
 from apuflow.launcher.defects import DefectName
 
 
@@ -57,3 +57,15 @@ def test_the_table_of_wrong_instructions_has_the_releases_of_gem5s_sources(
     assert set(rows) == set(get_args(DefectName))
     assert rows["lds_triples"].endswith("| GCN3 v21.1 to v23.1, VEGA v22.0 to v25.1 |")
     assert rows["split_pairs"].endswith("| GCN3 v21.1 to v23.1, VEGA v21.2 to v24.0 |")
+
+
+def test_the_table_of_options_gives_defaults_of_later_releases_and_joins_the_levels_of_tlbs() -> None:
+    """``configs/common/GPUTLBOptions.py``: 32 ways, 64 in develop c91af552, 32 again in v25.0."""
+    rows = [line.split(" | ") for line in options_text().splitlines()]
+    meanings = {row[0].removeprefix("| "): row[-1] for row in rows}
+    assert meanings["`L1TLBassoc: 32`, `L2TLBassoc: 32`, `L3TLBassoc: 32`"].endswith(
+        " (v24.1: `64`, v25.0: `32`) |"
+    )
+    assert meanings["`reg-alloc-policy: simple`"].endswith(" (v22.0: `dynamic`) |")
+    assert meanings["`num-cpus: 3`"].endswith(" (gem5: `1`) |")
+    assert "`TLB-prefetch`" in meanings

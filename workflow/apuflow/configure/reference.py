@@ -130,7 +130,7 @@ def options_text() -> str:
             levels.setdefault(alike, []).append(option)
         rows = [
             (
-                ", ".join(f"`{one.name}: {_defaults(one)}`" for one in same),
+                ", ".join(f"`{one.name}{_default_of(one)}`" for one in same),
                 values,
                 meaning if len(same) > 1 else _meaning(same[0]),
             )
@@ -193,8 +193,9 @@ def _kind(option: Option) -> str:
     return bounds or option.type
 
 
-def _defaults(option: Option) -> str:
-    return _yaml(option.workflow_default or ("" if option.default is None else option.default))
+def _default_of(option: Option) -> str:
+    value = option.default if option.workflow_default is None else option.workflow_default
+    return "" if value is None else f": {_yaml(value)}"
 
 
 def _changed(option: Option) -> str:
