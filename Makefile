@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
 CORES  ?= all
 
-.PHONY: help env slurm quickstart test docs lint format bench lock release-check clean
+.PHONY: help env slurm quickstart test coverage docs lint format bench lock release-check clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -42,6 +42,9 @@ quickstart: env  ## every table and figure of the preview engine, no container n
 
 test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+
+coverage: $(VENV)/.dev  ## lines that the unit tests of core, configure and analysis reach
+	$(BIN)/python -m pytest --numprocesses 3 --cov --cov-report term:skip-covered $(addprefix tests/unit/,core configure analysis)
 
 docs: $(VENV)/.dev  ## the documentation site, build/site/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
