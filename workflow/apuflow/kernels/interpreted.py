@@ -1,0 +1,85 @@
+"""A dispatch list executed by the interpreter in the place of gem5."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apuflow.interpret.image import load_image
+from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
+from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from apuflow.interpret.watch import Watch
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """What a list has done.
+
+    Attributes:
+        executed: of each dispatch.
+        dumps: bytes of each buffer that the list writes to a file, by the file.
+    """
+
+    executed: tuple[Executed, ...]
+    dumps: Mapping[Path, NDArray[np.uint8]]
+
+
+def interpret_list(
+    contents: DispatchList,
+    *,
+    objects: Mapping[str, Path] | None = None,
+    data: NDArray[np.uint8] | None = None,
+    watch: Callable[[int], Watch] | None = None,
+    limit: int = LIMIT,
+) -> Interpreted:
+    """Run the dispatches of a list in order.
+
+    Args:
+        objects: code objects by the name that the list gives them; none: the names are paths.
+        data: bytes of the list's data file.
+        watch: of each dispatch's number, what is told of its memory accesses.
+        limit: wavefront instructions after which a dispatch is taken for endless.
+
+    Raises:
+        EngineError: as :meth:`apuflow.interpret.run.Machine.run` says.
+    """
+    codes = list(dict.fromkeys(dispatch.object for dispatch in contents.dispatches))
+    images = [load_image(objects[str(code)] if objects else code) for code in codes]
+    machine = Machine({buffer.name: buffer.size for buffer in contents.buffers}, images)
+    for buffer in contents.buffers:
+        machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
+    executed: list[Executed] = []
+    dumps: dict[Path, NDArray[np.uint8]] = {}
+    for step in contents.steps:
+        match step:
+            case Dispatch():
+                each = watch(len(executed)) if watch else None
+                executed.append(machine.run(_launch(step, codes), watch=each, limit=limit))
+            case Dump():
+                dumps[step.path] = machine.memory.view(step.buffer).copy()
+    return Interpreted(tuple(executed), dumps)
+
+
+def _launch(dispatch: Dispatch, codes: list[Path]) -> Launch:
+    return Launch(
+        codes.index(dispatch.object),
+        dispatch.kernel,
+        dispatch.grid,
+        dispatch.workgroup,
+        tuple(map(_value, dispatch.arguments)),
+        dispatch.lds,
+    )
+
+
+def _value(argument: Argument) -> Value:
+    if argument.kind == "buffer":
+        return Value(buffer=str(argument.value), offset=argument.offset)
+    return Value(struct.pack("<" + SCALARS[argument.kind][1], argument.value))
