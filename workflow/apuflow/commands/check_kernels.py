@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
@@ -40,6 +41,12 @@ def check_kernels(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter; can be repeated.")
     ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Also execute the kernels, without gem5, and compare their outputs.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=1, help="With --run: wavefront instructions after which a launch is stopped.")
+    ] = 2_000_000_000,
 ) -> None:
     """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
 
@@ -57,7 +64,7 @@ def check_kernels(
             found += _told(name, error)
             continue
         for each in gpus:
-            found += _check(work, each, compute_units)
+            found += _check(work, each, compute_units, limit if run else 0)
     if found:
         typer.echo(many(found, "problem"), err=True)
         raise typer.Exit(1)
@@ -113,8 +120,11 @@ def _setting(text: str) -> tuple[str, int]:
         ) from None
 
 
-def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
-    """Print what is known of a workload on a GPU; how many problems it has."""
+def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int) -> int:
+    """Print what is known of a workload on a GPU; how many problems it has.
+
+    ``limit``: wavefront instructions of a launch; 0: nothing is executed.
+    """
     from apuflow.kernels.check import problems
     from apuflow.kernels.metadata import read_kernels
 
@@ -136,7 +146,15 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         if failed:
             return failed
         doubts = list(_doubts(program, codes, gfx))
-    wrong = list(problems(program, kernels))
+        wrong = list(problems(program, kernels))
+        results: list[str] = []
+        if limit and not wrong:
+            try:
+                results, wrong = _executed(
+                    program, kernels, dict(zip(program.sources, codes, strict=True)), gfx, limit
+                )
+            except ApuflowError as error:
+                failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in chain.from_iterable(kernels.values()):
@@ -150,7 +168,35 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
             "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
         )
         typer.echo(f"  {compared}")
-    return len(wrong)
+    for each in results:
+        typer.echo(f"  {each}")
+    return failed + len(wrong)
+
+
+def _executed(
+    program: OwnProgram,
+    kernels: Mapping[Path, tuple[Kernel, ...]],
+    codes: Mapping[Path, Path],
+    gfx: str,
+    limit: int,
+) -> tuple[list[str], list[str]]:
+    """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
+    from apuflow.kernels.interpreted import interpret_program
+    from apuflow.kernels.reference import tolerance
+
+    began = time.monotonic()
+    done, errors = interpret_program(program, kernels, codes, gfx, limit=limit)
+    seconds = time.monotonic() - began
+    total = sum(each.total for each in done.executed)
+    said = [f"executed {total:,} wavefront instructions in {seconds:.1f} s"]
+    wrong: list[str] = []
+    for name, error in errors.items():
+        allowed = tolerance(program, program.buffer(name))
+        text = (
+            f"{name} differs from its reference by {error:.2g} of its largest element (allowed {allowed:g})"
+        )
+        (said if error <= allowed else wrong).append(text)
+    return said, wrong
 
 
 @contextmanager

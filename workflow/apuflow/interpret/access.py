@@ -1,14 +1,14 @@
 """Memory instructions: SMEM, FLAT, GLOBAL, SCRATCH, MUBUF and DS.
 
-Source: AMD's manual "Vega Instruction Set Architecture", chapters 7 to 11; the swizzle of private memory is chapter
-8.1.5.1 with elements of 4 bytes and an index stride of 64.
+Source: AMD's manual "Vega Instruction Set Architecture", chapters 7 to 11; the swizzle of private memory
+is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,8 @@ class Width(NamedTuple):
 _WIDTHS: Final = {
     "dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "dwordx8": 32, "dwordx16": 64,
     "b8": 1, "b16": 2, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
-    "byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "u8": 1, "i8": 1, "u16": 2, "i16": 2,
+    "byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2,
+    "u8": 1, "i8": 1, "u16": 2, "i16": 2,
 }  # fmt: skip
 
 
@@ -56,7 +57,10 @@ def load(store: Memory | Lds, places: Places, size: int) -> list[Array]:
         value = store.bytes[places].astype(np.uint32)
         return [value if size == 1 else value | store.bytes[places + 1].astype(np.uint32) << np.uint32(8)]
     if (places & 3).any():
-        parts = [[store.bytes[places + 4 * word + byte].astype(np.uint32) for byte in range(4)] for word in range(size // 4)]
+        parts = [
+            [store.bytes[places + 4 * word + byte].astype(np.uint32) for byte in range(4)]
+            for word in range(size // 4)
+        ]
         return [p[0] | p[1] << np.uint32(8) | p[2] << np.uint32(16) | p[3] << np.uint32(24) for p in parts]
     first = places >> 2
     return [store.words[first + number] if number else store.words[first] for number in range(size // 4)]
@@ -79,9 +83,16 @@ def _extended(value: Array, width: Width) -> Array:
     return value.astype(narrow).astype(np.int32).view(np.uint32)
 
 
-def _to_registers(waves: Waves, register: int, values: list[Array], width: Width, lanes: Lanes | None) -> None:
+def _to_registers(
+    waves: Waves, register: int, values: list[Array], width: Width, lanes: Lanes | None
+) -> None:
     if width.half is not None:
-        put(waves, waves.halves[register, :, :, width.half], _extended(values[0], width).astype(np.uint16), lanes)
+        put(
+            waves,
+            waves.halves[register, :, :, width.half],
+            _extended(values[0], width).astype(np.uint16),
+            lanes,
+        )
         return
     for number, value in enumerate(values):
         put(waves, waves.v[register + number], _extended(value, width), lanes)
@@ -102,7 +113,7 @@ def _register(found: Instruction, code: int) -> Callable[[Waves], int]:
     return lambda _waves: number
 
 
-def memory_step(found: Instruction, isa: str) -> Step:
+def memory_step(found: Instruction) -> Step:
     """What a memory instruction does.
 
     Raises:
@@ -115,9 +126,13 @@ def memory_step(found: Instruction, isa: str) -> Step:
         case "ds":
             step = _ds(found)
         case "flat" | "global" | "scratch":
-            step = _through(found, _flat_address(found, isa))
+            step = _through(found, _flat_address(found))
         case "mubuf":
-            step = _nothing if found.name.startswith("buffer_wb") or found.name == "buffer_inv" else _buffer(found)
+            step = (
+                _nothing
+                if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
+                else _buffer(found)
+            )
     if step is None:
         raise EngineError(
             f"the interpreter does not have {found.name} (at {found.address:#x})",
@@ -167,7 +182,7 @@ def _clock(found: Instruction) -> Step:
     return step
 
 
-def _flat_address(found: Instruction, isa: str) -> Callable[[Waves], Array]:
+def _flat_address(found: Instruction) -> Callable[[Waves], Array]:
     """Addresses, (wavefronts, lanes), signed 64 bits."""
     address, saddr, offset = found.sources[0] - VECTOR, found.sources[2], found.offsets[0]
     has_scalar = saddr != 0x7F and found.encoding != "flat"
@@ -175,7 +190,11 @@ def _flat_address(found: Instruction, isa: str) -> Callable[[Waves], Array]:
         base = scalar(saddr, "u", 0)
 
         def private(waves: Waves) -> Array:
-            inside = waves.v[address].astype(np.int64) if not has_scalar else np.asarray(base(waves))[:, None].astype(np.int64)
+            inside = (
+                waves.v[address].astype(np.int64)
+                if not has_scalar
+                else np.asarray(base(waves))[:, None].astype(np.int64)
+            )
             inside = np.broadcast_to(inside + offset, waves.exec.shape)
             return waves.private[:, None] + (inside & ~3) * LANES + _LANE * 4 + (inside & 3)
 
@@ -226,11 +245,14 @@ def _scattered(values: Array, lanes: Lanes) -> Array:
     return whole
 
 
-def _load(waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, spread: int) -> list[Array]:
+def _load(
+    waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, spread: int
+) -> list[Array]:
     if spread == 4 or size <= 4:
         return load(waves.memory, _places(waves, found, where, chosen, size), size)
     return [
-        load(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4)[0] for word in range(size // 4)
+        load(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4)[0]
+        for word in range(size // 4)
     ]
 
 
@@ -244,6 +266,10 @@ def _save(
         save(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4, [value])
 
 
+def _who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
+    return f"{found}, workgroup {waves.lds.numbers[waves.group[wave]]}, lane {lane}"
+
+
 def _places(waves: Waves, found: Instruction, where: Array, chosen: Array, size: int) -> Places:
     try:
         return waves.memory.offsets(chosen, size)
@@ -251,7 +277,7 @@ def _places(waves: Waves, found: Instruction, where: Array, chosen: Array, size:
         limit = waves.memory.missing(chosen, size)
         wave, lane = (int(each[0]) for each in np.nonzero((where == chosen[limit]) & waves.exec))
         raise OutOfBounds(
-            f"{error.message}; {found}, workgroup {int(waves.group[wave])} of this part of the grid, lane {lane}",
+            f"{error.message}; {_who(found, waves, wave, lane)}",
             remedy="correct the kernel's index, the launch's grid or the buffer's elements",
         ) from None
 
@@ -326,7 +352,7 @@ def _buffer(found: Instruction) -> Step | None:
             else:
                 narrow = Width(piece, half=width.half)
                 save(waves.memory, places, piece, _from_registers(waves, register + number, narrow, lanes))
-        if kind == "load" or "glc" in found.flags and known is not None:
+        if kind == "load" or ("glc" in found.flags and known is not None):
             _to_registers(waves, register, values, width, None)
 
     return step
@@ -348,7 +374,9 @@ def _ds(found: Instruction) -> Step | None:
         return None
     size = width.size
     scale = size * (64 if form[3] else 1)
-    offsets = [each * scale for each in found.offsets] if form[2] else [found.offsets[0] | found.offsets[1] << 8]
+    offsets = (
+        [each * scale for each in found.offsets] if form[2] else [found.offsets[0] | found.offsets[1] << 8]
+    )
     reads, by_lane = form[1] == "read", bool(form[4])
     goal = _register(found, found.target)
     sources = [_register(found, code) for code in found.sources[1:]]
@@ -380,8 +408,8 @@ def _check_lds(waves: Waves, found: Instruction, inside: Array, size: int) -> No
     if wrong.any():
         wave, lane = (int(each[0]) for each in np.nonzero(wrong))
         raise OutOfBounds(
-            f"{size} bytes at byte {int(inside[wave, lane])} of LDS, of which a workgroup has {waves.lds.size}; {found}, "
-            f"workgroup {int(waves.group[wave])} of this part of the grid, lane {lane}",
+            f"{size} bytes at byte {int(inside[wave, lane])} of {waves.lds.size} bytes of LDS; "
+            f"{_who(found, waves, wave, lane)}",
             remedy="correct the kernel's index, or the bytes of LDS that the launch gives",
         )
 

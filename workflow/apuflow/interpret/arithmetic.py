@@ -36,7 +36,7 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
 
 
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """``a * b + c`` of fp64, rounded once (extended precision where the machine's has 64 bits, then to odd)."""
+    """``a * b + c`` of fp64, rounded once."""
     import math
 
     fused = getattr(math, "fma", None) or _fma
@@ -66,8 +66,10 @@ def exponent(x: Array) -> Array:
 
 
 def div_scale(x: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
-    """V_DIV_SCALE: ``x`` (one of the other two) scaled so that the division does not leave the range; flag."""
-    x, denominator, numerator = (np.ascontiguousarray(each) for each in np.broadcast_arrays(x, denominator, numerator))
+    """V_DIV_SCALE: ``x`` (one of the other two) scaled so that the division stays in range; the flag."""
+    x, denominator, numerator = (
+        np.ascontiguousarray(each) for each in np.broadcast_arrays(x, denominator, numerator)
+    )
     single = x.dtype == np.float32
     power, apart, low, tiny = (64, 96, 23, 2.0**-126) if single else (128, 768, 53, 2.0**-1022)
     inverse, quotient = 1 / denominator, numerator / denominator
@@ -124,7 +126,11 @@ def to_integer(x: Array, kind: Any) -> Array:
     """A float cut to a whole number; NaN is 0, what is too large the largest."""
     limits = np.iinfo(kind)
     whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
-    return np.clip(whole, float(limits.min), float(limits.max)).astype(np.int64 if limits.bits < 64 else kind).astype(kind)
+    return (
+        np.clip(whole, float(limits.min), float(limits.max))
+        .astype(np.int64 if limits.bits < 64 else kind)
+        .astype(kind)
+    )
 
 
 def reversed_bits(x: Array) -> Array:
@@ -160,7 +166,7 @@ def first_bit_high(x: Array) -> Array:
 def first_bit_sign(x: Array) -> Array:
     """Bits equal to the sign at the top of a signed number; -1 where all are."""
     unsigned = x.view(np.uint32 if x.dtype == np.int32 else np.uint64)
-    return first_bit_high(np.where(x < 0, ~unsigned, unsigned))
+    return first_bit_high(np.where(x < 0, np.invert(unsigned), unsigned))
 
 
 def permuted_bytes(high: Array, low: Array, selector: Array) -> Array:
@@ -170,7 +176,9 @@ def permuted_bytes(high: Array, low: Array, selector: Array) -> Array:
     for place in range(4):
         choice = (np.asarray(selector) >> np.uint32(8 * place) & np.uint32(0xFF)).astype(np.uint64)
         byte = word >> (choice & np.uint64(7)) * np.uint64(8) & np.uint64(0xFF)
-        sign_at = np.select([choice == each for each in (8, 9, 10, 11)], [15, 31, 47, 63], 0).astype(np.uint64)
+        sign_at = np.select([choice == each for each in (8, 9, 10, 11)], [15, 31, 47, 63], 0).astype(
+            np.uint64
+        )
         sign = np.where(word >> sign_at & np.uint64(1), np.uint64(0xFF), np.uint64(0))
         byte = np.where(choice < 8, byte, np.where(choice < 12, sign, np.where(choice == 12, 0, 0xFF)))
         result |= byte.astype(np.uint32) << np.uint32(8 * place)

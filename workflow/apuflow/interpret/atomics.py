@@ -53,22 +53,25 @@ _COMPUTE: Final[dict[str, tuple[str, Callable[..., Array]]]] = {
 _WIDE: Final = {"u": (np.uint32, np.uint64), "i": (np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
+def _if_equal(old: Array, wanted: Array, new: Array) -> Array:
+    return np.where(old == wanted, new, old)
+
+
 def operation(word: str, *, lds: bool = False) -> Operation | None:
-    """Of the end of an instruction's name: ``add``, ``smax_x2``, ``add_f32``, of DS ``min_i32``; None: unknown."""
+    """Of the end of an instruction's name, as ``add``, ``smax_x2``, of DS ``min_i32``; None: unknown."""
     wide = word.endswith(("_x2", "64"))
     plain = word.removesuffix("_x2")
     if plain[-2:] in ("32", "64"):
         letter = plain[-3]
         base = plain[:-4]
         plain = f"{base}_{letter}" if f"{base}_{letter}" in _COMPUTE else base
-        if letter == "f" and plain != f"{base}_f":
-            if base != "cmpst":
-                return None
+        if letter == "f" and plain != f"{base}_f" and base != "cmpst":
+            return None
     if plain in ("cmpswap", "cmpst"):
         kind = _WIDE["u"][wide]
         if lds:  # the first operand is compared, the second stored
-            return Operation(kind, 2, lambda old, compared, new: np.where(old == compared, new, old))
-        return Operation(kind, 2, lambda old, new, compared: np.where(old == compared, new, old))
+            return Operation(kind, 2, _if_equal)
+        return Operation(kind, 2, lambda old, new, wanted: _if_equal(old, wanted, new))
     known = _COMPUTE.get(plain)
     if known is None:
         return None
@@ -81,7 +84,9 @@ def atomic(store: Memory | Lds, places: Any, known: Operation, values: list[Arra
     whole = store.bytes[: len(store.bytes) // kind.itemsize * kind.itemsize].view(kind)
     index = places // kind.itemsize
     words = kind.itemsize // 4
-    operands = [_joined(values[number * words : (number + 1) * words], kind) for number in range(known.operands)]
+    operands = [
+        _joined(values[number * words : (number + 1) * words], kind) for number in range(known.operands)
+    ]
     old = np.zeros(len(index), kind)
     left = np.arange(len(index))
     while len(left):

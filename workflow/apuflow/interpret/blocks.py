@@ -22,16 +22,18 @@ Next: TypeAlias = Callable[[Waves], "int | Array | None"]
 """Where wavefronts go on: one address, one for each, or None at the end of the program."""
 
 _IDLE: Final = frozenset(
-    "s_nop s_waitcnt s_sleep s_setprio s_inst_prefetch s_icache_inv s_ttracedata s_setkill s_sethalt "
-    "s_sendmsg s_incperflevel s_decperflevel".split()
+    {
+        *("s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_inst_prefetch", "s_icache_inv", "s_ttracedata"),
+        *("s_setkill", "s_sethalt", "s_sendmsg", "s_incperflevel", "s_decperflevel"),
+    }
 )
 _CONDITIONS: Final[dict[str, Callable[[Waves], Array]]] = {
     "s_cbranch_scc0": lambda waves: ~waves.scc,
     "s_cbranch_scc1": lambda waves: waves.scc,
     "s_cbranch_vccz": lambda waves: (waves.s[VCC] | waves.s[VCC + 1]) == 0,
     "s_cbranch_vccnz": lambda waves: (waves.s[VCC] | waves.s[VCC + 1]) != 0,
-    "s_cbranch_execz": lambda waves: ~waves.exec.any(1),
-    "s_cbranch_execnz": lambda waves: waves.exec.any(1),
+    "s_cbranch_execz": lambda waves: np.logical_not(waves.exec.any(1)),
+    "s_cbranch_execnz": lambda waves: np.asarray(waves.exec.any(1)),
 }
 
 
@@ -70,7 +72,7 @@ def compile_block(program: Program, address: int) -> Block:
             return Block(tuple(instructions), tuple(steps), _always(address), barrier=True)
         if ending := _ending(found, address):
             return Block(tuple(instructions), tuple(steps), ending)
-        if step := _step(found, program.isa):
+        if step := step_of(found, program.isa):
             steps.append(step)
 
 
@@ -78,7 +80,12 @@ def _always(address: int) -> Next:
     return lambda _waves: address
 
 
-def _step(found: Instruction, isa: str) -> Step | None:
+def step_of(found: Instruction, isa: str) -> Step | None:
+    """What an instruction that neither branches nor waits for others does; None: nothing.
+
+    Raises:
+        EngineError: the interpreter does not have it.
+    """
     match found.encoding:
         case "sopp":
             if found.name not in _IDLE:
@@ -91,7 +98,7 @@ def _step(found: Instruction, isa: str) -> Step | None:
             return scalar_step(found)
         case "vop1" | "vop2" | "vopc" | "vop3" | "vop3p":
             return vector_step(found, isa)
-    return memory_step(found, isa)
+    return memory_step(found)
 
 
 def _ending(found: Instruction, after: int) -> Next | None:

@@ -17,9 +17,12 @@ LITERAL: Final = 255
 SDWA: Final = 249
 DPP: Final = 250
 VECTOR: Final = 256
-"""Codes of a source operand: a word that follows, the two forms of changed sources, the first vector register."""
+"""Codes of a source operand: a word that follows, the two changed sources, the first vector register."""
 _WITH_LITERAL: Final = frozenset(
-    "v_madmk_f32 v_madak_f32 v_madmk_f16 v_madak_f16 v_fmamk_f32 v_fmaak_f32 s_setreg_imm32_b32".split()
+    {
+        *("v_madmk_f32", "v_madak_f32", "v_madmk_f16", "v_madak_f16", "v_fmamk_f32", "v_fmaak_f32"),
+        "s_setreg_imm32_b32",
+    }
 )
 _CARRIES: Final = {
     "v_add_u32": "v_add_co_u32",
@@ -102,14 +105,13 @@ def decode(code: Sequence[int], address: int, isa: IsaName) -> Instruction:
         EngineError: the instruction set has no such instruction.
     """
     low, high = code[0], code[1]
-    for encoding, mask, pattern, shift, width in _ENCODINGS:
-        if low & mask == pattern:
-            break
-    else:
-        raise _unknown(low, address, isa, "an unknown encoding")
+    layout = next((each for each in _ENCODINGS if low & each[1] == each[2]), None)
+    if layout is None:
+        raise _unknown(low, address, isa, "instructions of this encoding")
+    encoding, _, _, shift, width = layout
     op = low >> shift & (1 << width) - 1
     if encoding == "flat":
-        encoding = ("flat", "scratch", "global", "flat")[low >> 14 & 3] if isa != "gcn3" else "flat"  # type: ignore[assignment]
+        encoding = _SEGMENTS[low >> 14 & 3 if isa != "gcn3" else 0]
     name = opcodes(isa).get((encoding, op))
     if name is None:
         raise _unknown(low, address, isa, f"opcode {op} of {encoding.upper()}")
@@ -142,7 +144,10 @@ _ENCODINGS: Final[tuple[tuple[Encoding, int, int, int, int], ...]] = (
     ("mubuf", 0xFC000000, 0xE0000000, 18, 7),
     ("mtbuf", 0xFC000000, 0xE8000000, 15, 4),
 )
-"""Encoding, the bits that tell it, their value, where the opcode begins, its bits. The first that fits counts."""
+"""Encoding, the bits that tell it, their value, the opcode's place and bits. The first that fits counts."""
+
+
+_SEGMENTS: Final[tuple[Encoding, ...]] = ("flat", "scratch", "global", "flat")
 
 
 def _signed(value: int, bits: int) -> int:
@@ -219,7 +224,10 @@ def _sdwa(found: Instruction, sources: tuple[int, ...], word: int, isa: IsaName)
         absolute=word >> 21 & 1 | word >> 28 & 2,
     )
     parts = Sdwa(
-        (word >> 16 & 7, word >> 24 & 7), (bool(word >> 19 & 1), bool(word >> 27 & 1)), word >> 8 & 7, word >> 11 & 3
+        (word >> 16 & 7, word >> 24 & 7),
+        (bool(word >> 19 & 1), bool(word >> 27 & 1)),
+        word >> 8 & 7,
+        word >> 11 & 3,
     )
     if found.encoding == "vopc":
         if later and word >> 15 & 1:
@@ -281,7 +289,7 @@ def _smem(found: Instruction, low: int, high: int, _third: int, isa: IsaName) ->
 
 
 def _ds(found: Instruction, low: int, high: int, _third: int, isa: IsaName) -> Instruction:
-    flags = _set(low, gds=16) | (_set(low, acc=25) if isa in ("gfx90a", "gfx942") else frozenset())
+    flags = _set(low, gds=16) | (_set(low, acc=25) if isa in ("gfx90a", "gfx940") else frozenset())
     return replace(
         found,
         size=8,
@@ -296,7 +304,7 @@ def _flat(found: Instruction, low: int, high: int, _third: int, isa: IsaName) ->
     bits = 12 if found.encoding == "flat" else 13
     offset = 0 if isa == "gcn3" else _signed(low & 0x1FFF, 13) if bits == 13 else low & 0xFFF
     flags = _set(low, glc=16, slc=17, lds=13)
-    if isa in ("gfx90a", "gfx942"):
+    if isa in ("gfx90a", "gfx940"):
         flags |= _set(high, acc=23)
     saddr = 0x7F if isa == "gcn3" or found.encoding == "flat" else high >> 16 & 0x7F
     sources = (VECTOR | high & 0xFF, VECTOR | high >> 8 & 0xFF, saddr)
@@ -307,7 +315,7 @@ def _buffer(found: Instruction, low: int, high: int, _third: int, isa: IsaName) 
     flags = _set(low, offen=12, idxen=13, glc=14)
     if found.encoding == "mubuf":
         flags |= _set(low, lds=16, slc=17)
-    if isa in ("gfx90a", "gfx942"):
+    if isa in ("gfx90a", "gfx940"):
         flags |= _set(high, acc=23)
     sources = (VECTOR | high & 0xFF, (high >> 16 & 0x1F) << 2, high >> 24)
     return replace(
@@ -359,7 +367,9 @@ class Program:
         if address not in self._known:
             first = address - self.address >> 2
             if not 0 <= first < len(self.words):
-                raise EngineError(f"a wavefront runs out of its code, to {address:#x}", remedy="report the kernel")
+                raise EngineError(
+                    f"a wavefront runs out of its code, to {address:#x}", remedy="report the kernel"
+                )
             code = [*self.words[first : first + 3], 0, 0][:3]
             self._known[address] = decode(code, address, self.isa)
         return self._known[address]

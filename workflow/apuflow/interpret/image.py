@@ -30,8 +30,8 @@ _MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
     0x2F: ("gfx906", "gfx906"),
     0x30: ("gfx908", "gfx908"),
     0x3F: ("gfx90a", "gfx90a"),
-    0x40: ("gfx940", "gfx942"),
-    0x4C: ("gfx942", "gfx942"),
+    0x40: ("gfx940", "gfx940"),
+    0x4C: ("gfx942", "gfx940"),
 }
 """Low byte of ``e_flags``: GPU and instruction set."""
 
@@ -87,7 +87,9 @@ def load_image(path: Path) -> Image:
     try:
         data = path.read_bytes()
         header = _HEADER.unpack_from(data)
-        sections = [_SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12])]
+        sections = [
+            _SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12])
+        ]
         symbols = {name: value for section in sections for name, value in _symbols(data, section, sections)}
         image = _mapped(data, sections)
         machine = header[7] & 0xFF
@@ -135,8 +137,10 @@ def _mapped(data: bytes, sections: list[tuple[int, ...]]) -> bytes:
 
 
 def _start(image: bytes, address: int, isa: IsaName) -> Start:
-    lds, private, _kernarg, entry, third, first, second, properties, preload = _DESCRIPTOR.unpack_from(image, address)
-    unified = isa in ("gfx90a", "gfx942")
+    lds, private, _kernarg, entry, third, first, second, properties, preload = _DESCRIPTOR.unpack_from(
+        image, address
+    )
+    unified = isa in ("gfx90a", "gfx940")
     registers = ((first & 63) + 1) * (8 if unified else 4)
     accumulation = ((third & 63) + 1) * 4 if unified else registers
     return Start(

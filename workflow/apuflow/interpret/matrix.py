@@ -1,7 +1,6 @@
 """Matrix instructions (MFMA) and accumulation registers.
 
-Source: AMD's manual "Instinct MI200 Instruction Set Architecture", chapter 7 (layouts of A, B, C and D); the order
-of lanes and registers is that of AMD's matrix instruction calculator.
+Source: AMD's manual "Instinct MI200 Instruction Set Architecture", chapter 7 (layouts of A, B, C and D).
 """
 
 from __future__ import annotations
@@ -113,7 +112,9 @@ def _product(found: Instruction, shape: Shape) -> Callable[[Waves], None]:
             registers = _registers(waves, places[2], items * counted).view(narrow)
             total = product + registers[:, lane, item]
         output = np.zeros((len(waves), LANES, items), narrow)
-        output[:, lane, item] = total.astype(narrow) if result != "i32" else total.astype(np.int64).astype(np.int32)
+        output[:, lane, item] = (
+            total.astype(narrow) if result != "i32" else total.astype(np.int64).astype(np.int32)
+        )
         raw = output.view(np.uint32)
         for number in range(items * counted):
             put(waves, waves.v[places[3] + number], raw[:, :, number], None)

@@ -16,13 +16,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 Encoding: TypeAlias = Literal[
     "sop2", "sopk", "sop1", "sopc", "sopp", "smem", "vop2", "vop1", "vopc", "vop3", "vop3p",
     "ds", "flat", "scratch", "global", "mubuf", "mtbuf",
 ]  # fmt: skip
-IsaName: TypeAlias = Literal["gcn3", "vega", "gfx906", "gfx908", "gfx90a", "gfx942"]
+IsaName: TypeAlias = Literal["gcn3", "vega", "gfx906", "gfx908", "gfx90a", "gfx940"]
 
 PROCESSORS: Final[Mapping[IsaName, str]] = {
     "gcn3": "gfx803",
@@ -30,7 +30,7 @@ PROCESSORS: Final[Mapping[IsaName, str]] = {
     "gfx906": "gfx906",
     "gfx908": "gfx908",
     "gfx90a": "gfx90a",
-    "gfx942": "gfx942",
+    "gfx940": "gfx940",
 }
 """LLVM's processor of each instruction set."""
 
@@ -40,7 +40,7 @@ def opcodes(isa: IsaName) -> Mapping[tuple[Encoding, int], str]:
     """Names of the instructions of an instruction set, without suffixes of their encoding."""
     text = files(__package__).joinpath("opcodes.csv").read_text(encoding="utf-8")
     return {
-        (row["encoding"], int(row["opcode"])): row["name"]
+        (cast(Encoding, row["encoding"]), int(row["opcode"])): row["name"]
         for row in csv.DictReader(text.splitlines())
         if isa in row["isas"].split()
     }
@@ -60,7 +60,7 @@ _SCALAR: Final[dict[Encoding, tuple[int, int, int]]] = {
 
 
 def _samples() -> Iterator[tuple[Encoding, int, tuple[int, ...]]]:
-    """Words that may be an instruction: (encoding, opcode, words). Several for one opcode are tried in turn."""
+    """Words that may be an instruction; several for one opcode are tried in turn."""
     for encoding, (word, shift, count) in _SCALAR.items():
         for op in range(count):
             for operands in (word, word & ~0x1FF, word & ~0x7F00FF, word & ~0x7F01FF):
@@ -88,7 +88,13 @@ def _samples() -> Iterator[tuple[Encoding, int, tuple[int, ...]]]:
             yield "vop3", op, (0xD0000000 | op << 16 | 4 << 8 | 12, first | second << 9 | third << 18)
     for op in range(0x80):
         sources = vector | vector << 9 | vector << 18
-        for high in (0x18000000, 0, 0x18000000 ^ vector << 18, vector << 18, 0x18000000 ^ (vector << 9 | vector << 18)):
+        for high in (
+            0x18000000,
+            0,
+            0x18000000 ^ vector << 18,
+            vector << 18,
+            0x18000000 ^ (vector << 9 | vector << 18),
+        ):
             for low in (0x4000, 0):
                 yield "vop3p", op, (0xD3800000 | op << 16 | low | 32, sources ^ high)
         yield "vop3p", op, (0xD3800000 | op << 16 | 0x8000 | 32, sources)

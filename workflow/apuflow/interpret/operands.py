@@ -78,17 +78,17 @@ def _pair(low: Array, high: Array) -> Array:
 
 
 def source(found: Instruction, number: int, letter: str) -> Read:
-    """A source of a vector instruction as an array that (wavefronts, lanes) can be made of, modifiers applied."""
+    """A source of a vector instruction, modifiers applied; it spreads over (wavefronts, lanes)."""
     code = found.sources[number]
     if letter == "m":
         return lambda waves: waves.mask(code)
     read = _unmodified(found, number, code, letter)
     if letter not in FLOATS:
         return read
-    return _with_signs(read, letter, found.absolute >> number & 1, found.negative >> number & 1)
+    return _with_signs(read, found.absolute >> number & 1, found.negative >> number & 1)
 
 
-def _with_signs(read: Read, letter: str, absolute: int, negative: int) -> Read:
+def _with_signs(read: Read, absolute: int, negative: int) -> Read:
     if absolute and negative:
         return lambda waves: -np.abs(read(waves))
     if absolute:
@@ -129,14 +129,13 @@ def vector(register: int, letter: str, half: int = 0) -> Read:
 
 def _part(sdwa: Sdwa, number: int, code: int, letter: str) -> Read:
     """Part of a source, extended to its type."""
-    select, signed, kind = sdwa.selects[number], sdwa.signed[number], TYPES[letter]
+    select, signed = sdwa.selects[number], sdwa.signed[number]
     raw = vector(code - VECTOR, "u") if code >= VECTOR else _lanes_of_scalar(code)
     if select == 6:
         return lambda waves: _as(raw(waves), letter)
-    if select < 4:
-        shift, mask, narrow = np.uint32(8 * select), np.uint32(0xFF), np.int8
-    else:
-        shift, mask, narrow = np.uint32(16 * (select - 4)), np.uint32(0xFFFF), np.int16
+    shift = np.uint32(8 * select if select < 4 else 16 * (select - 4))
+    mask = np.uint32(0xFF if select < 4 else 0xFFFF)
+    narrow: Any = np.int8 if select < 4 else np.int16
 
     def read(waves: Waves) -> Array:
         value = raw(waves) >> shift & mask
@@ -144,7 +143,6 @@ def _part(sdwa: Sdwa, number: int, code: int, letter: str) -> Read:
             value = value.astype(narrow).astype(np.int32).view(np.uint32)
         return _as(value, letter)
 
-    del kind
     return read
 
 
@@ -275,9 +273,11 @@ def _store_pair(register: int) -> Write:
 
 
 _KEEPS_HALF: Final = frozenset(
-    "v_mad_f16 v_fma_f16 v_mad_u16 v_mad_i16 v_div_fixup_f16 v_add_i16 v_sub_i16 v_min3_f16 v_min3_i16 v_min3_u16 "
-    "v_max3_f16 v_max3_i16 v_max3_u16 v_med3_f16 v_med3_i16 v_med3_u16 v_mad_mixlo_f16 v_mad_mixhi_f16 "
-    "v_fma_mixlo_f16 v_fma_mixhi_f16".split()
+    {
+        *("v_mad_f16", "v_fma_f16", "v_mad_u16", "v_mad_i16", "v_div_fixup_f16", "v_add_i16", "v_sub_i16"),
+        *(f"v_{name}_{kind}" for name in ("min3", "max3", "med3") for kind in ("f16", "i16", "u16")),
+        *(f"v_{name}_mix{half}_f16" for name in ("mad", "fma") for half in ("lo", "hi")),
+    }
 )
 """Instructions of GFX9 that keep the half of the register which they do not write; all others clear it
 (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest)."""

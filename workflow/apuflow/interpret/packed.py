@@ -107,7 +107,9 @@ def _pairs(found: Instruction, count: int, compute: Callable[..., Array]) -> Cal
         return (lambda waves: -plain(waves)) if negative else plain
 
     lows = [read(each, found.select >> each & 1, found.negative >> each & 1) for each in range(count)]
-    highs = [read(each, found.select_high >> each & 1, found.negative_high >> each & 1) for each in range(count)]
+    highs = [
+        read(each, found.select_high >> each & 1, found.negative_high >> each & 1) for each in range(count)
+    ]
     if found.name == "v_pk_mov_b32":  # of the second source OP_SEL's bit chooses the high result
         lows, highs = [lows[0], lows[0]], [read(1, found.select >> 1 & 1, 0)] * 2
 
@@ -133,7 +135,10 @@ def _mix(found: Instruction, isa: str) -> Callable[[Waves], None]:
             def plain(waves: Waves) -> Array:
                 return half(waves).astype(np.float32)
         elif found.sources[number] >= VECTOR:
-            plain = vector(found.sources[number] - VECTOR, "f")
+            whole = vector(found.sources[number] - VECTOR, "f")
+
+            def plain(waves: Waves) -> Array:
+                return whole(waves)
         else:
             word = scalar(found.sources[number], "f", found.literal)
 

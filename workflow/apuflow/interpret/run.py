@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from apuflow.core.errors import EngineError
+from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.image import Image, Start
-from apuflow.interpret.state import LANES, Lds, Memory, Waves
-from apuflow.interpret.watch import Watch
+from apuflow.interpret.state import LANES, Bits, Lds, Memory, Watch, Waves
 
 Extent = tuple[int, int, int]
 _Place = tuple[int, int]
@@ -27,6 +27,8 @@ PATIENCE: Final = 20_000
 LIMIT: Final = 2_000_000_000
 """Wavefront instructions of a launch."""
 _ARGUMENT_BYTES: Final = 8192
+_PACKET: Final = struct.Struct("<HHHHHHIIIIIQQ")
+"""hsa_kernel_dispatch_packet_t (HSA Runtime Programmer's Reference Manual)."""
 _SLOTS: Final = 4
 """Batches that have private memory at once."""
 
@@ -153,10 +155,9 @@ class Machine:
             block[end : end + len(data)] = data
             end += len(data)
         self.memory.view("kernel arguments")[:] = np.frombuffer(bytes(block), np.uint8)
-        packet = struct.pack(
-            "<HHHHHHIIIIIQQ", 0, 3, *launch.workgroup, 0, *launch.grid, start.private, start.lds + launch.lds, 0,
-            self.memory.places["kernel arguments"].address,
-        )  # fmt: skip
+        sizes = (start.private, start.lds + launch.lds)
+        address = self.memory.places["kernel arguments"].address
+        packet = _PACKET.pack(0, 3, *launch.workgroup, 0, *launch.grid, *sizes, 0, address)
         self.memory.view("dispatch packet")[: len(packet)] = np.frombuffer(packet, np.uint8)
 
 
@@ -204,12 +205,12 @@ class _Session:
             chosen = [each for _, each in zip(range(count), workgroups, strict=False)]
             if not chosen:
                 return
-            yield self._started(np.array(chosen, np.int64), per_group, Lds(len(chosen), size, per_group), isa)
+            yield self._started(np.array(chosen, np.int64), per_group, Lds(len(chosen), size), isa)
 
-    def _started(self, numbers: np.ndarray, per_group: int, lds: Lds, isa: str) -> Waves:  # type: ignore[type-arg]
+    def _started(self, numbers: Array, per_group: int, lds: Lds, isa: str) -> Waves:
+        """Wavefronts of these workgroups; at the grid's end some have no work-items, and do not start."""
         launch, start, memory = self.launch, self.start, self.machine.memory
         groups = len(numbers)
-        count = groups * per_group
         group = np.repeat(np.arange(groups), per_group)
         x, y, z = launch.workgroup
         item = np.tile(np.arange(per_group * LANES).reshape(per_group, LANES), (groups, 1))
@@ -217,6 +218,12 @@ class _Session:
         active = items[2] < z
         for axis in range(3):
             active &= numbers[group, axis][:, None] * launch.workgroup[axis] + items[axis] < launch.grid[axis]
+        begins = active.any(1)
+        active, group = active[begins], group[begins]
+        items = (items[0][begins], items[1][begins], items[2][begins])
+        lds.numbers = [tuple(map(int, each)) for each in numbers]
+        lds.live = np.bincount(group, minlength=groups)
+        count = len(group)
         s = np.zeros((128, count), np.uint32)
         v = np.zeros((start.registers + 4, count, LANES), np.uint32)
         base = memory.places["private memory"].address if start.private else 0
@@ -225,16 +232,25 @@ class _Session:
         self._set_scalars(s, numbers[group], private, base)
         self.groups += groups
         self.waves += count
-        if isa in ("gfx90a", "gfx942"):
+        if isa in ("gfx90a", "gfx940"):
             v[0] = items[0] | items[1] << 10 | items[2] << 20
         else:
             for axis in range((start.settings >> 11 & 3) + 1):
                 v[axis] = items[axis]
         return Waves(
-            s, v, active, np.zeros(count, np.bool_), group, private, memory, lds, start.accumulation, self.watch
+            s,
+            v,
+            active,
+            np.zeros(count, np.bool_),
+            group,
+            private,
+            memory,
+            lds,
+            start.accumulation,
+            self.watch,
         )
 
-    def _set_scalars(self, s: np.ndarray, numbers: np.ndarray, private: np.ndarray, base: int) -> None:  # type: ignore[type-arg]
+    def _set_scalars(self, s: Bits, numbers: Array, private: Array, base: int) -> None:
         """Initial kernel execution state: pointers, arguments, numbers of the workgroup."""
         memory, start = self.machine.memory, self.start
         arguments = memory.places["kernel arguments"].address
@@ -256,8 +272,8 @@ class _Session:
                     s[place] = word
                     place += 1
         if start.preload:
-            words = memory.view("kernel arguments").view(np.uint32)[: start.preload]
-            s[place : place + start.preload] = words[:, None]
+            loaded = memory.view("kernel arguments").view(np.uint32)[: start.preload]
+            s[place : place + start.preload] = loaded[:, None]
             place += start.preload
         for axis in range(3):
             if start.settings >> 7 + axis & 1:
@@ -330,7 +346,7 @@ class _Pool:
             session.executed += count * len(block.instructions)
             if session.executed > session.limit:
                 raise EngineError(
-                    f"it has executed {session.limit:,} wavefront instructions without an end, now at {address:#x}",
+                    f"{session.limit:,} wavefront instructions have run and it does not end, at {address:#x}",
                     remedy="correct its loop, or give a higher limit",
                 )
             goal = block.next(waves)

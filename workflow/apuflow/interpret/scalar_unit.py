@@ -1,4 +1,4 @@
-"""Scalar instructions: SOP1, SOP2, SOPK, SOPC. Those of SOPP that branch are :mod:`apuflow.interpret.blocks`'.
+"""Scalar instructions: SOP1, SOP2, SOPK, SOPC; :mod:`apuflow.interpret.blocks` has the branches.
 
 Source: AMD's manual "Vega Instruction Set Architecture", chapters 12.1 to 12.5.
 """
@@ -51,6 +51,10 @@ def _subtract_signed(a: Array, b: Array) -> tuple[Array, Array]:
     return total.astype(np.int32), (total > 0x7FFFFFFF) | (total < -0x80000000)
 
 
+def _distance(a: Array, b: Array) -> Array:
+    return np.abs(a.astype(np.int64) - b).astype(np.int32)
+
+
 def _shift_add(bits: int) -> Callable[..., Any]:
     return lambda a, b: _carry_wide((a.astype(Q) << Q(bits)) + b)
 
@@ -75,7 +79,9 @@ def _field(x: Array, what: Array, width: int) -> Array:
 
 def _mask(kind: Any) -> Callable[..., Any]:
     width = 8 * np.dtype(kind).itemsize
-    return lambda a, b: ((kind(1) << (a.astype(kind) & kind(width - 1))) - kind(1)) << (b.astype(kind) & kind(width - 1))
+    return lambda a, b: (
+        ((kind(1) << (a.astype(kind) & kind(width - 1))) - kind(1)) << (b.astype(kind) & kind(width - 1))
+    )
 
 
 def _bit(set_: bool, kind: Any) -> Callable[..., Any]:
@@ -99,7 +105,9 @@ def _quads(x: Array) -> Array:
 
 def _whole_quads(x: Array) -> Array:
     any_ = x | x >> x.dtype.type(1)
-    any_ = (any_ | any_ >> x.dtype.type(2)) & x.dtype.type(0x1111111111111111 & (1 << 8 * x.dtype.itemsize) - 1)
+    any_ = (any_ | any_ >> x.dtype.type(2)) & x.dtype.type(
+        0x1111111111111111 & (1 << 8 * x.dtype.itemsize) - 1
+    )
     return any_ * x.dtype.type(15)
 
 
@@ -124,15 +132,22 @@ def _bitwise(letter: str) -> dict[str, _Meaning]:
     kind: Any = U if letter == "u" else Q
     top = kind(31 if letter == "u" else 63)
     return {
-        **{f"s_{name}_{width}": _Meaning(both, letter, compute, "nonzero") for name, compute in operations.items()},
+        **{
+            f"s_{name}_{width}": _Meaning(both, letter, compute, "nonzero")
+            for name, compute in operations.items()
+        },
         f"s_mov_{width}": _Meaning(letter, letter, np.array),
         f"s_not_{width}": _Meaning(letter, letter, np.invert, "nonzero"),
         f"s_wqm_{width}": _Meaning(letter, letter, _whole_quads, "nonzero"),
         f"s_quadmask_{width}": _Meaning(letter, letter, _quads, "nonzero"),
         f"s_cselect_{width}": _Meaning(both + "c", letter, lambda a, b, chosen: np.where(chosen, a, b)),
         f"s_cmov_{width}": _Meaning(letter + "c>", letter, lambda a, chosen, old: np.where(chosen, a, old)),
-        f"s_lshl_{width}": _Meaning(letter + "u", letter, lambda a, b: a << (b.astype(kind) & top), "nonzero"),
-        f"s_lshr_{width}": _Meaning(letter + "u", letter, lambda a, b: a >> (b.astype(kind) & top), "nonzero"),
+        f"s_lshl_{width}": _Meaning(
+            letter + "u", letter, lambda a, b: a << (b.astype(kind) & top), "nonzero"
+        ),
+        f"s_lshr_{width}": _Meaning(
+            letter + "u", letter, lambda a, b: a >> (b.astype(kind) & top), "nonzero"
+        ),
         f"s_bfm_{width}": _Meaning("uu", letter, _mask(kind)),
         f"s_bitset0_{width}": _Meaning("u>", letter, _bit(False, kind)),
         f"s_bitset1_{width}": _Meaning("u>", letter, _bit(True, kind)),
@@ -166,7 +181,7 @@ _MEANINGS: Final[dict[str, _Meaning]] = {
     "s_lshl2_add_u32": _Meaning("uu", "u", _shift_add(2), "second"),
     "s_lshl3_add_u32": _Meaning("uu", "u", _shift_add(3), "second"),
     "s_lshl4_add_u32": _Meaning("uu", "u", _shift_add(4), "second"),
-    "s_absdiff_i32": _Meaning("ii", "i", lambda a, b: np.abs(a.astype(np.int64) - b).astype(np.int32), "nonzero"),
+    "s_absdiff_i32": _Meaning("ii", "i", _distance, "nonzero"),
     "s_abs_i32": _Meaning("i", "i", np.abs, "nonzero"),
     "s_bfe_u32": _Meaning("uu", "u", lambda a, b: _field(a, b, 32), "nonzero"),
     "s_bfe_i32": _Meaning("iu", "i", lambda a, b: _field(a, b, 32), "nonzero"),
@@ -294,7 +309,9 @@ def _compared(found: Instruction, compute: Any, kind: str) -> Callable[[Waves], 
     return step
 
 
-def _save(found: Instruction, combine: Callable[[Lanes, Lanes], Lanes], saves: bool) -> Callable[[Waves], None]:
+def _save(
+    found: Instruction, combine: Callable[[Lanes, Lanes], Lanes], saves: bool
+) -> Callable[[Waves], None]:
     code = found.sources[0]
     read = _mask_of(code, found.literal)
 
@@ -303,7 +320,7 @@ def _save(found: Instruction, combine: Callable[[Lanes, Lanes], Lanes], saves: b
         new = combine(read(waves), old)
         waves.set_mask(found.target, old if saves else new)
         waves.set_exec(new)
-        waves.scc = new.any(1)
+        waves.scc = np.asarray(new.any(1))
 
     return step
 
@@ -322,7 +339,7 @@ def _move_immediate(found: Instruction) -> Callable[[Waves], None]:
 
 def _add_immediate(found: Instruction) -> Callable[[Waves], None]:
     def step(waves: Waves) -> None:
-        value, waves.scc = _add_signed(waves.word(found.target).view(np.int32), np.int64(found.immediate))
+        value, waves.scc = _add_signed(waves.word(found.target).view(np.int32), np.array(found.immediate))
         waves.set_word(found.target, value.view(U))
 
     return step
@@ -377,7 +394,7 @@ def _move_relative(found: Instruction) -> Callable[[Waves], None]:
 
 
 _MODE: Final = 0x2F0
-"""Denormals of all types are kept, rounding is to the nearest even; what clang's kernels start with is 0xF0."""
+"""The register of the mode: subnormals are kept, rounding is to the nearest even."""
 
 
 def _get_register(found: Instruction) -> Callable[[Waves], None]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
-
-if TYPE_CHECKING:
-    from apuflow.interpret.watch import Watch
+from apuflow.interpret.encodings import Instruction
 
 Bits: TypeAlias = NDArray[np.uint32]
 Lanes: TypeAlias = NDArray[np.bool_]
@@ -102,16 +100,32 @@ class Lds:
 
     Args:
         size: bytes of each.
-        wavefronts: of each workgroup.
     """
 
-    def __init__(self, groups: int, size: int, wavefronts: int) -> None:
+    def __init__(self, groups: int, size: int) -> None:
         self.size = size
-        self.live = np.full(groups, wavefronts)
+        self.numbers: list[tuple[int, ...]] = [(number, 0, 0) for number in range(groups)]
+        """Of each workgroup, its number in the grid."""
+        self.live = np.zeros(groups, np.int64)
         """Wavefronts of each workgroup that have not ended."""
         self.stride = -(-size // 16) * 16
         self.bytes = np.zeros(groups * self.stride + 16, np.uint8)
         self.words = self.bytes.view(np.uint32)
+
+
+class Watch(Protocol):
+    """Is told of each execution of a memory instruction, before it happens."""
+
+    def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
+        """``size`` bytes at one address a wavefront."""
+
+    def vector(
+        self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int, lanes: Lanes
+    ) -> None:
+        """``size`` bytes at one address a lane, (wavefronts, lanes), of active lanes."""
+
+    def lds(self, found: Instruction, waves: Waves, inside: NDArray[Any], size: int) -> None:
+        """``size`` bytes at one place a lane in its workgroup's LDS."""
 
 
 @dataclass

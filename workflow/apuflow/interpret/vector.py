@@ -169,7 +169,10 @@ def _through_double(function: Any) -> Compute:
 
 def _norm(low: float, high: float, kind: Any) -> Compute:
     def compute(a: Array, b: Array) -> Array:
-        words = [np.rint(np.clip(np.nan_to_num(x.astype(np.float64)), low, 1.0) * high).astype(kind) for x in (a, b)]
+        words = [
+            np.rint(np.clip(np.nan_to_num(x.astype(np.float64)), low, 1.0) * high).astype(kind)
+            for x in (a, b)
+        ]
         return _pair(*words)
 
     return compute
@@ -178,6 +181,13 @@ def _norm(low: float, high: float, kind: Any) -> Compute:
 def _pair(a: Array, b: Array) -> Array:
     low, high = (np.asarray(x).view(np.uint16).astype(np.uint32) for x in (a, b))
     return low | high << U(16)
+
+
+def _align(mask: int, bits: int) -> Compute:
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        return _low((_u64(a) << np.uint64(32) | b) >> (_u64(c) & np.uint64(mask)) * np.uint64(bits))
+
+    return compute
 
 
 def _saturated(kind: Any) -> Compute:
@@ -207,7 +217,10 @@ def _dot(size: int, kind: Any) -> Compute:
 
 def _dot_halves(a: Array, b: Array, c: Array) -> Array:
     x, y = (
-        [(np.asarray(each) >> U(16 * half)).astype(np.uint16).view(np.float16).astype(np.float64) for half in (0, 1)]
+        [
+            (np.asarray(each) >> U(16 * half)).astype(np.uint16).view(np.float16).astype(np.float64)
+            for half in (0, 1)
+        ]
         for each in (a, b)
     )
     return (x[0] * y[0] + x[1] * y[1] + c).astype(np.float32)
@@ -215,6 +228,10 @@ def _dot_halves(a: Array, b: Array, c: Array) -> Array:
 
 def _bytes_of(place: int) -> Compute:
     return lambda x: (x >> U(8 * place) & U(0xFF)).astype(np.float32)
+
+
+def _sixteenths(x: Array) -> Array:
+    return (((x & U(15)).astype(np.int32) ^ 8) - 8).astype(np.float32) / np.float32(16)
 
 
 def _pack_byte(x: Array, place: Array, old: Array) -> Array:
@@ -241,7 +258,7 @@ def _float(letter: str) -> dict[str, Meaning]:
     end = {"h": "f16", "f": "f32", "d": "f64"}[letter]
     fma = do.fma32 if letter == "f" else do.fma64 if letter == "d" else _fma_half
     one, two, three = f"{letter}>{letter}", f"{letter * 2}>{letter}", f"{letter * 3}>{letter}"
-    mean = {
+    mean: dict[str, tuple[str, Compute]] = {
         "add": (two, np.add),
         "sub": (two, np.subtract),
         "subrev": (two, lambda a, b: b - a),
@@ -278,7 +295,7 @@ def _float(letter: str) -> dict[str, Meaning]:
         "sin": (one, _sine(np.sin)),
         "cos": (one, _sine(np.cos)),
         "frexp_mant": (one, lambda x: np.frexp(x)[0]),
-        "ldexp": (f"{letter}{'s' if letter == 'h' else 'i'}>{letter}", lambda x, e: np.ldexp(x, np.asarray(e).astype(np.int32))),
+        "ldexp": (f"{letter}{'s' if letter == 'h' else 'i'}>{letter}", _scaled),
         "div_fixup": (three, do.div_fixup),
         "div_fixup_legacy": (three, do.div_fixup),
     }  # fmt: skip
@@ -287,11 +304,27 @@ def _float(letter: str) -> dict[str, Meaning]:
     found[exponents[0]] = _meaning(exponents[1], _frexp_exponent)
     if letter != "h":
         found[f"v_div_scale_{end}"] = _meaning(f"{letter * 3}>{letter}m", do.div_scale)
-        factor = kind(2.0**32 if letter == "f" else 2.0**64)
         found[f"v_div_fmas_{end}"] = _meaning(
-            f"{letter * 3}m>{letter}", lambda a, b, c, scaled: np.where(scaled, factor, kind(1)) * fma(a, b, c)
+            f"{letter * 3}m>{letter}", _unscaled(fma, 64 if letter == "f" else 128)
         )
     return found
+
+
+def _unscaled(fma: Compute, power: int) -> Compute:
+    """V_DIV_FMAS: what V_DIV_SCALE has scaled is scaled back.
+
+    The power is that of the manual "RDNA 2 ISA"; half of it, as "Vega ISA" says, would not undo V_DIV_SCALE.
+    """
+
+    def compute(a: Array, b: Array, c: Array, scaled: Array) -> Array:
+        up = np.abs(c) >= 2
+        return np.ldexp(fma(a, b, c), np.where(scaled, np.where(up, power, -power), 0))
+
+    return compute
+
+
+def _scaled(x: Array, power: Array) -> Array:
+    return np.ldexp(x, np.asarray(power).astype(np.int32))
 
 
 def _mad_legacy(a: Array, b: Array, c: Array) -> Array:
@@ -308,6 +341,12 @@ def _meaning(signature: str, compute: Compute) -> Meaning:
         return Meaning(sources, results, compute, accumulates=True)
     return Meaning(sources, results, compute)
 
+
+_LANE: Final = np.arange(64, dtype=np.uint64)
+_BELOW_LOW: Final = ((np.uint64(1) << np.minimum(_LANE, 32)) - np.uint64(1)).astype(np.uint32)
+_BELOW_HIGH: Final = ((np.uint64(1) << np.maximum(_LANE, 32) - np.uint64(32)) - np.uint64(1)).astype(
+    np.uint32
+)
 
 _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_mov_b32": ("u>u", np.array),
@@ -378,8 +417,8 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_bfe_i32": ("iuu>i", _bfe_signed),
     "v_bfi_b32": ("uuu>u", lambda a, b, c: a & b | ~a & c),
     "v_bfm_b32": ("uu>u", lambda a, b: ((U(1) << (a & _31)) - U(1)) << (b & _31)),
-    "v_alignbit_b32": ("uuu>u", lambda a, b, c: _low((_u64(a) << np.uint64(32) | b) >> (_u64(c) & np.uint64(31)))),
-    "v_alignbyte_b32": ("uuu>u", lambda a, b, c: _low((_u64(a) << np.uint64(32) | b) >> (_u64(c) & np.uint64(3)) * np.uint64(8))),
+    "v_alignbit_b32": ("uuu>u", _align(31, 1)),
+    "v_alignbyte_b32": ("uuu>u", _align(3, 8)),
     "v_perm_b32": ("uuu>u", do.permuted_bytes),
     "v_bcnt_u32_b32": ("uu>u", lambda a, b: do.count_bits(np.asarray(a)) + b),
     "v_mbcnt_lo_u32_b32": ("uu>u", lambda a, b: do.count_bits(np.asarray(a) & _BELOW_LOW) + b),
@@ -407,7 +446,7 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_cvt_i16_f16": ("h>s", lambda x: do.to_integer(x, np.int16)),
     "v_cvt_rpi_i32_f32": ("f>i", lambda x: do.to_integer(np.floor(x.astype(np.float64) + 0.5), np.int32)),
     "v_cvt_flr_i32_f32": ("f>i", lambda x: do.to_integer(np.floor(x), np.int32)),
-    "v_cvt_off_f32_i4": ("u>f", lambda x: (((x & U(15)).astype(np.int32) ^ 8) - 8).astype(np.float32) / np.float32(16)),
+    "v_cvt_off_f32_i4": ("u>f", _sixteenths),
     "v_cvt_f32_ubyte0": ("u>f", _bytes_of(0)),
     "v_cvt_f32_ubyte1": ("u>f", _bytes_of(1)),
     "v_cvt_f32_ubyte2": ("u>f", _bytes_of(2)),
@@ -431,10 +470,6 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_dot8c_i32_i4": ("uui>i+", _dot(4, np.int32)),
 }  # fmt: skip
 
-_LANE: Final = np.arange(64, dtype=np.uint64)
-_BELOW_LOW: Final = ((np.uint64(1) << np.minimum(_LANE, 32)) - np.uint64(1)).astype(np.uint32)
-_BELOW_HIGH: Final = ((np.uint64(1) << np.maximum(_LANE, 32) - np.uint64(32)) - np.uint64(1)).astype(np.uint32)
-
 _COMPARISONS: Final[Mapping[str, Compute]] = {
     "f": lambda a, b: np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b)), np.bool_),
     "t": lambda a, b: np.ones(np.broadcast_shapes(np.shape(a), np.shape(b)), np.bool_),
@@ -455,7 +490,9 @@ _COMPARISONS: Final[Mapping[str, Compute]] = {
     "neq": np.not_equal,
     "nlt": lambda a, b: ~(a < b),
 }
-_COMPARED: Final = {"f16": "h", "f32": "f", "f64": "d", "i16": "s", "i32": "i", "i64": "I", "u16": "w", "u32": "u", "u64": "U"}  # fmt: skip
+_COMPARED: Final = dict(
+    zip(("f16", "f32", "f64", "i16", "i32", "i64", "u16", "u32", "u64"), "hfdsiIwuU", strict=True)
+)
 _COMPARE: Final = re.compile(r"v_cmpx?_(\w+?)_([fiu]\d\d)")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from apuflow.core.errors import EngineError
 from apuflow.interpret.encodings import VECTOR, Instruction
-from apuflow.interpret.operands import dpp_written, put, scalar, source, target, vector
+from apuflow.interpret.operands import Read, dpp_written, put, scalar, source, target, vector
 from apuflow.interpret.state import M0, Waves
 from apuflow.interpret.vector import Meaning, meaning
 
@@ -89,7 +89,7 @@ def _with_vcc(found: Instruction) -> Instruction:
     return replace(found, sources=(*found.sources, 106))
 
 
-def _compare(found: Instruction, known: Meaning, reads: list[Callable[[Waves], np.ndarray]]) -> Step:  # type: ignore[type-arg]
+def _compare(found: Instruction, known: Meaning, reads: list[Read]) -> Step:
     flag, changes_exec = found.scalar_target, found.name.startswith("v_cmpx")
 
     def compare(waves: Waves) -> None:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
+from apuflow.kernels.guest import object_file, output_file, own_guest
+from apuflow.kernels.metadata import KernelsBySource
+from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
+from apuflow.kernels.reference import difference, expected_outputs
 from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from apuflow.interpret.watch import Watch
-
+    
 
 @dataclass(frozen=True)
 class Interpreted:
@@ -83,3 +86,37 @@ def _value(argument: Argument) -> Value:
     if argument.kind == "buffer":
         return Value(buffer=str(argument.value), offset=argument.offset)
     return Value(struct.pack("<" + SCALARS[argument.kind][1], argument.value))
+
+
+def interpret_program(
+    program: OwnProgram, kernels: KernelsBySource, codes: Mapping[Path, Path], gfx: str, *, limit: int = LIMIT
+) -> tuple[Interpreted, Mapping[str, float]]:
+    """Run a program of the user's own, and how far its outputs are from its reference.
+
+    Args:
+        kernels: of its code objects.
+        codes: code object of each source.
+
+    Returns:
+        What it did, and of each output the largest difference over the reference's largest element; no
+        output where the program has no reference.
+
+    Raises:
+        EngineError: as :func:`interpret_list`, or a launch does not fit its kernel.
+        ConfigError: the reference or contents cannot be made.
+    """
+    import numpy as np
+
+    guest = own_guest(program, kernels, gfx=gfx, statistics="run")
+    objects = {str(object_file(number)): codes[source] for number, source in enumerate(program.sources)}
+    data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
+    done = interpret_list(guest.contents, objects=objects, data=data, limit=limit)
+    if program.reference is None:
+        return done, {}
+    wanted = expected_outputs(program)
+    errors = {}
+    for number, name in enumerate(program.outputs):
+        buffer = program.buffer(name)
+        actual = done.dumps[output_file(number)].view(NUMPY_TYPES[buffer.type])[: buffer.elements]
+        errors[name] = difference(actual, wanted[name])
+    return done, errors
