@@ -242,7 +242,7 @@ def test_lds_is_read_and_written_in_pairs_and_added_to() -> None:
 
 @pytest.mark.parametrize("rows", [16, 32])
 def test_matrix_product_in_the_layout_of_the_manual(rows: int) -> None:
-    """ "Instinct MI200 ISA", chapter 7: lanes hold columns of D in groups of four rows ("Instinct MI200 ISA", chapter 7)."""
+    """Lanes hold columns of D in groups of four rows ("Instinct MI200 ISA", chapter 7)."""
     depth = 64 // rows
     random = np.random.default_rng(1)
     a, b = random.integers(-4, 5, (rows, depth)), random.integers(-4, 5, (depth, rows))

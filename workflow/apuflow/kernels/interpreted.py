@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    
+    from apuflow.interpret.state import Watch
+
 
 @dataclass(frozen=True)
 class Interpreted:
