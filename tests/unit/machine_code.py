@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 import needs
@@ -41,11 +41,18 @@ def instruction(isa: IsaName, line: str) -> Instruction:
     return decode([*words, 0, 0], 0x1000, isa)
 
 
-def execute(isa: IsaName, lines: Sequence[str], registers: Mapping[str, object], lds: int = 256) -> Waves:
+def execute(
+    isa: IsaName,
+    lines: Sequence[str],
+    registers: Mapping[str, object],
+    lds: int = 256,
+    defects: Collection[str] = (),
+) -> Waves:
     """One wavefront after some instructions.
 
     Args:
         registers: values at first: ``v1`` (one, or one for each lane), ``s2``, ``exec``, ``scc``.
+        defects: of the gem5 that executes them.
     """
     group = np.zeros(1, np.int64)
     waves = Waves(
@@ -71,7 +78,7 @@ def execute(isa: IsaName, lines: Sequence[str], registers: Mapping[str, object],
             waves.v[int(name[1:])] = bits(value)
     with np.errstate(all="ignore"):
         for line in lines:
-            step = step_of(instruction(isa, line), isa)
+            step = step_of(instruction(isa, line), isa, defects)
             if step is not None:
                 step(waves)
     return waves

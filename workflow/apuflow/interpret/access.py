@@ -7,7 +7,7 @@ is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
 from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import mixed_words
 from apuflow.interpret.atomics import atomic, operation
 from apuflow.interpret.encodings import VECTOR, Instruction
 from apuflow.interpret.operands import put, scalar, vector
@@ -113,7 +114,7 @@ def _register(found: Instruction, code: int) -> Callable[[Waves], int]:
     return lambda _waves: number
 
 
-def memory_step(found: Instruction) -> Step:
+def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
     """What a memory instruction does.
 
     Raises:
@@ -124,14 +125,14 @@ def memory_step(found: Instruction) -> Step:
         case "smem":
             step = _scalar_memory(found)
         case "ds":
-            step = _ds(found)
+            step = _ds(found, "lds_triples" in defects)
         case "flat" | "global" | "scratch":
             step = _through(found, _flat_address(found))
         case "mubuf":
             step = (
                 _nothing
                 if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
-                else _buffer(found)
+                else _buffer(found, "buffer_pairs" in defects)
             )
     if step is None:
         raise EngineError(
@@ -305,7 +306,7 @@ def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], A
     return step
 
 
-def _buffer(found: Instruction) -> Step | None:
+def _buffer(found: Instruction, mixes: bool) -> Step | None:
     """MUBUF: an address from a descriptor of four scalar registers; what is out of range reads 0."""
     kind, _, rest = found.name.partition("_")[2].partition("_")
     if "lds" in found.flags:
@@ -333,6 +334,10 @@ def _buffer(found: Instruction) -> Step | None:
             inside = inside + waves.v[address + index_first].astype(np.int64)
         values = [np.zeros(waves.exec.shape, np.uint32) for _ in range(max(1, width.size // 4))]
         register = data(waves)
+        mixed = None
+        if mixes and kind == "store" and steps in (2, 3):
+            sent = _from_registers(waves, register, width, waves.exec)
+            mixed = [_scattered(each, waves.exec) for each in mixed_words(sent, waves.exec, 4, steps)]
         for number in range(steps):
             offset = np.broadcast_to(index * stride + inside + 4 * number, waves.exec.shape)
             raw = np.where(stride == 0, offset + piece - 1 < records - extra, index < records)
@@ -349,6 +354,8 @@ def _buffer(found: Instruction) -> Step | None:
                     values[each][lanes] = old
             elif kind == "load":
                 values[number][lanes] = load(waves.memory, places, piece)[0]
+            elif mixed is not None:
+                save(waves.memory, places, piece, [mixed[number][lanes]])
             else:
                 narrow = Width(piece, half=width.half)
                 save(waves.memory, places, piece, _from_registers(waves, register + number, narrow, lanes))
@@ -361,7 +368,7 @@ def _buffer(found: Instruction) -> Step | None:
 _DS: Final = re.compile(r"ds_(read|write)(2?)(st64)?(_addtid)?_((?:[bui]\d+)(?:_d16(?:_hi)?)?)")
 
 
-def _ds(found: Instruction) -> Step | None:
+def _ds(found: Instruction, mixes: bool) -> Step | None:
     if found.name in ("ds_nop",):
         return _nothing
     if found.name in ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"):
@@ -395,10 +402,15 @@ def _ds(found: Instruction) -> Step | None:
             places = inside + (waves.group * waves.lds.stride)[:, None]
             if reads:
                 values = load(waves.lds, np.where(waves.exec, places, 0), size)
+                if mixes and size == 12:
+                    read = mixed_words([each[waves.exec] for each in values], waves.exec, 3, 4)
+                    values = [_scattered(each, waves.exec) for each in read]
                 _to_registers(waves, goal(waves) + number * max(1, size // 4), values, width, None)
             else:
-                register = sources[number](waves)
-                save(waves.lds, places[waves.exec], size, _from_registers(waves, register, width, waves.exec))
+                values = _from_registers(waves, sources[number](waves), width, waves.exec)
+                if mixes and size == 12:
+                    values = mixed_words(values, waves.exec, 4, 3)
+                save(waves.lds, places[waves.exec], size, values)
 
     return step
 

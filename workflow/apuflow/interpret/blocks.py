@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from apuflow.core.errors import EngineError
 from apuflow.interpret.access import memory_step
 from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import as_executed, own_step
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.scalar_unit import scalar_step, store
@@ -56,7 +57,7 @@ class Block:
     executions: int = 0
 
 
-def compile_block(program: Program, address: int) -> Block:
+def compile_block(program: Program, address: int, defects: Collection[str] = ()) -> Block:
     """The block that begins at an address.
 
     Raises:
@@ -72,7 +73,7 @@ def compile_block(program: Program, address: int) -> Block:
             return Block(tuple(instructions), tuple(steps), _always(address), barrier=True)
         if ending := _ending(found, address):
             return Block(tuple(instructions), tuple(steps), ending)
-        if step := step_of(found, program.isa):
+        if step := step_of(found, program.isa, defects):
             steps.append(step)
 
 
@@ -80,12 +81,16 @@ def _always(address: int) -> Next:
     return lambda _waves: address
 
 
-def step_of(found: Instruction, isa: str) -> Step | None:
+def step_of(found: Instruction, isa: str, defects: Collection[str] = ()) -> Step | None:
     """What an instruction that neither branches nor waits for others does; None: nothing.
 
     Raises:
-        EngineError: the interpreter does not have it.
+        EngineError: the interpreter does not have it, or a gem5 with these defects ends at it.
     """
+    if defects:
+        found = as_executed(found, defects)
+        if step := own_step(found, defects):
+            return step
     match found.encoding:
         case "sopp":
             if found.name not in _IDLE:
@@ -98,7 +103,7 @@ def step_of(found: Instruction, isa: str) -> Step | None:
             return scalar_step(found)
         case "vop1" | "vop2" | "vopc" | "vop3" | "vop3p":
             return vector_step(found, isa)
-    return memory_step(found)
+    return memory_step(found, defects)
 
 
 def _ending(found: Instruction, after: int) -> Next | None:

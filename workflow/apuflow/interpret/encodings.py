@@ -197,12 +197,13 @@ def _vector(found: Instruction, low: int, high: int, _third: int, isa: IsaName) 
         sources = (first, LITERAL, second) if "mk_" in found.name else (first, second, LITERAL)
         return replace(found, size=8, target=target, sources=sources, literal=high)
     if first == SDWA:
-        return _sdwa(replace(found, size=8, target=target), sources, high, isa)
+        return _sdwa(replace(found, size=8, target=target, literal=high), sources, high, isa)
     if first == DPP:
         return replace(
             found,
             size=8,
             target=target,
+            literal=high,
             sources=(VECTOR | high & 0xFF, *sources[1:]),
             dpp=Dpp(high >> 40 - 32 & 0x1FF, high >> 28, high >> 24 & 0xF, bool(high >> 19 & 1)),
             negative=high >> 20 & 1 | high >> 21 & 2,

@@ -285,7 +285,7 @@ _KEEPS_HALF: Final = frozenset(
 
 def _store_half(found: Instruction, register: int, isa: str) -> Write:
     half = found.select >> 3 & 1
-    keeps = half or (isa != "gcn3" and found.name in _KEEPS_HALF)
+    keeps = half or "keeps half" in found.flags or (isa != "gcn3" and found.name in _KEEPS_HALF)
 
     def store(waves: Waves, value: Array, lanes: Lanes | None) -> None:
         word = np.ascontiguousarray(value).view(np.uint16)

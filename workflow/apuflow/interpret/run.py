@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -114,6 +114,7 @@ class Machine:
         watch: Watch | None = None,
         workgroups: Iterable[Extent] | None = None,
         limit: int = LIMIT,
+        defects: Collection[str] = (),
     ) -> Executed:
         """Run a kernel; memory holds what it wrote.
 
@@ -121,6 +122,7 @@ class Machine:
             watch: is told of memory accesses.
             workgroups: their numbers, if not all of them run.
             limit: wavefront instructions after which a launch is taken for endless.
+            defects: names of what a gem5 executes otherwise (:mod:`apuflow.interpret.as_gem5`).
 
         Raises:
             EngineError: an unknown instruction or kernel, an access outside of buffers, a launch without end.
@@ -136,7 +138,7 @@ class Machine:
         self._place_arguments(launch, start)
         if workgroups is None:
             workgroups = _workgroups(launch)
-        session = _Session(self, launch, start, watch, limit)
+        session = _Session(self, launch, start, watch, limit, frozenset(defects))
         try:
             return session.run(workgroups)
         except EngineError as error:
@@ -178,6 +180,7 @@ class _Session:
     start: Start
     watch: Watch | None
     limit: int
+    defects: frozenset[str]
     blocks: dict[int, Block] = field(default_factory=dict)
     executed: int = 0
     groups: int = 0
@@ -286,7 +289,7 @@ class _Session:
     def block(self, program: Program, address: int) -> Block:
         """The block there."""
         if address not in self.blocks:
-            self.blocks[address] = compile_block(program, address)
+            self.blocks[address] = compile_block(program, address, self.defects)
         return self.blocks[address]
 
 

@@ -357,7 +357,7 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_ffbh_u32": ("u>i", do.first_bit_high),
     "v_ffbl_b32": ("u>i", do.first_bit_low),
     "v_ffbh_i32": ("i>i", do.first_bit_sign),
-    "v_cndmask_b32": ("uum>u", lambda a, b, chosen: np.where(chosen, b, a)),
+    "v_cndmask_b32": ("ffm>f", lambda a, b, chosen: np.where(chosen, b, a)),
     "v_and_b32": ("uu>u", np.bitwise_and),
     "v_or_b32": ("uu>u", np.bitwise_or),
     "v_xor_b32": ("uu>u", np.bitwise_xor),

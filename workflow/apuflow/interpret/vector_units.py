@@ -28,7 +28,7 @@ def vector_step(found: Instruction, isa: str) -> Step:
     if special := _SPECIAL.get(found.name):
         return special(found)
     if known := meaning(found.name):
-        return _computed(found, known, isa)
+        return computed(found, known, isa)
     if found.name.startswith(("v_mfma_", "v_accvgpr_")):
         return matrix_step(found)
     if step := packed_step(found, isa):
@@ -39,7 +39,8 @@ def vector_step(found: Instruction, isa: str) -> Step:
     )
 
 
-def _computed(found: Instruction, known: Meaning, isa: str) -> Step:
+def computed(found: Instruction, known: Meaning, isa: str) -> Step:
+    """The step of an instruction of this meaning."""
     count = len(known.sources) - known.accumulates
     sources = found.sources[:count]
     if len(sources) < count:  # v_div_fmas reads VCC

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ def interpret_list(
     data: NDArray[np.uint8] | None = None,
     watch: Callable[[int], Watch] | None = None,
     limit: int = LIMIT,
+    defects: Collection[str] = (),
 ) -> Interpreted:
     """Run the dispatches of a list in order.
 
@@ -51,6 +52,7 @@ def interpret_list(
         data: bytes of the list's data file.
         watch: of each dispatch's number, what is told of its memory accesses.
         limit: wavefront instructions after which a dispatch is taken for endless.
+        defects: names of what a gem5 executes otherwise.
 
     Raises:
         EngineError: as :meth:`apuflow.interpret.run.Machine.run` says.
@@ -66,7 +68,7 @@ def interpret_list(
         match step:
             case Dispatch():
                 each = watch(len(executed)) if watch else None
-                executed.append(machine.run(_launch(step, codes), watch=each, limit=limit))
+                executed.append(machine.run(_launch(step, codes), watch=each, limit=limit, defects=defects))
             case Dump():
                 dumps[step.path] = machine.memory.view(step.buffer).copy()
     return Interpreted(tuple(executed), dumps)
@@ -90,13 +92,20 @@ def _value(argument: Argument) -> Value:
 
 
 def interpret_program(
-    program: OwnProgram, kernels: KernelsBySource, codes: Mapping[Path, Path], gfx: str, *, limit: int = LIMIT
+    program: OwnProgram,
+    kernels: KernelsBySource,
+    codes: Mapping[Path, Path],
+    gfx: str,
+    *,
+    limit: int = LIMIT,
+    defects: Collection[str] = (),
 ) -> tuple[Interpreted, Mapping[str, float]]:
     """Run a program of the user's own, and how far its outputs are from its reference.
 
     Args:
         kernels: of its code objects.
         codes: code object of each source.
+        limit, defects: as of :func:`interpret_list`.
 
     Returns:
         What it did, and of each output the largest difference over the reference's largest element; no
@@ -111,7 +120,7 @@ def interpret_program(
     guest = own_guest(program, kernels, gfx=gfx, statistics="run")
     objects = {str(object_file(number)): codes[source] for number, source in enumerate(program.sources)}
     data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
-    done = interpret_list(guest.contents, objects=objects, data=data, limit=limit)
+    done = interpret_list(guest.contents, objects=objects, data=data, limit=limit, defects=defects)
     if program.reference is None:
         return done, {}
     wanted = expected_outputs(program)
