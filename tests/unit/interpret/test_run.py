@@ -63,6 +63,10 @@ __kernel void third(__global const double* x, __global double* y)
 {
     y[get_global_id(0)] = x[get_global_id(0)] / 3;
 }
+__kernel void hyperbolic(__global const float* x, __global float* y)
+{
+    y[get_global_id(0)] = tanh(x[get_global_id(0)]);
+}
 __kernel void outside(__global float* x, uint far) { x[get_global_id(0) + far] = 1; }
 __kernel void endless(volatile __global uint* x) { while (x[0] == 0) {} }
 """
@@ -89,6 +93,7 @@ def run(
     grid: tuple[int, ...],
     workgroup: tuple[int, ...] = (64,),
     limit: int = 10_000_000,
+    defects: tuple[str, ...] = (),
 ) -> tuple[Executed, Arrays]:
     """A kernel that takes the addresses of all arrays, then the numbers; the arrays afterwards."""
     machine = Machine({name: array.nbytes for name, array in arrays.items()}, [image])
@@ -98,7 +103,7 @@ def run(
         Value(struct.pack("<I", number)) for number in numbers
     ]
     launch = Launch(0, kernel, _extent(grid), _extent(workgroup), tuple(arguments))
-    executed = machine.run(launch, limit=limit)
+    executed = machine.run(launch, limit=limit, defects=defects)
     after = {
         name: machine.memory.view(name).view(array.dtype).reshape(array.shape)
         for name, array in arrays.items()
@@ -144,6 +149,16 @@ def test_functions_of_the_device_library(image: Image) -> None:
     powers = np.sin(v) * (np.abs(v) + 0.1) ** 1.7
     expected = np.tanh(v) + np.exp(v) / (1 + np.sqrt(np.abs(v))) + powers + [math.erf(each) for each in v]
     assert np.abs(after["y"] - expected).max() < 1e-5
+
+
+def test_clangs_tanh_is_as_wrong_as_a_real_gem5_has_it(image: Image) -> None:
+    """gem5 c91af552 left MIOpen's tanh wrong by 19,000 times its largest element, for inputs of both signs."""
+    x = RANDOM.uniform(-4, 4, 4096).astype(np.float32)
+    arrays = {"x": x, "y": np.zeros_like(x)}
+    _, right = run(image, "hyperbolic", arrays, grid=(4096,))
+    _, wrong = run(image, "hyperbolic", arrays, grid=(4096,), defects=("ignored_signs",))
+    assert np.abs(right["y"] - np.tanh(x)).max() < 1e-6
+    assert 10_000 < np.abs(wrong["y"] - np.tanh(x)).max() < 30_000
 
 
 def test_private_memory(image: Image) -> None:

@@ -134,7 +134,7 @@ class Run:
 
 
 def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
-    """Print what is known of a workload on a GPU, executed if ``run`` says how; how many problems it has."""
+    """Print what is known of a workload on a GPU; how many problems it has."""
     from apuflow.kernels.check import problems
     from apuflow.kernels.metadata import read_kernels
 
