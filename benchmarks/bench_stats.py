@@ -1,10 +1,9 @@
-"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``, memory.
+"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``; memory.
 
     .venv/bin/python benchmarks/bench_stats.py [STATS.TXT] [--repeat N]
 
-Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Each side runs in turn and keeps its best
-time; both must find the same values. The line-by-line parser takes the same information from each line: name,
-value, shares, description, unit. ``wc -l`` is timed as a process, the rest as functions on the same file.
+Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Sides alternate and keep their best times;
+    both must find the same values. ``wc -l`` is timed as a process, the rest as functions.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from analysis.counters.counters import counters
-from analysis.stats.reader import iter_dumps, read_stats
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.stats.reader import iter_dumps, read_stats
 
 REAL = Path(__file__).parents[1] / "tests/data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u64.txt.xz"
 NAME_AND_VALUE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))\b")
@@ -55,7 +54,7 @@ def line_by_line(path: Path) -> dict[str, tuple[float, str, str]]:
 
 
 def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
-    """Best time of each function; they take turns, so that a busy moment hits all alike."""
+    """Best time of each function, in turns, so that load affects all alike."""
     times = [math.inf] * len(functions)
     for _ in range(repeat):
         for index, function in enumerate(functions):
@@ -66,7 +65,7 @@ def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
 
 
 def check(path: Path) -> None:
-    """Both sides read the same."""
+    """Check that both sides read the same."""
     reference = line_by_line(path)
     rows: dict[str, float] = {}
     for dump in iter_dumps(path):
@@ -85,7 +84,7 @@ def memory(path: Path, dumps: int) -> int:
             for _ in range(dumps):
                 out.write(path.read_bytes())
         script = (
-            "import sys, resource\nfrom analysis.stats.reader import iter_dumps\n"
+            "import sys, resource\nfrom apuflow_analysis.stats.reader import iter_dumps\n"
             "total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))\n"
             "lines = open('/proc/self/status').read().splitlines()\n"
             "print(next(line.split()[1] for line in lines if line.startswith('RssAnon')),"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
@@ -15,9 +14,9 @@ from apuflow.configure.image_source import ImageSources
 from apuflow.configure.ruby_sets import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
-from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
 
 def _gpu(value: str) -> str:
@@ -54,8 +53,7 @@ class Gem5Source(Source):
 
     patches: ListOf[Text] = Field(
         (),
-        description="patch files (git diff), applied in this order to the commit before gem5 is built; their "
-        "hashes are part of the identity of results",
+        description="patch files (git diff), applied in this order; part of the identity of results",
     )
     build: Build = Field(Build(), description="how it is compiled; left out: as upstream compiles it")
 
@@ -63,10 +61,7 @@ class Gem5Source(Source):
 class ReleaseImage(Model):
     """The gcn-gpu image of a release."""
 
-    sources: ImageSources = Field(
-        description="places that it may come from, in order; one that cannot give it is passed over and its "
-        "reason logged"
-    )
+    sources: ImageSources = Field(description="places that it may come from, in order")
 
 
 class Miopen(Model):
@@ -80,45 +75,41 @@ class Miopen(Model):
 
 
 class Capabilities(Model):
-    """What this release does differently from others; nothing else, least of all its name, says so.
+    """What this release does differently from others.
 
-    Source: gem5 at the commits of ``configs/gem5``, in the files that the keys name.
+    Source: gem5 at the commits of ``configs/gem5``: ``src/base/version.cc``, ``configs/example/apu_se.py``,
+    ``src/gpu-compute/GPU.py``, ``build_opts`` or ``src/mem/ruby/Kconfig``, and
+    ``AbstractController::resetStats``, which called no parent before v23.1.
     """
 
     gem5_version: Text | None = Field(
         None,
-        description="what it prints after `gem5 version` (`src/base/version.cc`); tables flag runs of "
-        "another one; left out: not compared",
+        description="what it prints after `gem5 version`; tables flag runs of another one",
     )
-    per_kernel_statistics: bool = Field(
-        description="apu_se.py dumps and resets statistics after each kernel (`configs/example/apu_se.py`)"
-    )
+    per_kernel_statistics: bool = Field(description="apu_se.py dumps and resets statistics after each kernel")
     stdout_file: Text = Field(description="name of redirected standard output: simout or simout.txt")
     stderr_file: Text = Field(description="name of redirected standard error: simerr or simerr.txt")
     barrier_slots: int = Field(
         ge=1,
-        description="workgroups of several wavefronts that a CU holds at a time (`num_barrier_slots` in "
-        "`src/gpu-compute/GPU.py`, no option sets it)",
+        description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)",
     )
     set_bits: int = Field(
         UPSTREAM_BITS,
         ge=1,
-        description="controllers of one kind that Ruby's sets hold (`NUMBER_BITS_PER_SET` in `build_opts` or "
-        "`src/mem/ruby/Kconfig`): compute units, TCCs, directories, SQCs and scalar caches together",
+        description="controllers of one kind that Ruby's sets hold (`NUMBER_BITS_PER_SET`)",
     )
     linker_flags: Text = Field(
         "LINKFLAGS_EXTRA", description="variable of its SConstruct for more flags of the linker"
     )
     keeps_cache_statistics: bool = Field(
-        description="a reset leaves the statistics of TCP, TCC, SQC, scalar cache and L3 as they are: every "
-        "block counts from the start of the run (`AbstractController::resetStats` calls no parent)"
+        description="a reset leaves the statistics of the GPU caches and the L3 as they are"
     )
     never_counted: ListOf[CounterName] = Field(
-        description="counters (docs/metrics.md) that gem5 prints and never counts: unknown in tables, not 0"
+        description="counters (docs/metrics.md) that gem5 prints and never counts: empty in tables"
     )
     instruction_defects: dict[BuildTarget, ListOf[DefectName]] = Field(
-        description="by gem5 build: instructions that it executes wrongly (docs/gem5-kernels.md), named "
-        "where a kernel computed something wrong"
+        description="by gem5 build: instructions that it executes wrongly "
+        "(docs/explanation/what-gem5-gets-wrong.md)"
     )
 
 
@@ -137,41 +128,6 @@ FactName: TypeAlias = Annotated[str, AfterValidator(_fact)]
 """A fact of a release."""
 
 
-def _constant(name: str) -> Any:
-    low, high = BOUNDS[name]
-    return Field(ge=low, le=high, description="`core/preview_constants.py` says what it is")
-
-
-class ConstantsFile(Model):
-    """The constants of the preview that a release may change."""
-
-    tcp_steps: float = _constant("tcp_steps")
-    tcc_steps: float = _constant("tcc_steps")
-    directory_ruby: float = _constant("directory_ruby")
-    acknowledge_ruby: float = _constant("acknowledge_ruby")
-    dispatch: float = _constant("dispatch")
-    fetch_steps: float = _constant("fetch_steps")
-
-
-class PreviewErrors(Model):
-    """Mean error of GPU cycles, as a part of gem5's."""
-
-    before: float = Field(ge=0, description="with the constants of v23.0")
-    after: float = Field(ge=0, description="with these constants")
-
-
-class PreviewFile(Model):
-    """The preview's constants of a release: written by `apuflow calibrate`, not by hand."""
-
-    constants: ConstantsFile = Field(description="latencies that no option sets")
-    preview: Text = Field(description="version of the preview that was fitted")
-    fitted: PreviewErrors = Field(description="of the runs that were fitted to")
-    held_out: PreviewErrors = Field(description="of the runs that were not")
-    runs: dict[str, str] = Field(
-        min_length=1, description="by run (workload and point): hash of its statistics"
-    )
-
-
 class Release(Model):
     """One ``configs/gem5/<name>.yaml``."""
 
@@ -182,16 +138,14 @@ class Release(Model):
     )
     known_by: Literal["sources", "nearest"] = Field(
         "sources",
-        description="nearest: nobody has read this gem5 as a whole; options and capabilities are those of "
-        "the nearest release that is known, and every row of a table says so",
+        description="nearest: options and capabilities are those of the nearest known release, and every "
+        "row has a flag",
     )
-    nearest: Text | None = Field(
-        None, description="with `known_by: nearest` the release whose facts those are; left out: options_of"
-    )
+    nearest: Text | None = Field(None, description="the release whose facts those are; left out: options_of")
     origins: dict[FactName, Literal["sources", "notes"]] = Field(
         {},
-        description="with `known_by: nearest` what is known all the same, by options, build_targets or key "
-        "of capabilities: `sources` (of single files), `notes` (gem5's release notes and pull requests)",
+        description="with `known_by: nearest`, what is known: from `sources` (single files) or `notes` "
+        "(release notes, pull requests)",
     )
     gem5: Gem5Source
     resources: Source = Field(description="gem5-resources, for DNNMark")
@@ -199,14 +153,11 @@ class Release(Model):
         min_length=1, description="by gem5 build: the GPU architectures that it runs"
     )
     ran: ListOf[BuildTarget] = Field(
-        (), description="builds that ran in apuflow's tests; rows of the others say that none did"
+        (), description="builds that ran in apuflow's tests; rows of the others have a flag"
     )
     image: ReleaseImage
     miopen: Miopen
     capabilities: Capabilities
-    preview: PreviewFile | None = Field(
-        None, description="constants of the preview that were fitted to runs of this release"
-    )
 
     @field_validator("options_of", "nearest")
     @classmethod
@@ -274,14 +225,6 @@ class Release(Model):
             (self.nearest or self.options_of) if assumed else None,
             tuple(name for name in FACTS if name not in self.origins) if assumed and self.origins else (),
         )
-
-    @property
-    def calibration(self) -> Calibration:
-        """The constants that the preview models this release with, and whose runs they were fitted to."""
-        if self.preview is None:
-            return Calibration(self.name)
-        constants = Constants(**self.preview.constants.model_dump())
-        return Calibration(self.name, self.name, len(self.preview.runs), constants, self.preview.preview)
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""
