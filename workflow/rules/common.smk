@@ -24,6 +24,18 @@ def ageless(inputs):
     return marked
 
 
+def carried(path):
+    """The bundle of a run, where its job's files are carried by storage; nothing where all machines share them."""
+    return {"bundle": path} if session.storage else {}
+
+
+def mine(inputs):
+    """Files of the user's own: they are here, and storage does not have them."""
+    if callable(inputs):
+        return lambda wildcards: mine(inputs(wildcards))
+    return [local(file) for file in inputs]
+
+
 # Jobs on a cluster are only what takes long: builds and runs. The rest takes less than the start of a job, or needs
 # the network, and runs where Snakemake does.
 localrules:

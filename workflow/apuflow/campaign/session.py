@@ -21,6 +21,7 @@ from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.sampled import check_target
 from apuflow.campaign.stage_lines import say_results
+from apuflow.campaign.storage import Storage
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.scheduler import check_states_are_known
@@ -35,6 +36,7 @@ class Session:
     Attributes:
         campaign: sweeps and points of the project.
         inputs: what the rules of the expensive stages are made from.
+        storage: what carries files between machines; None where they share the project's directory.
 
     Raises:
         SystemExit: with status 2, after the message: the command line names a result that no sweep has.
@@ -53,7 +55,13 @@ class Session:
             self._registration = repairs.register(root)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        self.inputs = RuleInputs(self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process)
+        stored = workflow.storage_settings.default_storage_provider is not None
+        self.storage = Storage(workflow, root) if stored else None
+        if self.storage and workflow.is_main_process:
+            self.storage.ship()
+        self.inputs = RuleInputs(
+            self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process, storage=self.storage
+        )
         if workflow.is_main_process:
             self.inputs.memory_mb = schedule.available_memory_mb()
         # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
@@ -108,6 +116,8 @@ class Session:
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
+                for target in settings.targets if self.storage else ():
+                    self.storage.fetch(target)
                 _check_results_exist(self._root, settings.targets)
         say_results(result_lines(settings.targets))
 

@@ -89,6 +89,11 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
+def run_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """Everything of a run but its record, where storage carries it."""
+    return f"{run_dir(engine, workload, point)}/run.tar"
+
+
 def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
     """One preview batch: all points of a sweep's workload, by one version of the model."""
     return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
@@ -298,9 +303,9 @@ def batch_order(name: str = "{batch}") -> str:
     return f"build/batches/{name}.order.json"
 
 
-def log(*parts: str) -> str:
+def log(*parts: str, extension: str = "log") -> str:
     """Log of a rule: its kind and what tells its jobs apart."""
-    return "logs/" + "/".join(parts) + ".log"
+    return "logs/" + "/".join(parts) + "." + extension
 
 
 # Snakemake's own -----------------------------------------------------------------------------------------
