@@ -70,7 +70,7 @@ rule simulate:
         record=protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
-        **carried(paths.log("simulate", "{engine}", "{workload}", "{point}", extension="tar")),
+        **carried(paths.failed_bundle()),
     priority: session.inputs.simulation_priority
     conda:
         "../envs/apuflow.yaml"
@@ -81,7 +81,7 @@ rule simulate:
     params:
         order=session.inputs.simulation_order,
     message:
-        "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
+        "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log[0]})"
     script:
         "../scripts/simulate.py"
 

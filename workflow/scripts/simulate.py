@@ -18,7 +18,7 @@ with (
         Toolset(point.release),
         campaign.load(order["sweep"]),
         point,
-        order["inputs"] or dict(snakemake.input.items()),
+        dict(snakemake.input.items()),
         memory_mb=order["memory_mb"],
     )
     print(f"{record.status}: {record.evidence}")

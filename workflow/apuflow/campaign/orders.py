@@ -120,7 +120,7 @@ class Orders:
     def point(self, wildcards: Mapping[str, str]) -> PointOrder | None:
         """The order of a point's job; None: nobody wrote one."""
         path = paths.point_order(wildcards["engine"], wildcards["workload"], wildcards["point"])
-        if self._storage:
+        if self._storage and not (self._root / path).exists():
             self._storage.fetch(path)
         content = self._read(self._root / path)
         return None if content is None else _point(content)

@@ -35,6 +35,7 @@ class RuleInputs:
     """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs.
 
     Attributes:
+        to_run: wildcards of the points that have no record here.
         kernels: what kernels are made from.
         memory_mb: memory that runs may take together; None in the process of a single job.
 
@@ -58,6 +59,7 @@ class RuleInputs:
         self._storage = storage
         self._elsewhere = elsewhere
         self._is_job = is_job
+        self.to_run: list[dict[str, str]] = []
         self._batches: dict[str, BatchOrder] = {}
         self._batch_of: dict[str, str] = {}
         self._planned: set[str] = set()
@@ -196,7 +198,7 @@ class RuleInputs:
 
     def batch_inputs(self, wildcards: Wildcards) -> list[str]:
         """What the points of a batch need (see simulation_inputs)."""
-        return [] if self._is_job else self._batch(wildcards).inputs()
+        return self._batch(wildcards).inputs()
 
     def batch_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: for the largest run, and for us."""
@@ -210,19 +212,18 @@ class RuleInputs:
         return self._batches.get(wildcards["batch"]) or self.orders.batch(wildcards["batch"])
 
     def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
-        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain.
-
-        A job on a machine that shares the directory names none of it to Snakemake, which would ask what each
-        of these files is made from. They are there, and in its order.
-        """
+        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain."""
         record = paths.run_record(wildcards["engine"], wildcards["workload"], wildcards["point"])
         written = self.orders.point(wildcards) if self._is_job else None
         if written is not None:
-            return written.inputs if self._storage else {}
+            return written.inputs
         point = self._point(wildcards)
         if (self.root / record).exists():
             return {}
+        self.to_run.append(dict(wildcards))
         if self._elsewhere():
+            if self._storage:
+                self._refuse_tools_made_here(point)
             self.orders.write(self._order(point, self.point_sweep(wildcards), self._expected_of(point)))
         return self._needs(point)
 
@@ -237,6 +238,26 @@ class RuleInputs:
         for file in needs.made_for_runs():
             self._priorities[file] = max(priority, self._priorities.get(file, priority))
         return needs.rule_inputs()
+
+    def _refuse_tools_made_here(self, point: Point) -> None:
+        """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
+
+        Raises:
+            ConfigError: the site does not name them.
+        """
+        site = self.tools(point.release).site
+        uses_dnnmark = any("/dnnmark-" in tool for tool in self._needs(point)["tools"])
+        for key, missing in (
+            ("gem5.binary", site.gem5.binary is None),
+            ("dnnmark.build", uses_dnnmark and site.dnnmark.build is None),
+        ):
+            if missing:
+                raise ConfigError(
+                    "jobs on machines that share no file system with this one cannot use what is built here",
+                    file="configs/site.yaml",
+                    key=key,
+                    remedy="name one that is in the image of the jobs, and start the workflow in that image",
+                )
 
     def _order(self, point: Point, sweep: str, seconds: float | None) -> PointOrder:
         limits = self.campaign.load(sweep).limits

@@ -21,7 +21,7 @@ from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.sampled import check_target
 from apuflow.campaign.stage_lines import say_results
-from apuflow.campaign.storage import Storage
+from apuflow.campaign.storage import Storage, bring_failed
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.scheduler import check_states_are_known
@@ -46,17 +46,17 @@ class Session:
         self._workflow = workflow
         self._root = root
         self._registration = None
+        stored = workflow.storage_settings.default_storage_provider is not None
+        self.storage = Storage(workflow, root) if stored else None
         with _message_and_exit():
             targets.refuse_moved_paths(getattr(workflow, "modifier", None))
         if workflow.is_main_process:
             with _message_and_exit():
                 targets.refuse_braces(root)
                 check_writable(root)
-            self._registration = repairs.register(root)
+            self._registration = repairs.register(root, storage=self.storage)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        stored = workflow.storage_settings.default_storage_provider is not None
-        self.storage = Storage(workflow, root) if stored else None
         if self.storage and workflow.is_main_process:
             self.storage.ship()
         self.inputs = RuleInputs(
@@ -101,6 +101,11 @@ class Session:
         with _message_and_exit():
             self.inputs.check_ready()
 
+    def fail(self) -> None:
+        """After the last job, where one has failed: put what storage has of failed runs into the project."""
+        for point in self.inputs.to_run if self.storage else ():
+            bring_failed(self.storage, self._root, **point)
+
     def _jobs_elsewhere(self) -> bool:
         return not self._workflow.local_exec
 
@@ -117,7 +122,8 @@ class Session:
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
                 for target in settings.targets if self.storage else ():
-                    self.storage.fetch(target)
+                    if not (self._root / target).exists():
+                        self.storage.fetch(target)
                 _check_results_exist(self._root, settings.targets)
         say_results(result_lines(settings.targets))
 

@@ -42,6 +42,11 @@ class Storage:
     def _object(self, path: str) -> Any:
         return self._provider.object(self._prefix + path)
 
+    def project(self, copy: str) -> str:
+        """The file of the project that a local copy is of; any other path as it is."""
+        copies = str(self._object(paths.RUNS).local_path()).removesuffix(paths.RUNS)
+        return copy.removeprefix(copies)
+
     def holds(self, path: str) -> bool:
         """Whether a file of the project is in storage."""
         return bool(self._object(path).exists())
@@ -51,18 +56,27 @@ class Storage:
         self._here(path).store_object()
 
     def fetch(self, path: str) -> bool:
-        """Put a file from storage into the project, unless it is there; whether there is one."""
-        if not (self._root / path).exists():
-            if not self.holds(path):
-                return False
-            (self._root / path).parent.mkdir(parents=True, exist_ok=True)
-            self._here(path).retrieve_object()
+        """Put a file from storage into the project; whether there is one."""
+        if not self.holds(path):
+            return False
+        (self._root / path).parent.mkdir(parents=True, exist_ok=True)
+        self._here(path).retrieve_object()
         return True
 
     def _here(self, path: str) -> Any:
         stored = self._object(path)
         stored.set_local_path(self._root / path)
         return stored
+
+
+def bring_failed(storage: Storage, root: Path, engine: str, workload: str, point: str) -> None:
+    """Put log and tries of a run without a record into the project, as far as storage has them."""
+    if storage.holds(paths.run_record(engine, workload, point)):
+        return
+    storage.fetch(paths.log("simulate", engine, workload, point))
+    bundle = paths.failed_bundle(engine, workload, point)
+    if storage.fetch(bundle) and (root / bundle).stat().st_size:
+        unpack(root / bundle, root / paths.run_dir(engine, workload, point))
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ _LEFT_OUT = ("run.json", ".lock", "progress.json")
 def pack(run_dir: Path, bundle: Path) -> None:
     """Pack a run's statistics and tries; not its links, which lead to files that other rules make."""
     files = sorted(path for path in run_dir.rglob("*") if path.is_file() and not path.is_symlink())
-    with atomic_write(bundle) as part, tarfile.open(part, "w") as archive:
+    with atomic_write(bundle) as part, tarfile.open(part, "w:gz", compresslevel=1) as archive:
         for path in files:
             if path.parent != run_dir or path.name not in (*_LEFT_OUT, bundle.name):
                 archive.add(path, str(path.relative_to(run_dir)))
