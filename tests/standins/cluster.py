@@ -1,7 +1,8 @@
-"""Stand-in for a scheduler, for snakemake-executor-plugin-cluster-generic: ``submit PLACE JOBSCRIPT``, ``status PLACE JOB``.
+"""Stand-in for a scheduler that snakemake-executor-plugin-cluster-generic calls.
 
-With ``elsewhere`` instead of ``submit``, the job runs as on a machine that has none of the project's files: in an
-empty directory of its own and, as root, with nothing where the project is.
+``submit PLACE JOBSCRIPT`` prints a job's name, ``status PLACE JOB`` what has become of it. With ``elsewhere``
+instead of ``submit`` the job runs as on a machine that has none of the project's files: in an empty directory
+of its own and, as root, with nothing where the project is.
 """
 
 import os

@@ -105,8 +105,7 @@ def test_a_job_finds_its_order_whatever_has_become_of_the_sweeps(root: Path) -> 
     for sweep in (root / "configs/sweeps").iterdir():
         sweep.write_text("nonsense: [")
     job = RuleInputs(Campaign(root), is_job=True)
-    assert job.simulation_inputs(wildcards) == {}
-    assert job.simulation_order(wildcards)["inputs"] == needed
+    assert job.simulation_inputs(wildcards) == needed
     assert job.simulation_memory(wildcards) == inputs.simulation_memory(wildcards)
     assert 10 < job.simulation_minutes(wildcards) < 7 * 24 * 60
 
@@ -122,7 +121,7 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
     assert inputs.table_inputs(wildcards, checkpoints()) == table
     name = Path(mark).stem
     batch = RuleInputs(Campaign(root), is_job=True)
-    assert batch.batch_inputs({"batch": name}) == []
+    assert batch.batch_inputs({"batch": name}) == inputs.batch_inputs({"batch": name})
     assert batch.batch_minutes({"batch": name}) == inputs.batch_minutes({"batch": name})
     first = Orders(root).batch(name).points[0]
     (root / first.record).parent.joinpath("attempts").mkdir(parents=True)

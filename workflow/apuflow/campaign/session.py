@@ -20,11 +20,11 @@ from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.sampled import check_target
+from apuflow.campaign.slurm_status import check_states_are_known
 from apuflow.campaign.stage_lines import say_results
-from apuflow.campaign.storage import Storage, bring_failed
+from apuflow.campaign.storage import Storage
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.core.scheduler import check_states_are_known
 
 
 class Session:
@@ -90,12 +90,8 @@ class Session:
             _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
         elif self._registration:
             self._registration.jobs_elsewhere()
-        settings = self._workflow.executor_settings
-        if hasattr(settings, "status_command"):
-            with _message_and_exit():
-                check_states_are_known(
-                    settings.status_command, settings.init_seconds_before_status_checks or 40
-                )
+        with _message_and_exit():
+            check_states_are_known(self._workflow.executor_settings)
         followers.keep(self._workflow.dag)
         self.inputs.orders.clean()
         with _message_and_exit():
@@ -104,7 +100,7 @@ class Session:
     def fail(self) -> None:
         """After the last job, where one has failed: put what storage has of failed runs into the project."""
         for point in self.inputs.to_run if self.storage else ():
-            bring_failed(self.storage, self._root, **point)
+            self.storage.bring_failed(**point)
 
     def _jobs_elsewhere(self) -> bool:
         return not self._workflow.local_exec

@@ -63,20 +63,29 @@ class Storage:
         self._here(path).retrieve_object()
         return True
 
+    def bring_run(self, engine: str, workload: str, point: str) -> None:
+        """Put a run with a record into the project."""
+        self._bring(paths.run_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
+        self.fetch(paths.run_record(engine, workload, point))
+
+    def bring_failed(self, engine: str, workload: str, point: str) -> None:
+        """Put log and tries of a run without a record into the project, as far as they are stored."""
+        if not self.holds(paths.run_record(engine, workload, point)):
+            self.fetch(paths.log("simulate", engine, workload, point))
+            self._bring(paths.failed_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
+
+    def _bring(self, bundle: str, run_dir: str) -> None:
+        if self.fetch(bundle):
+            if (
+                (self._root / bundle).stat().st_size
+            ):  # Snakemake makes an empty one of a log that is not there
+                unpack(self._root / bundle, self._root / run_dir)
+            (self._root / bundle).unlink()
+
     def _here(self, path: str) -> Any:
         stored = self._object(path)
         stored.set_local_path(self._root / path)
         return stored
-
-
-def bring_failed(storage: Storage, root: Path, engine: str, workload: str, point: str) -> None:
-    """Put log and tries of a run without a record into the project, as far as storage has them."""
-    if storage.holds(paths.run_record(engine, workload, point)):
-        return
-    storage.fetch(paths.log("simulate", engine, workload, point))
-    bundle = paths.failed_bundle(engine, workload, point)
-    if storage.fetch(bundle) and (root / bundle).stat().st_size:
-        unpack(root / bundle, root / paths.run_dir(engine, workload, point))
 
 
 @contextlib.contextmanager
