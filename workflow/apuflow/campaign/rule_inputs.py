@@ -222,8 +222,6 @@ class RuleInputs:
             return {}
         self.to_run.append(dict(wildcards))
         if self._elsewhere():
-            if self._storage:
-                self._refuse_tools_made_here(point)
             self.orders.write(self._order(point, self.point_sweep(wildcards), self._expected_of(point)))
         return self._needs(point)
 
@@ -238,26 +236,6 @@ class RuleInputs:
         for file in needs.made_for_runs():
             self._priorities[file] = max(priority, self._priorities.get(file, priority))
         return needs.rule_inputs()
-
-    def _refuse_tools_made_here(self, point: Point) -> None:
-        """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
-
-        Raises:
-            ConfigError: the site does not name them.
-        """
-        site = self.tools(point.release).site
-        uses_dnnmark = any("/dnnmark-" in tool for tool in self._needs(point)["tools"])
-        for key, missing in (
-            ("gem5.binary", site.gem5.binary is None),
-            ("dnnmark.build", uses_dnnmark and site.dnnmark.build is None),
-        ):
-            if missing:
-                raise ConfigError(
-                    "jobs on machines that share no file system with this one cannot use what is built here",
-                    file="configs/site.yaml",
-                    key=key,
-                    remedy="name one that is in the image of the jobs, and start the workflow in that image",
-                )
 
     def _order(self, point: Point, sweep: str, seconds: float | None) -> PointOrder:
         limits = self.campaign.load(sweep).limits
@@ -370,4 +348,24 @@ class RuleInputs:
 
         for release, use in sorted(self._pending):
             tools = self.tools(release)
+            if self._storage and self._elsewhere():
+                _refuse_tools_made_here(tools, use)
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
+
+
+def _refuse_tools_made_here(tools: Toolset, use: Use) -> None:
+    """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
+
+    Raises:
+        ConfigError: the site does not name them.
+    """
+    named = {"gem5.binary": tools.site.gem5.binary}
+    if use is Use.DNNMARK:
+        named["dnnmark.build"] = tools.site.dnnmark.build
+    for key in (key for key, value in named.items() if value is None):
+        raise ConfigError(
+            "jobs that share no file system with this machine cannot use what is built here",
+            file="configs/site.yaml",
+            key=key,
+            remedy="name one that is in the jobs' image, and start the workflow in that image",
+        )
