@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 from places import ROOT
 
 from apuflow.campaign.campaign import Campaign
@@ -135,15 +134,6 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
 def checkpoints() -> Any:
     """Snakemake's, when the image is there."""
     return SimpleNamespace(image=SimpleNamespace(get=lambda **wildcards: None))
-
-
-def test_a_profile_for_a_cluster_keeps_what_the_default_one_decides() -> None:
-    def profile(name: str) -> dict[str, Any]:
-        return dict(yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text()))
-
-    default, slurm = profile("default"), profile("slurm")
-    assert {name: slurm.get(name) for name in default} == default
-    assert slurm["executor"] == "slurm"
 
 
 @pytest.mark.usefixtures("needs_little")
