@@ -33,9 +33,9 @@ def test_a_profile_keeps_what_the_default_one_decides(name: str) -> None:
 def test_snakemake_plans_with_the_profile(project: Path, tmp_path: Path, name: str) -> None:
     """With a directory in place of a bucket, which a plan would look into."""
     storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "store")]
+    command = [str(SNAKEMAKE), "-n", "--workflow-profile", f"profiles/{name}"]
     done = subprocess.run(
-        [str(SNAKEMAKE), "-n", "--workflow-profile", f"profiles/{name}", *(storage if name in STORED else [])]
-        + ["results/quickstart/softmax_fwd.csv"],
+        [*command, *(storage if name in STORED else []), "results/quickstart/softmax_fwd.csv"],
         cwd=project,
         env={**repositories.environment(), **SECRETS},
         capture_output=True,

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from places import ROOT
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.orders import BatchOrder, Orders, PointOrder, asked_minutes, batch_sizes, divide
