@@ -15,6 +15,7 @@ from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
+from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run import kernel_trace, publish
 from apuflow.run.command import (
     OUTDIR,
@@ -30,7 +31,6 @@ from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
 from apuflow.run.process import Ended, Process, RunFailed, Simulation
 from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
-from apuflow.run.proof import text_sha256
 from apuflow.run.share_start import shared_start
 
 _TEXT_LIMIT = 32 << 20

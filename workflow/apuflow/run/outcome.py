@@ -9,13 +9,13 @@ core/include/common.h; src/include/miopen/errors.hpp).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.core.record import Status
+from apuflow.gem5.stats.required import RequiredRow
 from apuflow.run import exit_status, gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
-from apuflow.run.required_rows import RequiredRows
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"
@@ -86,7 +86,7 @@ class Expectation:
     error_texts: tuple[str, ...] = ()
     blocks: int | None = 1
     kernels: int = 1
-    required: RequiredRows = field(default_factory=RequiredRows)
+    required: tuple[RequiredRow, ...] = ()
     end_file: EndFile | None = None
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apuflow_analysis.stats.text import Cell, Rows, shares
+from apuflow.gem5.stats.rows import Cell, Rows, shares
 
-_MOMENTS = ("samples", "mean", "gmean", "stdev", "min_value", "max_value", "total")
-_LAYOUT = ("bucket_size", "min_bucket", "max_bucket")
+MOMENTS = ("samples", "mean", "gmean", "stdev", "min_value", "max_value", "total")
+LAYOUT = ("bucket_size", "min_bucket", "max_bucket")
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,7 @@ def compose(rows: Rows, numbers: Sequence[int]) -> Value:
 
 
 def _distribution(subs: Mapping[str, Cell], oneline: tuple[Cell, ...] | None) -> Distribution:
-    named = {
-        key: cell for key, cell in subs.items() if key in (*_MOMENTS, *_LAYOUT, "underflows", "overflows")
-    }
+    named = {key: cell for key, cell in subs.items() if key in (*MOMENTS, *LAYOUT, "underflows", "overflows")}
     buckets = {key: cell for key, cell in subs.items() if key not in named}
     if oneline is not None:
         low, size, high = (
@@ -94,7 +92,7 @@ def _distribution(subs: Mapping[str, Cell], oneline: tuple[Cell, ...] | None) ->
             for key in ("min_bucket", "bucket_size", "max_bucket")
         )
         buckets = {_label(index, low, size, high): cell for index, cell in enumerate(oneline)}
-    values = {key: named[key].value for key in (*_MOMENTS, "underflows", "overflows") if key in named}
+    values = {key: named[key].value for key in (*MOMENTS, "underflows", "overflows") if key in named}
     return Distribution(buckets=buckets, **values)
 
 

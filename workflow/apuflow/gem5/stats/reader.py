@@ -15,9 +15,9 @@ from typing import overload
 import numpy as np
 import pandas as pd
 
-from apuflow_analysis.stats.files import Blocks
-from apuflow_analysis.stats.text import Cell, Rows, description, parse_block, selection, shares
-from apuflow_analysis.stats.values import Distribution, Value, Vector, compose
+from apuflow.gem5.stats.blocks import Blocks, Fault
+from apuflow.gem5.stats.rows import Cell, Rows, description, parse_block, selection, shares
+from apuflow.gem5.stats.values import Distribution, Value, Vector, compose
 
 __all__ = ["Cell", "Distribution", "Dump", "DumpReader", "Stats", "Vector", "iter_dumps", "read_stats"]
 
@@ -83,9 +83,9 @@ class Dump(Mapping[str, Value]):
         return description(self._rows.tail(self._first(name)))[0]
 
     @property
-    def unread(self) -> tuple[str, ...]:
-        """Lines of the block that are no statistics."""
-        return self._rows.unread
+    def faults(self) -> tuple[Fault, ...]:
+        """Lines of the block that are no statistics, numbered from the begin mark on, which is 0."""
+        return self._rows.faults
 
     def frame(self) -> pd.DataFrame:
         """One row per printed number: name, sub, value, share, cumulative (percent), unit, description."""
@@ -130,7 +130,7 @@ class DumpReader(Iterator[Dump]):
     def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
         self.path = Path(path)
         self._blocks = Blocks(path)
-        self._iterator = self._blocks.spans()
+        self._iterator = iter(self._blocks)
         self._names = None if select is None else selection(select)
 
     @property
@@ -139,9 +139,10 @@ class DumpReader(Iterator[Dump]):
         return self._blocks.cut
 
     def __next__(self) -> Dump:
-        text, start, stop = next(self._iterator)
-        source = None if isinstance(text, bytes) else self._blocks.source(start)
-        return Dump(parse_block(memoryview(text)[start:stop], self._names, source))
+        block = next(self._iterator)
+        source = None if isinstance(block.text, bytes) else self._blocks.source(block.start)
+        text = memoryview(block.text)[block.start : block.stop]
+        return Dump(parse_block(text, self._names, source))
 
 
 class Stats(Sequence[Dump]):
