@@ -109,7 +109,6 @@ RUN: tuple[Column, ...] = (
         "largest difference of the kernels' outputs from NumPy over the output's largest element",
         caveat="gem5-kernels only; empty where nothing was compared, then flags says why",
     ),
-    Column("calibration", "check", "", "release and runs that the preview's constants were fitted to"),
     Column("bound", "check", "", "what limits the kernel, where the engine knows it"),
     Column("wall_seconds", "run", "s", "wall time of the run"),
     Column("peak_memory_bytes", "run", "B", "peak memory of the run on the host"),
