@@ -166,7 +166,7 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     for block in blocks:
         snapshot = locate(block)
         if snapshot is None:
-            snapshot = _snapshot(Dump(parse_block(bytes(block.text[block.start : block.stop]))), file)
+            snapshot = _snapshot(Dump(parse_block(block.lines)), file)
         dumps.append(from_snapshot(snapshot))
     if not dumps:
         raise AnalysisError(

@@ -80,15 +80,14 @@ class _Proven:
 
     def add(self, block: Block, required: Sequence[RequiredRow]) -> Fault | None:
         """Take a block; the first fault in it, and None if it has none."""
-        text = memoryview(block.text)[block.start : block.stop]
-        rows = parse_block(text, strict=True)
+        rows = parse_block(block.lines, strict=True)
         fault = first_fault(rows)
         if fault is not None:
             return Fault(block.line + fault.line, fault.reason)
         try:
             self._add(rows, required)
         except Damage as damage:
-            return Fault(block.line + text.tobytes().count(b"\n"), str(damage))
+            return Fault(block.line + block.lines.tobytes().count(b"\n"), str(damage))
         return None
 
     def _add(self, rows: Rows, required: Sequence[RequiredRow]) -> None:

@@ -12,9 +12,8 @@ import hashlib
 import lzma
 import mmap
 import os
-import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
@@ -56,7 +55,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A complete block: ``text[start:stop]`` is what stands between its marks.
+    """A complete block: ``text[start:stop]`` is what lies between its marks.
 
     Attributes:
         line: number of the line that ``start`` lies in, which is the begin mark; 0: lines are not counted.
@@ -67,20 +66,16 @@ class Block:
     stop: int
     line: int
 
-
-class _Descriptor:
-    """A file that stays open, also after another has taken its name, until nobody needs it."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.number = os.dup(stream.fileno())
-        weakref.finalize(self, os.close, self.number)
+    @property
+    def lines(self) -> memoryview:
+        """The lines, as ``parse_block`` takes them."""
+        return memoryview(self.text)[self.start : self.stop]
 
 
 class Blocks:
     """The complete blocks of a file, one at a time.
 
-    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped,
-    not read: use a block's text at once and do not keep it.
+    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped.
 
     Args:
         digest: takes the whole text, uncompressed. The file is then read, not mapped (another process may
@@ -99,7 +94,6 @@ class Blocks:
         self.faults: list[Fault] = []
         self.cut: str | None = None
         self._digest = digest
-        self._file: _Descriptor | None = None
         self._text: Text = b""
         self._at = self._count = self._lines = 0
         self._inside = False
@@ -122,12 +116,6 @@ class Blocks:
             self._note(f"dump {self._count + 1} has no end; the file stops after {self._text[-60:]!r}")
         else:
             self._skip(len(self._text))
-
-    def source(self, start: int) -> Callable[[int, int], bytes]:
-        """What reads stretches of the block that begins at ``start`` of the (plain) file again."""
-        file = self._file
-        assert file is not None
-        return lambda low, high: os.pread(file.number, high - low, start + low)
 
     def _take(self, mark: bytes, at: int) -> None:
         """Note a mark that is out of place, and go on behind it."""
@@ -169,7 +157,6 @@ class Blocks:
             size = os.fstat(stream.fileno()).st_size
             if size == 0:
                 return
-            self._file = _Descriptor(stream)
             ahead = _POPULATE if size <= _AHEAD else 0
             text = mmap.mmap(stream.fileno(), 0, flags=mmap.MAP_SHARED | ahead, prot=mmap.PROT_READ)
         for at in range(0, size, _READ):

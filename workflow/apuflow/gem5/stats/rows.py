@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -42,7 +42,6 @@ _BEHIND = (b" #", b" (", b"")
 _UNIT = re.compile(r"(.*?)\s*(?:\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\))?\s*", re.S)
 
 Text = bytes | memoryview
-Source = Callable[[int, int], bytes]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -63,13 +62,15 @@ class Cell:
 
 
 class _Piece(NamedTuple):
-    """Consecutive rows in columns; ``faults``: places of lines in the text, and what is wrong with them."""
+    """Consecutive rows in columns.
+
+    ``ends``: where values and lines end in the text. ``faults``: places in it, and what is wrong there.
+    """
 
     names: Any
     values: Floats
     oneline: Flags
-    value_ends: Offsets
-    line_ends: Offsets
+    ends: Offsets
     faults: Sequence[tuple[int, str]]
 
 
@@ -81,20 +82,20 @@ class Rows:
         oneline: numbers of the rows that hold several cells.
     """
 
-    def __init__(self, pieces: Sequence[_Piece], source: Source) -> None:
-        columns = tuple(zip(*pieces, strict=True)) or ((), [[]], [[]], [[]], [[]], ())
-        self._names = pa.chunked_array(columns[0], pa.large_string())
-        self.values: Floats = np.concatenate(columns[1])
-        self.oneline = frozenset(np.flatnonzero(np.concatenate(columns[2])).tolist())
-        self._value_ends, self._line_ends = (np.concatenate(column) for column in columns[3:5])
-        self._faults = [fault for faults in columns[5] for fault in faults]
-        self._source = source
+    def __init__(self, pieces: Sequence[_Piece], text: Text) -> None:
+        self._text = memoryview(text)
+        self._names = pa.chunked_array([piece.names for piece in pieces], pa.large_string())
+        self.values: Floats = np.concatenate([[], *(piece.values for piece in pieces)])
+        oneline = np.concatenate([[], *(piece.oneline for piece in pieces)])
+        self.oneline = frozenset(np.flatnonzero(oneline).tolist())
+        self._ends: Offsets = np.concatenate([np.empty((2, 0), int), *(piece.ends for piece in pieces)], 1)
+        self._faults = [fault for piece in pieces for fault in piece.faults]
         self._reads = 0
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
         """Lines that gem5 does not write so; the text's first line has number 0."""
-        return tuple(Fault(self._source(0, place).count(b"\n"), reason) for place, reason in self._faults)
+        return tuple(Fault(self._line(place), reason) for place, reason in self._faults)
 
     @cached_property
     def names(self) -> list[str]:
@@ -128,12 +129,15 @@ class Rows:
 
     def line(self, row: int) -> int:
         """The number of a row's line, as in ``faults``."""
-        return self._source(0, int(self._value_ends[row])).count(b"\n")
+        return self._line(int(self._ends[0, row]))
+
+    def _line(self, place: int) -> int:
+        return self._text[:place].tobytes().count(b"\n")
 
     def tail(self, row: int) -> str:
         """What is printed behind the value: shares, description, unit."""
-        text = self._source(int(self._value_ends[row]), int(self._line_ends[row]))
-        return text.decode("utf-8", "replace")
+        start, stop = self._ends[:, row].tolist()
+        return self._text[start:stop].tobytes().decode("utf-8", "replace")
 
     def cell_values(self, row: int) -> list[float]:
         """The numbers in the cells of a one-line row."""
@@ -180,22 +184,16 @@ def selection(patterns: Sequence[str]) -> str:
     return "^(?:" + "|".join(parts) + ")(?:::.*)?$"
 
 
-def parse_block(
-    text: Text, names: str | None = None, source: Source | None = None, *, strict: bool = False
-) -> Rows:
+def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -> Rows:
     """Read the lines between the begin and the end mark of a dump, in pieces side by side.
 
     Args:
         text: the lines.
         names: expression that the names of the rows to read must match (see ``selection``).
-        source: gives ``text[start:stop]`` again later; without it the rows keep ``text``.
         strict: also find fault with lines that are wrong only behind their (first) number.
     """
     if text[-1:] not in (b"", b"\n"):
-        text, source = bytes(text) + b"\n", None
-    if source is None:
-        kept = memoryview(text)
-        source = lambda start, stop: bytes(kept[start:stop])  # noqa: E731
+        text = bytes(text) + b"\n"
     buffer = np.frombuffer(text, dtype=np.uint8)
     cuts = [0]
     while cuts[-1] < len(buffer):
@@ -204,9 +202,9 @@ def parse_block(
     arguments = (repeat(buffer), pairwise(cuts), repeat(names), repeat(strict))
     try:
         if len(cuts) < 3 or _THREADS < 2:
-            return Rows(list(map(_piece, *arguments)), source)
+            return Rows(list(map(_piece, *arguments)), text)
         with ThreadPoolExecutor(_THREADS) as pool:
-            return Rows(list(pool.map(_piece, *arguments)), source)
+            return Rows(list(pool.map(_piece, *arguments)), text)
     except UnicodeDecodeError:
         return parse_block(bytes(text).decode("utf-8", "replace").encode(), names, strict=strict)
 
@@ -250,7 +248,8 @@ def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: boo
     if not kept.all():
         values, oneline = values[kept], oneline[kept]
         starts, name_ends, value_ends, ends = (c[kept] for c in (starts, name_ends, value_ends, ends))
-    return _Piece(_firsts(part, starts, name_ends), values, oneline, value_ends + base, ends + base, faults)
+    names = _firsts(part, starts, name_ends)
+    return _Piece(names, values, oneline, np.stack((value_ends, ends)) + base, faults)
 
 
 def _array(kind: pa.DataType, cuts: Offsets, part: Bytes) -> pa.Array:
@@ -276,7 +275,8 @@ def _ended(part: Bytes, value_ends: Offsets, ends: Offsets) -> Flags:
     last = np.minimum(stops + 1, ends)
     behind = (part[stops] == 10) | ((part[stops] == 32) & ((part[last] == 35) | (part[last] == 40)))
     whole = behind & (stops == value_ends + _SHARES_WIDTH)
-    return whole & _matches(_firsts(part, value_ends, stops), _PADDED_SHARES)
+    right: Flags = whole & _matches(_firsts(part, value_ends, stops), _PADDED_SHARES)
+    return right
 
 
 def _values(part: Bytes, name_ends: Offsets, value_ends: Offsets, regular: Flags) -> tuple[Floats, Flags]:
