@@ -2,7 +2,7 @@
 
 Each is a formula of gem5 over its own rows, or compares counters that the same statements count. It holds in
 all releases that have the rows (v21.1 to v24.1 were read; a comment names the source of each group).
-``apuflow_analysis.counters.contradictions`` checks them.
+``apuflow.gem5.stats.contradictions`` checks them.
 
 An expression is a sum of rows with `` + `` and `` - ``, or a product with `` * ``:
 

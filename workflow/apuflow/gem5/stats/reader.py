@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import overload
 
 import numpy as np
 import pandas as pd
 
-from apuflow_analysis.stats.files import Blocks
-from apuflow_analysis.stats.text import Cell, Rows, description, parse_block, selection, shares
-from apuflow_analysis.stats.values import Distribution, Value, Vector, compose
+from apuflow.gem5.stats.blocks import Blocks, Fault
+from apuflow.gem5.stats.rows import Cell, Rows, description, parse_block, selection, shares
+from apuflow.gem5.stats.values import Distribution, Value, Vector, compose
 
 __all__ = ["Cell", "Distribution", "Dump", "DumpReader", "Stats", "Vector", "iter_dumps", "read_stats"]
 
@@ -38,9 +37,7 @@ class Dump(Mapping[str, Value]):
         row = self._rows.find(name)
         if row is not None and row not in self._rows.oneline:
             return float(self._rows.values[row])
-        if name in self._groups:
-            return compose(self._rows, self._groups[name])
-        raise KeyError(name)
+        return compose(self._rows, self._groups[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._groups)
@@ -66,10 +63,10 @@ class Dump(Mapping[str, Value]):
         Raises:
             KeyError: there is none.
         """
-        rows = [
-            row for row in self._groups[name] if "::" in self._rows.names[row] or row in self._rows.oneline
-        ]
-        value = compose(self._rows, rows) if rows else None
+        scalar = self._rows.find(name)
+        value = compose(
+            self._rows, [row for row in self._groups[name] if row != scalar or row in self._rows.oneline]
+        )
         if not isinstance(value, Vector):
             raise KeyError(name)
         return value
@@ -83,9 +80,9 @@ class Dump(Mapping[str, Value]):
         return description(self._rows.tail(self._first(name)))[0]
 
     @property
-    def unread(self) -> tuple[str, ...]:
-        """Lines of the block that are no statistics."""
-        return self._rows.unread
+    def faults(self) -> tuple[Fault, ...]:
+        """Lines of the block that are no statistics, numbered from the begin mark on, which is 0."""
+        return self._rows.faults
 
     def frame(self) -> pd.DataFrame:
         """One row per printed number: name, sub, value, share, cumulative (percent), unit, description."""
@@ -94,15 +91,11 @@ class Dump(Mapping[str, Value]):
             base, _, sub = name.partition("::")
             tail = self._rows.tail(number)
             text, unit = description(tail)
+            cells = {sub: Cell(float(self._rows.values[number]), *shares(tail))}
             if number in self._rows.oneline:
-                cells = compose(self._rows, self._groups[base])
-                assert isinstance(cells, Vector | Distribution)
-                listed = cells.cells if isinstance(cells, Vector) else cells.buckets
-                records += [
-                    (base, key, c.value, c.share, c.cumulative, unit, text) for key, c in listed.items()
-                ]
-            else:
-                records.append((base, sub, float(self._rows.values[number]), *shares(tail), unit, text))
+                whole = compose(self._rows, self._groups[base])
+                cells = dict(whole.buckets if isinstance(whole, Distribution) else whole.cells)
+            records += [(base, key, c.value, c.share, c.cumulative, unit, text) for key, c in cells.items()]
         names = ["name", "sub", "value", "share", "cumulative", "unit", "description"]
         frame = pd.DataFrame.from_records(records, columns=names)
         return frame.astype({"value": np.float64, "share": np.float64, "cumulative": np.float64})
@@ -130,7 +123,7 @@ class DumpReader(Iterator[Dump]):
     def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
         self.path = Path(path)
         self._blocks = Blocks(path)
-        self._iterator = self._blocks.spans()
+        self._iterator = iter(self._blocks)
         self._names = None if select is None else selection(select)
 
     @property
@@ -139,12 +132,10 @@ class DumpReader(Iterator[Dump]):
         return self._blocks.cut
 
     def __next__(self) -> Dump:
-        text, start, stop = next(self._iterator)
-        source = None if isinstance(text, bytes) else self._blocks.source(start)
-        return Dump(parse_block(memoryview(text)[start:stop], self._names, source))
+        return Dump(parse_block(next(self._iterator).lines, self._names))
 
 
-class Stats(Sequence[Dump]):
+class Stats(list[Dump]):
     """All complete dumps of a file.
 
     Attributes:
@@ -152,24 +143,13 @@ class Stats(Sequence[Dump]):
         cut: what is missing at its end (a dump without end, a torn archive), ``None`` if nothing is.
     """
 
-    def __init__(self, path: Path, dumps: Sequence[Dump], cut: str | None) -> None:
-        self.path = path
-        self.cut = cut
-        self._dumps = tuple(dumps)
-
-    @overload
-    def __getitem__(self, index: int) -> Dump: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Dump]: ...
-    def __getitem__(self, index: int | slice) -> Dump | Sequence[Dump]:
-        return self._dumps[index]
-
-    def __len__(self) -> int:
-        return len(self._dumps)
+    def __init__(self, reader: DumpReader) -> None:
+        super().__init__(reader)
+        self.path, self.cut = reader.path, reader.cut
 
     def frame(self) -> pd.DataFrame:
         """The tidy tables of all dumps, with a column ``dump``."""
-        frames = [dump.frame().assign(dump=number) for number, dump in enumerate(self._dumps)]
+        frames = [dump.frame().assign(dump=number) for number, dump in enumerate(self)]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["name", "dump"])
 
 
@@ -188,6 +168,4 @@ def iter_dumps(path: str | Path, select: Sequence[str] | None = None) -> DumpRea
 
 def read_stats(path: str | Path, select: Sequence[str] | None = None) -> Stats:
     """Read all complete dumps of a statistics file (see ``iter_dumps``)."""
-    reader = DumpReader(path, select)
-    dumps = list(reader)
-    return Stats(Path(path), dumps, reader.cut)
+    return Stats(DumpReader(path, select))

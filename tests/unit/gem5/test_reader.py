@@ -15,7 +15,7 @@ from gem5_text import Printer
 from places import DATA
 
 from apuflow.core.errors import AnalysisError
-from apuflow_analysis.stats.reader import Distribution, Vector, iter_dumps, read_stats
+from apuflow.gem5.stats.reader import Distribution, Vector, iter_dumps, read_stats
 
 ONE_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u2.txt.xz"
@@ -59,7 +59,7 @@ def test_scalars_with_units_and_descriptions(tmp_path: Path, text: str) -> None:
     assert isinstance(none, float) and math.isnan(none)
     assert dump["a.much"] == math.inf
     assert dump["a.wide"] == 1234567890123456
-    assert dump.unread == ()
+    assert dump.faults == ()
 
 
 def test_vectors_and_their_shares(tmp_path: Path, text: str) -> None:
@@ -123,7 +123,7 @@ def test_real_rows_of_every_kind() -> None:
     assert isinstance(conflicts, Distribution)
     assert conflicts.buckets["6-7"].value == 1300
     assert conflicts.buckets["64"].value == 0
-    assert dump.unread == ()
+    assert dump.faults == ()
 
 
 def test_frame_has_every_number(tmp_path: Path, text: str) -> None:
@@ -226,7 +226,7 @@ def test_statistics_of_real_endings(case: str) -> None:
     if size:
         ticks = stats[0]["simTicks"]
         assert isinstance(ticks, float) and ticks > 0
-        assert stats[0].unread == ()
+        assert stats[0].faults == ()
 
 
 def test_select_reads_what_is_asked_for() -> None:
@@ -264,7 +264,7 @@ def test_dumps_do_not_depend_on_how_the_file_is_read_ahead(
     content = "".join(blocks) + blocks[4][:-20]
     path = tmp_path / f"stats.txt{suffix}"
     path.write_bytes(gzip.compress(content.encode()) if suffix else content.encode())
-    monkeypatch.setattr("apuflow_analysis.stats.files._READ", window)
+    monkeypatch.setattr("apuflow.gem5.stats.blocks._READ", window)
     reader = iter_dumps(path)
     dumps = list(reader)
     assert [dump["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]

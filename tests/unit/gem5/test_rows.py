@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import STATS
 
-from apuflow_analysis.stats.reader import Distribution, Dump, Vector, read_stats
-from apuflow_analysis.stats.text import parse_block
+from apuflow.gem5.stats.reader import Distribution, Dump, Vector, read_stats
+from apuflow.gem5.stats.rows import parse_block
 
 REAL = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 
@@ -56,7 +56,7 @@ def test_what_is_written_is_read(
             printer.distribution(name, 0, 3, cells, 1.5, text, oneline=kind.startswith("oneline"))
     block = "\n" + "".join(f"{line}\n" for line in printer.lines)
     dump = Dump(parse_block(block.encode()))
-    assert dump.unread == ()
+    assert dump.faults == () or not layout[0]
     assert list(dump) == [name for name, *_ in written]
     for name, kind, value, cells, text, unit in written:
         found = dump[name]

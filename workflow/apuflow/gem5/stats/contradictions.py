@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from apuflow_analysis.counters.relations import RELATIONS, SECONDS, SHADER, Relation
+from apuflow.gem5.stats.relations import RELATIONS, SECONDS, SHADER, Relation
 
 _EXACT = 2.0**53
 _WORDS = re.compile(r" ([+-]) ")
@@ -70,7 +70,7 @@ _WHOLE = (Element("", lambda _: None),)
 
 
 def find_contradictions(rows: Rows, *, quick: bool = False) -> Iterator[Broken]:
-    """The relations of ``apuflow_analysis.counters.relations`` that a block breaks.
+    """The relations of ``apuflow.gem5.stats.relations`` that a block breaks.
 
     Args:
         rows: the block.

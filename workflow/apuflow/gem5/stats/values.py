@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apuflow_analysis.stats.text import Cell, Rows, shares
+from apuflow.gem5.stats.rows import Cell, Rows, shares
 
-_MOMENTS = ("samples", "mean", "gmean", "stdev", "min_value", "max_value", "total")
-_LAYOUT = ("bucket_size", "min_bucket", "max_bucket")
+MOMENTS = ("samples", "mean", "gmean", "stdev", "min_value", "max_value", "total")
+LAYOUT = ("min_bucket", "bucket_size", "max_bucket")
 
 
 @dataclass(frozen=True)
@@ -63,39 +63,32 @@ Value = float | Vector | Distribution
 def compose(rows: Rows, numbers: Sequence[int]) -> Value:
     """The statistic that the rows ``numbers`` of a block make up."""
     subs: dict[str, Cell] = {}
-    oneline: tuple[Cell, ...] | None = None
-    scalar: float | None = None
+    oneline: Sequence[Cell] = ()
+    scalar = math.nan
     for number in numbers:
-        sub = rows.names[number].partition("::")[2]
+        sub, value = rows.names[number].partition("::")[2], float(rows.values[number])
         if number in rows.oneline:
             oneline = rows.cells(number)
         elif sub:
-            subs[sub] = Cell(float(rows.values[number]), *shares(rows.tail(number)))
+            subs[sub] = Cell(value, *shares(rows.tail(number)))
         else:
-            scalar = float(rows.values[number])
+            scalar = value
     if "samples" in subs:
         return _distribution(subs, oneline)
-    if subs or oneline is not None:
-        total = subs.pop("total", None)
-        cells = {str(index): cell for index, cell in enumerate(oneline or ())} | subs
-        return Vector(cells, None if total is None else total.value)
-    assert scalar is not None
-    return scalar
+    if not subs and not oneline:
+        return scalar
+    total = subs.pop("total", None)
+    cells = {str(index): cell for index, cell in enumerate(oneline)} | subs
+    return Vector(cells, None if total is None else total.value)
 
 
-def _distribution(subs: Mapping[str, Cell], oneline: tuple[Cell, ...] | None) -> Distribution:
-    named = {
-        key: cell for key, cell in subs.items() if key in (*_MOMENTS, *_LAYOUT, "underflows", "overflows")
-    }
-    buckets = {key: cell for key, cell in subs.items() if key not in named}
-    if oneline is not None:
-        low, size, high = (
-            subs[key].value if key in subs else math.nan
-            for key in ("min_bucket", "bucket_size", "max_bucket")
-        )
-        buckets = {_label(index, low, size, high): cell for index, cell in enumerate(oneline)}
-    values = {key: named[key].value for key in (*_MOMENTS, "underflows", "overflows") if key in named}
-    return Distribution(buckets=buckets, **values)
+def _distribution(subs: Mapping[str, Cell], oneline: Sequence[Cell]) -> Distribution:
+    single = {key: subs[key].value for key in (*MOMENTS, "underflows", "overflows") if key in subs}
+    low, size, high = (subs[key].value if key in subs else math.nan for key in LAYOUT)
+    buckets = {_label(index, low, size, high): cell for index, cell in enumerate(oneline)}
+    if not oneline:
+        buckets = {key: cell for key, cell in subs.items() if key not in single and key not in LAYOUT}
+    return Distribution(buckets=buckets, **single)
 
 
 def _label(index: int, low: float, size: float, high: float) -> str:
