@@ -19,7 +19,7 @@ import pandas as pd
 import apuflow
 from analysis.figures.base import relative
 from analysis.report import SweepDescription, render
-from apuflow.campaign.campaign import Campaign
+from apuflow.plan.campaign import Campaign
 from apuflow.core.engines import PREVIEW_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent

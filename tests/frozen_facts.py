@@ -22,7 +22,6 @@ from analysis.figures import FIGURES
 
 # All names of the project that this file needs; nothing below imports more.
 from analysis.tables.columns import layout
-from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import (
     CommandFile,
@@ -45,6 +44,7 @@ from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
+from apuflow.plan.campaign import Campaign
 from apuflow.prepare.requests import request
 
 FROZEN = DATA / "frozen"

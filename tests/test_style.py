@@ -14,8 +14,8 @@ import pytest
 import typer
 from places import ROOT
 
-from apuflow.campaign.result_sets import KINDS
 from apuflow.cli import build_app
+from apuflow.plan.result_sets import KINDS
 
 BIN = Path(sys.executable).parent
 

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.rule_inputs import RuleInputs
-from apuflow.campaign.run_batch import run_batch
 from apuflow.core import paths
 from apuflow.core.errors import DescribedError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.rule_inputs import RuleInputs
+from apuflow.plan.run_batch import run_batch
 
 what, name = sys.argv[1:]
 if what == "plan":

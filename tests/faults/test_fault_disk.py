@@ -14,8 +14,6 @@ from places import ROOT
 from standins import repositories
 
 from analysis.tables import store, tables
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import logged
 from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
@@ -24,6 +22,8 @@ from apuflow.engines import preview_batch
 from apuflow.miopen import kernel_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import logged
 from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
 
 STANDINS = ROOT / "tests/standins"

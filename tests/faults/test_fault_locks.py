@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from gem5_project import Gem5Project
 
-from apuflow.campaign import repairs
-from apuflow.campaign.campaign import Campaign
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import Owner
+from apuflow.plan import repairs
+from apuflow.plan.campaign import Campaign
 from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
@@ -149,7 +149,7 @@ def test_workflows_that_start_together_never_take_each_others_lock(locked: Path)
     """Each registers, then locks; a lock that is there when all have started is a living one's."""
     entry(locked, "1-1", DEAD)
     code = (
-        "import sys, time; from pathlib import Path; from apuflow.campaign import repairs\n"
+        "import sys, time; from pathlib import Path; from apuflow.plan import repairs\n"
         "root, me = Path(sys.argv[1]), sys.argv[2]\n"
         "repairs.register(root); lock = root / f'.snakemake/locks/1{me}.output.lock'\n"
         "lock.write_text(me); time.sleep(3); assert lock.exists(), me"

@@ -26,8 +26,8 @@ from slurm_cluster import Cluster, until
 from standins import repositories
 from workflow_faults import copy_made
 
-from apuflow.campaign.orders import OVERHEAD_SECONDS
 from apuflow.core.record import read_run
+from apuflow.plan.orders import OVERHEAD_SECONDS
 from apuflow.run.status import Run, RunState, runs
 
 BATCH = [sys.executable, str(ROOT / "tests/faults/slurm_batch.py")]

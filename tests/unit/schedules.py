@@ -10,8 +10,8 @@ from typing import Any
 
 from snakemake.scheduling.greedy import Scheduler, SchedulerSettings
 
-from apuflow.campaign import schedule
 from apuflow.engines import estimate
+from apuflow.plan import schedule
 from apuflow.study.score import recorded
 
 

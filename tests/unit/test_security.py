@@ -20,8 +20,6 @@ from places import ROOT
 from analysis import report
 from analysis.archive import archive
 from analysis.tables import tables
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.session import check_targets
 from apuflow.configure import labels, load_sweep, load_workload
 from apuflow.containers.docker import _free_name
 from apuflow.containers.job import Job
@@ -29,6 +27,8 @@ from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.owner import Labels
 from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.session import check_targets
 from apuflow.run.command import Gem5, Guest, command_script, environment_file, gem5_command
 
 SOURCES = [*(ROOT / "workflow").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]

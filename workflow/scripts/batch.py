@@ -1,7 +1,7 @@
 """Rule batch: points of seconds, one after the other."""
 
-from apuflow.campaign.run_batch import run_batch
-from apuflow.campaign.script import rule
+from apuflow.plan.run_batch import run_batch
+from apuflow.plan.script import rule
 
 with rule(snakemake) as (output, log):
     run_batch(snakemake.wildcards.batch, output)

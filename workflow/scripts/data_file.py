@@ -3,7 +3,7 @@
 A script named mmap.py would stand before Python's own module of that name.
 """
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare.data_file import write_mmap
 
 with rule(snakemake) as (output, log):

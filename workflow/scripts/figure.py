@@ -1,7 +1,7 @@
 """Rules figure and figures_of_SWEEP: figures of a sweep, from its tables."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.study.results import write_figures
 
 with rule(snakemake) as (output, log):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from apuflow.campaign.script import rule
 from apuflow.miopen.database import build_database
+from apuflow.plan.script import rule
 
 with rule(snakemake) as (output, log):
     keys = [tuple(key) for key in snakemake.params.plan]

@@ -1,7 +1,7 @@
 """Rules preview and previews_of_SWEEP: the timing model over all points of workloads of a sweep."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.study.results import write_previews
 
 with rule(snakemake):

@@ -1,6 +1,6 @@
 """Rule product_table: the table that the image's rocBLAS finds changed kernels in."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 
 with rule(snakemake) as (output, log):

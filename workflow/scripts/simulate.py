@@ -1,8 +1,8 @@
 """Rule simulate: one point on gem5."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
 from apuflow.engines.run_point import run_point
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.prepare.tools import Toolset
 
 with rule(snakemake):

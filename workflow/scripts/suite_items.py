@@ -1,7 +1,7 @@
 """Rules suite_items and suites_of_SWEEP: suites item by item, from the table of operations."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.study.suites import write_items
 
 with rule(snakemake):

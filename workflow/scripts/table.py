@@ -1,7 +1,7 @@
 """Rules table and tables_of_SWEEP: run records and statistics to tidy tables."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.study.results import write_tables
 
 with rule(snakemake):

@@ -6,8 +6,8 @@ import pytest
 from places import ROOT
 
 from analysis import figures
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_sweep, option_rules
+from apuflow.plan.campaign import Campaign
 from apuflow.preview import run
 from apuflow.study.kernel_rows import kernel_rows
 

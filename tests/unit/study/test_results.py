@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.campaign import Campaign
 from apuflow.study import results
 
 WORKLOADS = ("conv_fwd", "softmax_fwd")

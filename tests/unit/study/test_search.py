@@ -9,9 +9,9 @@ import pytest
 from sweep_texts import HEAD
 
 from analysis.tables.objectives import Objective, pareto
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.plan.points import points
 from apuflow.study.ask import table_of
 from apuflow.study.search import save_best, search
 

@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def _pack(sweep: str, out: Path) -> None:
     from analysis.archive.archive import write
-    from apuflow.campaign.campaign import Campaign
+    from apuflow.plan.campaign import Campaign
     from apuflow.study.archive_files import about, study_files
 
     campaign = Campaign()

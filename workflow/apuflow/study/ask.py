@@ -14,8 +14,6 @@ from analysis.tables.records import Batch
 from analysis.tables.suites import Folder
 from analysis.tables.tables import AXES, assemble
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import chosen_points, points, sweep_workloads
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.combinations import PLACES, Assignment, plan
 from apuflow.configure.layer_list import plain_value
@@ -27,6 +25,8 @@ from apuflow.core import forked, paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import chosen_points, points, sweep_workloads
 from apuflow.study.suites import iterations
 
 ENGINE: Final = "preview"

@@ -13,11 +13,11 @@ import pandas as pd
 from analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, values
 from analysis.tables.records import COMPLETED
 from analysis.tables.store import read
-from apuflow.campaign.points import sweep_workloads
 from apuflow.configure import load_sweep
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
+from apuflow.plan.points import sweep_workloads
 from apuflow.study.search import Found, made_by
 
 ENGINE = "gem5-kernels"

@@ -10,7 +10,6 @@ import pandas as pd
 from analysis.tables.columns import axis_column
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, judgement
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -18,6 +17,7 @@ from apuflow.core.engines import is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
 from apuflow.launcher import gemm
+from apuflow.plan.campaign import Campaign
 
 _STAND_IN = " (stand-in for rocBLAS)"
 

@@ -10,11 +10,11 @@ import pandas as pd
 from analysis.counters.table import NAMES as COUNTERS
 from analysis.metrics import compute
 from analysis.tables.columns import axis_column
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import option_rules
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord
+from apuflow.plan.campaign import Campaign
 
 
 def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path()) -> pd.DataFrame:

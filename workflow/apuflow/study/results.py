@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.tables import store, tables
-from apuflow.campaign.campaign import Campaign
 from apuflow.core import forked, paths
 from apuflow.core.engines import is_batch
 from apuflow.core.files import wait_for_files
 from apuflow.core.scalar import Scalar
+from apuflow.plan.campaign import Campaign
 from apuflow.study.suites import suite_items, suite_table
 
 if TYPE_CHECKING:

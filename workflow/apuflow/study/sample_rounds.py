@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
+from apuflow.plan.campaign import Campaign
 
 if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
     from apuflow.study.sampled_suites import Ran, Sampled

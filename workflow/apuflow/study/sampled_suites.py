@@ -15,8 +15,6 @@ from analysis.tables.columns import axis_column
 from analysis.tables.kernels import kernel_table
 from analysis.tables.records import COMPLETED, Row, read_record
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.members import AXIS, Member
 from apuflow.configure import Sweep, labels, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
@@ -27,6 +25,8 @@ from apuflow.core.record import RunRecord, read_run
 from apuflow.core.scalar import Scalar
 from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.members import AXIS, Member
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.study.sampling import Estimate, Sample
 

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.orders import BatchOrder, Orders, PointOrder, asked_minutes, batch_sizes, divide
-from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.orders import BatchOrder, Orders, PointOrder, asked_minutes, batch_sizes, divide
+from apuflow.plan.rule_inputs import RuleInputs
 
 SWEEP = (
     "description: x\nengines: [gem5-kernels]\nworkloads: [softmax_fwd]\naxes: {num-compute-units: [4, 8]}\n"

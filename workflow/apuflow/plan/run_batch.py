@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.orders import BatchOrder, Orders, PointOrder
 from apuflow.core.errors import DescribedError, EngineError
 from apuflow.core.files import write_text
 from apuflow.engines.run_point import run_point
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.orders import BatchOrder, Orders, PointOrder
 from apuflow.prepare.tools import Toolset
 from apuflow.run.attempt import Busy
 from apuflow.run.process import RunFailed

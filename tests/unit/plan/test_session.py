@@ -13,10 +13,10 @@ from places import ROOT
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.result_sets import result_sets
-from apuflow.campaign.session import Session
 from apuflow.core import paths
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.result_sets import result_sets
+from apuflow.plan.session import Session
 
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow.campaign.resolve import Resolver
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
@@ -22,6 +21,7 @@ from apuflow.core import collection
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.plan.resolve import Resolver
 from apuflow.suites.spec import Direction, Refused, Spec, parse, spec_of
 from apuflow.suites.step import OPERATION, Choice, Step
 from apuflow.suites.suite import Suite

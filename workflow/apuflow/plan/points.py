@@ -9,8 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
-from apuflow.campaign.members import Member, distinct, members, operation_at
-from apuflow.campaign.resolve import Resolver
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.combinations import Assignment, line_of, plan
 from apuflow.configure.loading import workload_names
@@ -23,6 +21,8 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
+from apuflow.plan.members import Member, distinct, members, operation_at
+from apuflow.plan.resolve import Resolver
 from apuflow.suites.spec import Refused
 
 

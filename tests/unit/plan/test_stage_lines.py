@@ -14,8 +14,8 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from apuflow.campaign.session import result_lines
-from apuflow.campaign.stage_lines import STAGES, LogHandler, StageLines, say_results
+from apuflow.plan.session import result_lines
+from apuflow.plan.stage_lines import STAGES, LogHandler, StageLines, say_results
 
 
 def handler(capture: io.StringIO, monkeypatch: pytest.MonkeyPatch, **settings: bool) -> LogHandler:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import point_at, points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import point_at, points
 
 SWEEP = {
     "description": "a test",

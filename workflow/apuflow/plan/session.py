@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign import followers, repairs, schedule, targets
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
-from apuflow.campaign.rule_inputs import RuleInputs
-from apuflow.campaign.sampled import check_target
-from apuflow.campaign.stage_lines import say_results
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.scheduler import check_states_are_known
+from apuflow.plan import followers, repairs, schedule, targets
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.result_sets import ResultSet, kind_of, result_sets
+from apuflow.plan.rule_inputs import RuleInputs
+from apuflow.plan.sampled import check_target
+from apuflow.plan.stage_lines import say_results
 
 
 class Session:

@@ -16,7 +16,7 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from apuflow.campaign.result_sets import KINDS
+from apuflow.plan.result_sets import KINDS
 
 STAGES: Mapping[str, str] = {
     "source": "sources",

@@ -8,10 +8,6 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from apuflow.campaign import schedule
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.kernel_orders import KernelOrders
-from apuflow.campaign.orders import OWN_MEMORY_MB, BatchOrder, Orders, PointOrder, asked_minutes, divide
 from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
@@ -19,6 +15,10 @@ from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.engines import estimate, get_engine, simulating_engine
+from apuflow.plan import schedule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.kernel_orders import KernelOrders
+from apuflow.plan.orders import OWN_MEMORY_MB, BatchOrder, Orders, PointOrder, asked_minutes, divide
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from sweep_texts import one
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.orders import OWN_MEMORY_MB, START_MINUTES
-from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.orders import OWN_MEMORY_MB, START_MINUTES
+from apuflow.plan.rule_inputs import RuleInputs
 from apuflow.prepare.tools import Toolset
 
 SWEEP = "description: x\nengines: [{engine}]\nworkloads: [{workload}]\nlimits: {{wall_time: 90m}}\n"

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import point_at, points
-from apuflow.campaign.session import check_targets
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import point_at, points
+from apuflow.plan.session import check_targets
 
 LISTS = {"deepbench_gemm": 248, "deepbench_all_reduce": 0, "deepbench_sparse": 0}
 

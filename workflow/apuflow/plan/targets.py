@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Site, Sweep, sweep_names
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.catalogue import catalogue
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.plan.campaign import Campaign
 
 _FORMS = (
     f"The forms are {paths.report('SWEEP/')}, {paths.table('SWEEP/', 'WORKLOAD')} (or .parquet), "

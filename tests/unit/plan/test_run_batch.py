@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from run_records import run_record
 
-from apuflow.campaign.orders import BatchOrder, PointOrder
-from apuflow.campaign.run_batch import each_point
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord, Status
+from apuflow.plan.orders import BatchOrder, PointOrder
+from apuflow.plan.run_batch import each_point
 from apuflow.run.attempt import Busy
 from apuflow.run.process import RunFailed
 

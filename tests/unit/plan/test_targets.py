@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from places import ROOT
 
-from apuflow.campaign import targets
-from apuflow.campaign.campaign import Campaign
 from apuflow.core import project
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.plan import targets
+from apuflow.plan.campaign import Campaign
 
 NEAREST = {
     "results/quickstart/repot.html": "results/quickstart/report.html",

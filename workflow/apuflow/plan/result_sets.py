@@ -12,7 +12,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from apuflow.campaign.campaign import Campaign
+    from apuflow.plan.campaign import Campaign
 
 
 @dataclass(frozen=True)

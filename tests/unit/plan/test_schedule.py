@@ -9,11 +9,11 @@ import pytest
 from places import ROOT
 from schedules import Run, bound, makespan, recorded_runs
 
-from apuflow.campaign import schedule
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.core import paths
 from apuflow.engines import estimate
+from apuflow.plan import schedule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.rule_inputs import RuleInputs
 
 
 @pytest.mark.parametrize(("cores", "memory_mb"), [(2, 4000), (4, 6000), (8, 16000), (16, 16000)])

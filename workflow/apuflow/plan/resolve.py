@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.campaign.one_product import OneProduct
 from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
@@ -36,6 +35,7 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import where_large
+from apuflow.plan.one_product import OneProduct
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""

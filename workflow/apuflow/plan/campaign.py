@@ -8,10 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from apuflow.campaign.figure_names import figure_names
-from apuflow.campaign.members import Member, distinct, members
-from apuflow.campaign.points import point_at, points, sweep_workloads
-from apuflow.campaign.sampled import simulated_points
 from apuflow.configure import (
     Site,
     Sweep,
@@ -29,6 +25,10 @@ from apuflow.core import paths, project
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.plan.figure_names import figure_names
+from apuflow.plan.members import Member, distinct, members
+from apuflow.plan.points import point_at, points, sweep_workloads
+from apuflow.plan.sampled import simulated_points
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
