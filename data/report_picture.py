@@ -19,8 +19,8 @@ import pandas as pd
 import apuflow
 from analysis.figures.base import relative
 from analysis.report import SweepDescription, render
-from apuflow.plan.campaign import Campaign
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.plan.campaign import Campaign
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/pictures/report.png"

@@ -76,7 +76,11 @@ def test_no_code_calls_a_shell_or_executes_data(file: Path) -> None:
 
 def test_no_rule_has_a_shell_command() -> None:
     for file in (ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
-        assert not re.search(r"^\s*(shell|run|wrapper|cwl):", file.read_text(), re.M), file
+        text = file.read_text()
+        assert not re.search(r"^\s*(shell|wrapper|cwl):", text, re.M), file
+        assert text.count(" run:\n") == len(
+            re.findall(r" run:\n +session\.run\([^\n]*\)\n(?:\n\n|\Z)", text)
+        ), file
         assert "shell(" not in file.read_text()
 
 

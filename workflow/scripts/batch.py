@@ -1,7 +1,7 @@
 """Rule batch: points of seconds, one after the other."""
 
-from apuflow.plan.run_batch import run_batch
+from apuflow.plan.job import run_batch
 from apuflow.plan.script import rule
 
 with rule(snakemake) as (output, log):
-    run_batch(snakemake.wildcards.batch, output)
+    run_batch(snakemake.input.plan[0], snakemake.wildcards.batch, output)

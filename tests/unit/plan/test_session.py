@@ -9,13 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from places import ROOT
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings
 
-from apuflow.core import paths
-from apuflow.plan.campaign import Campaign
-from apuflow.plan.result_sets import result_sets
 from apuflow.plan.session import Session
 
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
@@ -66,54 +62,3 @@ def test_a_tree_of_another_user_is_told_in_words(
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "cannot write here" in said and str(refused) in said and "Traceback" not in said
-
-
-def test_figures_of_a_sweep_are_drawn_together_where_several_are_asked_for() -> None:
-    campaign = Campaign(ROOT)
-    ipc, speedup = (f"results/quickstart/figures/{name}.svg" for name in ("ipc", "speedup"))
-    report = "results/quickstart/report.html"
-    assert result_sets(campaign, "figures", ["--cores", "8", ipc]) == []
-    assert result_sets(campaign, "figures", ["--cores", "8", "results/quickstart/softmax_fwd.csv", ipc]) == []
-    for asked in ([report], [ipc, speedup], ["--target-jobs", "figures_of_quickstart:"]):
-        (found,) = result_sets(campaign, "figures", ["--cores", "8", *asked])
-        assert (found.rule, found.under, found.sweep) == (
-            "figures_of_quickstart",
-            "quickstart/",
-            "quickstart",
-        )
-        assert [paths.figure("quickstart/", name) for name in found.names] == campaign.sweep_figures(
-            {"under": "quickstart/"}
-        )
-    assert [found.sweep for found in result_sets(campaign, "figures", ["results/report.html", report])] == [
-        "default",
-        "quickstart",
-    ]
-    assert result_sets(campaign, "figures", ["results/nonesuch/report.html"]) == []
-
-
-def test_a_sweep_of_the_preview_alone_is_previewed_and_tabulated_at_once() -> None:
-    """One that runs on gem5 is not: each of its tables is there as soon as its runs are."""
-    campaign = Campaign(ROOT)
-    for kind in ("previews", "tables"):
-        for sweep in ("quickstart", "networks"):
-            for asked in (f"results/{sweep}/report.html", f"{kind}_of_{sweep}:"):
-                (found,) = result_sets(campaign, kind, ["--cores", "8", asked])
-                assert (found.rule, found.sweep) == (f"{kind}_of_{sweep}", sweep)
-        for other in ("quickstart/softmax_fwd.csv", "kernels/report.html", "sampled_network/report.html"):
-            assert result_sets(campaign, kind, [f"results/{other}"]) == []
-    assert result_sets(campaign, "previews", ["results/networks/report.html"])[0].names == ("operations",)
-    (tables,) = result_sets(campaign, "tables", ["results/networks/report.html"])
-    assert tables.names == ("operations", "alexnet_owt", "resnet18", "deepbench_gemm")
-
-
-def test_items_of_all_suites_are_made_together_for_a_report() -> None:
-    """A sampled sweep has none: what its operations add up to is an estimate."""
-    campaign = Campaign(ROOT)
-    for asked in (["results/networks/report.html"], ["--target-jobs", "suites_of_networks:"]):
-        (found,) = result_sets(campaign, "suites", ["--cores", "8", *asked])
-        assert (found.rule, found.sweep) == ("suites_of_networks", "networks")
-        assert found.names == ("alexnet_owt", "resnet18", "deepbench_gemm")
-        made = [file for name in found.names for file in paths.suite_files(found.under, name)]
-        assert made == campaign.sweep_items({"under": "networks/"})
-    for other in ("networks/items/resnet18.csv", "quickstart/report.html", "sampled_network/report.html"):
-        assert result_sets(campaign, "suites", [f"results/{other}"]) == []

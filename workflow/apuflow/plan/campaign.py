@@ -22,12 +22,11 @@ from apuflow.configure.combinations import configuration_files, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths, project
-from apuflow.core.engines import EngineName, is_batch
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.core.scalar import Scalar
 from apuflow.plan.figure_names import figure_names
 from apuflow.plan.members import Member, distinct, members
-from apuflow.plan.points import point_at, points, sweep_workloads
+from apuflow.plan.points import points, sweep_workloads
 from apuflow.plan.sampled import simulated_points
 from apuflow.prepare.requests import recorded_digest
 
@@ -190,52 +189,6 @@ class Campaign:
     def point(self, engine: str, workload: str, identifier: str) -> Point:
         """The point with this identifier, of the sweep that has it (see sweep_of)."""
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
-
-    def replan_point(
-        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Scalar]
-    ) -> Point:
-        """A point that another process has planned, without the work for the rest of its sweep.
-
-        Args:
-            axes: the point's values of what varies.
-
-        Raises:
-            ConfigError: the configuration, and with it the point, is another one by now.
-        """
-        point = point_at(self.load(sweep), workload, engine, axes, self.root, identifier)
-        if point.id == identifier:
-            return point
-        raise ConfigError(
-            "the point is not what it was when the workflow started",
-            file=paths.sweep_file(sweep),
-            value=paths.run_dir(engine, workload, identifier),
-            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
-        )
-
-    def check_rows(self, sweep: Sweep, workload: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Refuse a table whose rows are not exactly the sweep's points.
-
-        Args:
-            rows: engine and point of each.
-
-        Raises:
-            ConfigError: a record was put into another point's directory, or a preview batch is of another
-                state of the sweep.
-        """
-        recorded = set(rows)
-        planned = {(point.engine, point.id): point for point in self.table_points(sweep, workload)}
-        for key in (*planned, *recorded):
-            if key in planned and key in recorded:
-                continue
-            engine, point = key
-            batch = paths.preview_dir(sweep.name, workload)
-            problem = "no row of this point" if key in planned else "a point that the sweep does not have"
-            raise ConfigError(
-                f"the records hold {problem}",
-                file=batch if is_batch(engine) else paths.run_dir(engine, workload, point),
-                value=point,
-                remedy="remove that directory and start the workflow again: it is made again",
-            )
 
     def check_figure(self, name: str) -> None:
         """Refuse a figure that does not exist.

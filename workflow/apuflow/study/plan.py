@@ -23,7 +23,7 @@ from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
 from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
-from apuflow.plan.orders import batch_sizes
+from apuflow.plan.batches import batch_sizes
 from apuflow.plan.points import points, sweep_workloads
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
