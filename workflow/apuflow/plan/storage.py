@@ -45,10 +45,9 @@ class Storage:
     def _object(self, path: str) -> Any:
         return self._provider.object(self._prefix + path)
 
-    def project(self, copy: str) -> str:
-        """The file of the project that a local copy is of; any other path as it is."""
-        copies = str(self._object(paths.RUNS).local_path()).removesuffix(paths.RUNS)
-        return copy.removeprefix(copies)
+    def project(self, stored: str) -> str:
+        """The file of the project that is stored under a name; any other name as it is."""
+        return stored.removeprefix(self._prefix)
 
     def holds(self, path: str) -> bool:
         """Whether a file of the project is in storage."""
