@@ -308,9 +308,7 @@ class Runs:
         for file in self.root.glob(paths.manifest("*", "*", "*")):
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
             if file not in self._written and plan.is_done():
-                for name in plan.batch_names():
-                    (self.root / paths.batch(name)).unlink(missing_ok=True)
-                file.unlink(missing_ok=True)
+                plan.remove()
 
 
 def _unplanned(what: str) -> EngineError:
