@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from gem5_project import Gem5Project
 
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import Owner
 from apuflow.plan import repairs

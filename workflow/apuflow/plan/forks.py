@@ -19,8 +19,8 @@ _LOADED = (
     "snakemake.cli",
     "apuflow.study.results",
     "apuflow.study.suites",
-    "analysis.figures",
-    "analysis.report",
+    "apuflow_analysis.figures",
+    "apuflow_analysis.report",
 )
 
 
