@@ -15,13 +15,13 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import EngineError
-from apuflow.engines import estimate, get_engine, simulating_engine
-from apuflow.plan import batches, manifest, schedule
+from apuflow.engines import estimate, get_engine, schedule, simulating_engine
+from apuflow.engines.kernel_files import KernelFiles
+from apuflow.plan import batches, manifest
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.kernel_files import KernelFiles
 from apuflow.plan.manifest import Manifest, Task, record_of
-from apuflow.plan.toolchain import Toolchain
 from apuflow.prepare.doctor import Use
+from apuflow.prepare.toolchain import Toolchain
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]

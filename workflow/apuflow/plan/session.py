@@ -18,10 +18,11 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.forks import Forks
 from apuflow.core.scheduler import check_states_are_known
-from apuflow.plan import followers, repairs, schedule, targets
+from apuflow.engines import schedule
+from apuflow.plan import followers, repairs, targets
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.forks import Forks
 from apuflow.plan.runs import Runs
 from apuflow.plan.sampled import check_target
 
@@ -112,8 +113,10 @@ class Session:
         """
         if not self._jobs_elsewhere():
             _lift_rate_limit(self._workflow.scheduler)
-        elif self._registration:
-            self._registration.jobs_elsewhere()
+        else:
+            self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
+            if self._registration:
+                self._registration.jobs_elsewhere()
         settings = self._workflow.executor_settings
         if hasattr(settings, "status_command"):
             with _message_and_exit():
@@ -241,9 +244,9 @@ def _lift_rate_limit(scheduler: Any) -> None:
 def _limit_memory(workflow: Any, limit: int) -> None:
     """Let the runs that go on at a time take no more memory than this machine has to give.
 
-    ``--resources expected_mb=N`` sets another limit; jobs on other machines have none.
+    ``--resources expected_mb=N`` sets another limit.
     """
-    if schedule.MEMORY not in workflow.global_resources and workflow.local_exec:
+    if schedule.MEMORY not in workflow.global_resources:
         workflow.register_resource(schedule.MEMORY, limit)
 
 
