@@ -112,7 +112,7 @@ class Session:
                 Slurm does not tell when a job has ended.
         """
         if not self._jobs_elsewhere():
-            _lift_rate_limit(self._workflow.scheduler)
+            lift_rate_limit(self._workflow.scheduler)
         else:
             self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
             if self._registration:
@@ -230,7 +230,7 @@ def _user(number: int) -> str:
     return str(number)
 
 
-def _lift_rate_limit(scheduler: Any) -> None:
+def lift_rate_limit(scheduler: Any) -> None:
     """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
 
     With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,

@@ -35,8 +35,8 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import where_large
+from apuflow.engines.one_product import OneProduct
 from apuflow.engines.software import of_work
-from apuflow.plan.one_product import OneProduct
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
