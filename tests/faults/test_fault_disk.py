@@ -13,7 +13,6 @@ import pytest
 from places import ROOT
 from standins import repositories
 
-from analysis.tables import store, tables
 from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
@@ -25,6 +24,7 @@ from apuflow.miopen.objects import compile_object
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import logged
 from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
+from apuflow_analysis.tables import store, tables
 
 STANDINS = ROOT / "tests/standins"
 FULL = r"No space left|no space|disk is full|disk full|disk I/O error"

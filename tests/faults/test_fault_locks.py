@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from gem5_project import Gem5Project
 
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import Owner
 from apuflow.plan import repairs
@@ -189,7 +190,7 @@ def test_times_from_the_future_become_times_of_now_or_of_old(tmp_path: Path) -> 
 def test_a_table_has_exactly_the_rows_that_were_asked_for(project_copy: Gem5Project) -> None:
     campaign = Campaign(project_copy.root)
     [point] = campaign.points("one", "softmax_fwd")
-    plan, planned = Manifest("build/plan/one/softmax_fwd-0.sqlite"), {("gem5", point.id)}
+    plan, planned = Manifest(paths.manifest("one", "softmax_fwd", "0")), {("gem5", point.id)}
     check_rows(plan, planned, planned)
     for rows in ([], [("gem5", "u8-ffffffff")], [("gem5", point.id), ("gem5", "u8-ffffffff")]):
         with pytest.raises(ConfigError, match="the records hold"):

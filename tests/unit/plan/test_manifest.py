@@ -12,7 +12,7 @@ from places import ROOT
 from plan_tasks import task
 
 from apuflow.configure import Sweep
-from apuflow.core import paths, project
+from apuflow.core import project
 from apuflow.core.engines import ENGINES
 from apuflow.core.errors import EngineError
 from apuflow.plan import manifest
@@ -132,4 +132,3 @@ def test_a_plan_is_done_when_each_of_its_runs_has_a_record(tmp_path: Path, sweep
         record.parent.mkdir(parents=True)
         record.touch()
     assert plan.is_done()
-    assert paths.batch("b" * 16) in map(paths.batch, plan.batch_names())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.types import Batch, DAGSettings, StorageSettings
 
 from apuflow.plan.session import Session
@@ -44,8 +44,44 @@ def test_who_asks_for_a_part_of_the_work_misses_nothing(tmp_path: Path, part: di
     session(tmp_path, **part).end()
 
 
-def test_the_rate_limit_is_where_the_session_lifts_it() -> None:
-    assert "self.job_rate_limiter is None" in inspect.getsource(JobScheduler)
+LOOKS = """\
+from apuflow.plan import session
+
+looks = []
+schedule = JobScheduler._schedule_reevalutation
+JobScheduler._schedule_reevalutation = lambda self, delay: (looks.append(delay), schedule(self, 0.01))
+
+
+onstart:
+    if LIFTED:
+        session.lift_rate_limit(workflow.scheduler)
+
+
+onsuccess:
+    print("looks", len(looks))
+
+
+rule all:
+    input: expand("{number}.txt", number=range(3))
+
+
+rule one:
+    output: "{number}.txt"
+    shell: "sleep 0.5; touch {output}"
+"""
+"""Three jobs on one core. Snakemake orders each further look at the waiting jobs by this method."""
+
+
+@pytest.mark.parametrize("lifted", [False, True])
+def test_snakemake_looks_at_waiting_jobs_again_and_again_unless_the_rate_limit_is_lifted(
+    tmp_path: Path, lifted: bool
+) -> None:
+    (tmp_path / "Snakefile").write_text(LOOKS.replace("LIFTED", str(lifted)))
+    command = [sys.executable, "-m", "snakemake", "--cores", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    looks = int(done.stdout.split()[-1])
+    assert looks == 0 if lifted else looks > 3 * 3  # jobs that ended
 
 
 @pytest.mark.parametrize("place", ["", ".snakemake", ".snakemake/locks"])

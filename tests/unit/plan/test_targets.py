@@ -27,6 +27,7 @@ NEAREST = {
     "results/quickstart/figures": "results/quickstart/report.html",
     "results": "results/report.html",
     "results/x.html": "results/report.html",
+    "softmax_fwd.csv": "results/softmax_fwd.csv",
     "result/quickstart/report.html": "results/quickstart/report.html",
 }
 

@@ -192,7 +192,8 @@ _TARGETS = (
 def unknown_result(*roots: str) -> str:
     """Regular expression of paths that look like results and are none.
 
-    They are in ``results``, in a directory whose name is nearly that, or are a result's absolute path.
+    They are in ``results``, in a directory whose name is nearly that, in no directory but named as a table or
+    report, or are a result's absolute path.
 
     Args:
         roots: absolute paths of the project's directory.
@@ -203,7 +204,7 @@ def unknown_result(*roots: str) -> str:
     near = {rf"{a}\w?{b}" for a, b in cuts} | {rf"{a}\w?{b[1:]}" for a, b in cuts}
     near |= {f"{a}{b[1:2]}{b[:1]}{b[2:]}" for a, b in cuts} | {rf"\w{{0,3}}{name}", rf"{name}\w{{0,3}}"}
     near |= {one.replace(r"\w?", "") for one in near}
-    inside = rf"{name}(?:/.*)?|(?i:{'|'.join(sorted(near))})/.*"
+    inside = rf"[^/]+\.(?:csv|parquet)|report\.html|{name}(?:/.*)?|(?i:{'|'.join(sorted(near))})/.*"
     absolute = "|".join(map(re.escape, dict.fromkeys(roots)))
     return rf"(?!(?:{known})$)(?:{inside})|(?:{absolute})/{name}/.*"
 
@@ -303,8 +304,11 @@ def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str 
 
 
 def manifest(sweep: str = "{sweep}", workload: str = "{workload}", content: str = "{content}") -> str:
-    """The resolved points of a sweep's workload; ``content``: hash of all that it was made from."""
-    return f"build/plan/{sweep}/{workload}-{content}.sqlite"
+    """The resolved points of a sweep's workload; ``content``: hash of all that it was made from.
+
+    Each is in a directory of its own: Snakemake lists a directory once and takes later files for missing.
+    """
+    return f"build/plan/{sweep}/{workload}-{content}/points.sqlite"
 
 
 def current_plan() -> str:

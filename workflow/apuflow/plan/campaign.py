@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -196,7 +196,7 @@ class Campaign:
         Raises:
             ConfigError: with the names of those that do.
         """
-        from analysis.figures import FIGURES
+        from apuflow_analysis.figures import FIGURES
 
         if name not in FIGURES:
             raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
@@ -233,31 +233,12 @@ class Campaign:
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide which items a suite has."""
-        return self.set_configuration(wildcards["under"], [wildcards["suite"]])
-
-    def set_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Configuration files that decide what several workloads or suites of a sweep have."""
-        return self.configuration(self.sweep(under), *names)
-
-    def tables_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Files whose change makes other points of several workloads and suites."""
-        found = (self.table_configuration({"under": under, "workload": name}) for name in names)
-        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+        return self.configuration(self.sweep(wildcards["under"]), wildcards["suite"])
 
     def itemised(self, under: str) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
         sweep = self.sweep(under)
         return [] if sweep.sampling is not None else self.suites(sweep)
-
-    def previewed(self, under: str) -> list[str]:
-        """Workloads of a sweep of the preview alone; none of one that runs something on gem5."""
-        sweep = self.sweep(under)
-        return self.workloads(sweep) if all(map(is_batch, sweep.engines)) else []
-
-    def tabulated(self, under: str) -> list[str]:
-        """The tables of such a sweep, in an order in which each finds those that it is made from."""
-        suites = self.suites(self.sweep(under))
-        return [*names, *suites] if (names := self.previewed(under)) else []
 
     def sweep_items(self, wildcards: Wildcards) -> list[str]:
         """The tables of items of a sweep's suites, three for each."""
@@ -285,17 +266,12 @@ class Campaign:
 
     def figure_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables behind a figure: those of workloads and suites, or that of the suites' operations."""
-        from analysis.figures import FIGURES
+        from apuflow_analysis.figures import FIGURES
 
         self.check_figure(wildcards["figure"])
         if FIGURES[wildcards["figure"]].per_item:
             return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
         return self.sweep_tables(wildcards)
-
-    def figures_tables(self, under: str, names: Iterable[str]) -> list[str]:
-        """The tables behind several figures of a sweep."""
-        tables = (self.figure_tables({"under": under, "figure": name}) for name in names)
-        return list(dict.fromkeys(itertools.chain.from_iterable(tables)))
 
     def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
         """The tables of a sweep's sample; none where all of it runs."""

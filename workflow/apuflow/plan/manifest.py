@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -145,12 +146,12 @@ class Manifest:
     @property
     def sweep(self) -> str:
         """The sweep's name."""
-        return Path(self.path).parent.name
+        return Path(self.path).parts[-3]
 
     @property
     def workload(self) -> str:
         """The workload's name."""
-        return Path(self.path).stem.rpartition("-")[0]
+        return Path(self.path).parts[-2].rpartition("-")[0]
 
     @property
     def settings(self) -> Settings:
@@ -203,11 +204,17 @@ class Manifest:
             return all((self.root / record).exists() for record in records)
         return True
 
-    def batch_names(self) -> list[str]:
+    def _batch_names(self) -> list[str]:
         """Names of its batches."""
         with contextlib.suppress(EngineError):
             return [name for (name,) in self._select("SELECT DISTINCT batch FROM points WHERE batch > ''")]
         return []
+
+    def remove(self) -> None:
+        """Remove it, and the marks of its batches."""
+        for name in self._batch_names():
+            (self.root / paths.batch(name)).unlink(missing_ok=True)
+        shutil.rmtree(self.file.parent, ignore_errors=True)
 
     def _tasks(self, condition: str, *values: str) -> Iterator[Task]:
         for row in self._rows(condition, *values):

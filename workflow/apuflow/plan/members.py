@@ -20,7 +20,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import collection
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-from apuflow.plan.resolve import Resolver
+from apuflow.engines.resolve import Resolver
 from apuflow.suites.spec import Direction, Refused, Spec, spec_of
 from apuflow.suites.step import OPERATION, Choice, Step
 from apuflow.suites.suite import Suite

@@ -20,8 +20,8 @@ from apuflow.core import collection, paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
+from apuflow.engines.resolve import Resolver
 from apuflow.plan.members import Member, distinct, members
-from apuflow.plan.resolve import Resolver
 from apuflow.suites.spec import Refused
 
 

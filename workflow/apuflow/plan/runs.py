@@ -15,14 +15,14 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import SIMULATING, is_batch
 from apuflow.core.errors import EngineError
-from apuflow.engines import estimate, get_engine, simulating_engine
-from apuflow.plan import batches, manifest, schedule
+from apuflow.engines import estimate, get_engine, schedule, simulating_engine
+from apuflow.engines.kernel_files import KernelFiles
+from apuflow.plan import batches, manifest
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.kernel_files import KernelFiles
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
-from apuflow.plan.toolchain import Toolchain
 from apuflow.prepare.doctor import Use
+from apuflow.prepare.toolchain import Toolchain
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
@@ -337,9 +337,7 @@ class Runs:
         for file in self.root.glob(paths.manifest("*", "*", "*")):
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
             if file not in self._written and plan.is_done():
-                for name in plan.batch_names():
-                    (self.root / paths.batch(name)).unlink(missing_ok=True)
-                file.unlink(missing_ok=True)
+                plan.remove()
 
 
 def _unplanned(what: str) -> EngineError:

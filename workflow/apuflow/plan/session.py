@@ -18,9 +18,10 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.plan import followers, repairs, schedule, targets
+from apuflow.core.forks import Forks
+from apuflow.engines import schedule
+from apuflow.plan import followers, repairs, targets
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.forks import Forks
 from apuflow.plan.runs import Runs
 from apuflow.plan.sampled import check_target
 from apuflow.plan.slurm_status import check_states_are_known
@@ -122,9 +123,11 @@ class Session:
                 Slurm does not tell when a job has ended.
         """
         if not self._jobs_elsewhere():
-            _lift_rate_limit(self._workflow.scheduler)
-        elif self._registration:
-            self._registration.jobs_elsewhere()
+            lift_rate_limit(self._workflow.scheduler)
+        else:
+            self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
+            if self._registration:
+                self._registration.jobs_elsewhere()
         with _message_and_exit():
             check_states_are_known(self._workflow.executor_settings)
         followers.keep(self._workflow.dag)
@@ -242,7 +245,7 @@ def _user(number: int) -> str:
     return str(number)
 
 
-def _lift_rate_limit(scheduler: Any) -> None:
+def lift_rate_limit(scheduler: Any) -> None:
     """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
 
     With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
@@ -256,9 +259,9 @@ def _lift_rate_limit(scheduler: Any) -> None:
 def _limit_memory(workflow: Any, limit: int) -> None:
     """Let the runs that go on at a time take no more memory than this machine has to give.
 
-    ``--resources expected_mb=N`` sets another limit; jobs on other machines have none.
+    ``--resources expected_mb=N`` sets another limit.
     """
-    if schedule.MEMORY not in workflow.global_resources and workflow.local_exec:
+    if schedule.MEMORY not in workflow.global_resources:
         workflow.register_resource(schedule.MEMORY, limit)
 
 

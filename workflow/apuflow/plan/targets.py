@@ -55,7 +55,7 @@ def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
 
 def _nearest(campaign: Campaign, target: str) -> str:
     """The result whose path is nearest to a target; the report of its sweep where none is near."""
-    parts = target.split("/")[1:]
+    parts = target.split("/")[1:] or [target]
     sweeps = sweep_names(campaign.root)
     name = parts[0] if parts else ""
     close = difflib.get_close_matches(name, sweeps, n=1, cutoff=0.6)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables import store
 from apuflow import preview
 from apuflow.configure.loading import load_sweep
 from apuflow.configure.point import Point
@@ -18,6 +17,7 @@ from apuflow.plan.points import points as _points
 from apuflow.plan.points import sweep_workloads
 from apuflow.rocblas.tables import Products
 from apuflow.study import ask
+from apuflow_analysis.tables import store
 
 __all__ = ["Sweep", "evaluate", "points", "read_results", "sweep"]
 

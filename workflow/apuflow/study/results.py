@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from analysis.tables import store, tables
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
@@ -14,6 +13,7 @@ from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest
 from apuflow.plan.sampled import simulated_points
 from apuflow.study.suites import suite_items, suite_table
+from apuflow_analysis.tables import store, tables
 
 
 def write_preview(plan: str, counters: str | Path, record: str | Path, processes: int = 1) -> None:
@@ -113,12 +113,12 @@ def write_figure(
     Args:
         campaign: the project.
         under: the sweep's place below results/.
-        name: of the figure (``analysis.figures.FIGURES``).
+        name: of the figure (``apuflow_analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
         directory: where it goes, under its name.
     """
-    from analysis import figures  # matplotlib: a table has no use for it
     from apuflow.study.kernel_rows import kernel_rows
+    from apuflow_analysis import figures  # matplotlib: a table has no use for it
 
     sweep, known = campaign.sweep(under), figures.FIGURES[name]
     if known.per_item:
@@ -154,9 +154,9 @@ def write_report(
         page: the HTML file.
         sampled: tables of its sample: operations, totals.
     """
-    from analysis import report
-    from analysis.figures.choice import Choice
     from apuflow.study.score import measured_error
+    from apuflow_analysis import report
+    from apuflow_analysis.figures.choice import Choice
 
     sweep = campaign.sweep(under)
     workloads = campaign.shown(sweep)
