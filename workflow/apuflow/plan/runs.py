@@ -285,8 +285,8 @@ class Runs:
         if self._storage:
             self._storage.fetch(paths.current_plan())
         for plan in manifest.published(self.root):
-            if self._storage and not plan.file.exists():
-                self._storage.fetch(plan.path)
+            if self._storage:
+                self._storage.fetch_missing([plan.path])
             yield plan
 
     # rule batch ------------------------------------------------------------------------------------------

@@ -140,8 +140,9 @@ class Session:
 
     def fail(self) -> None:
         """After the last job, where one has failed: put what storage has of failed runs into the project."""
-        for point in self.runs.planned() if self.storage else ():
-            self.storage.bring_failed(point.engine, point.workload, point.id)
+        if self.storage:
+            for point in self.runs.planned():
+                self.storage.bring_failed(point.engine, point.workload, point.id)
 
     def end(self) -> None:
         """After the last job: what was named is there, whatever Snakemake says. Its places are named last.
@@ -152,9 +153,8 @@ class Session:
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
-                for target in settings.targets if self.storage else ():
-                    if not (self._root / target).exists():
-                        self.storage.fetch(target)
+                if self.storage:
+                    self.storage.fetch_missing(settings.targets)
                 _check_results_exist(self._root, settings.targets)
         for line in result_lines(settings.targets):  # by Snakemake's logger: no other line comes between
             logging.getLogger("snakemake.logging").info(line, extra={"is_result": True})

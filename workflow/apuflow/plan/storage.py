@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,12 @@ class Storage:
         (self._root / path).parent.mkdir(parents=True, exist_ok=True)
         self._here(path).retrieve_object()
         return True
+
+    def fetch_missing(self, files: Iterable[str]) -> None:
+        """Fetch those files that are not in the project."""
+        for path in files:
+            if not (self._root / path).exists():
+                self.fetch(path)
 
     def bring_run(self, engine: str, workload: str, point: str) -> None:
         """Put a run with a record into the project."""

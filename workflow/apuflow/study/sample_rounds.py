@@ -51,8 +51,8 @@ class SampleRounds:
         sweep = self._campaign.sweep(wildcards["under"])
         if begun := self._begun.get(sweep.name):
             checkpoints.sample_round.get(sweep=sweep.name, round=begun)
-            for run in map(_RUN.fullmatch, self._rounds[begun]) if self._storage else ():
-                if run:
+            if self._storage:
+                for run in filter(None, map(_RUN.fullmatch, self._rounds[begun])):
                     self._storage.bring_run(**run.groupdict())
             wait_for_files(self._campaign.root / record for record in self._rounds[begun])
         self._campaign.points(sweep.name, paths.OPERATIONS)
