@@ -14,16 +14,16 @@ PRIVATE = ("looked at", "reckoned", "says so", "taken at its word", "hoped", "be
 AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last draw")
 """Words that documents used in several meanings."""
 CLEAN = (
-    "benchmarks",
     "analysis/apuflow_analysis/archive",
     "analysis/apuflow_analysis/metrics",
     "analysis/apuflow_analysis/report",
-    "analysis/apuflow_analysis/stats",
+    "benchmarks",
     "workflow/apuflow/answers",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",
     "workflow/apuflow/dnnmark",
     "workflow/apuflow/engines",
+    "workflow/apuflow/gem5",
     "workflow/apuflow/kernels",
     "workflow/apuflow/launcher",
     "workflow/apuflow/miopen",
