@@ -30,6 +30,7 @@ CLEAN = (
     "workflow/apuflow/operations",
     "workflow/apuflow/prepare",
     "workflow/apuflow/rocblas",
+    "workflow/apuflow/run",
     "workflow/apuflow/suites",
     "workflow/rules",
     "workflow/scripts",
