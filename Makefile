@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
 CORES  ?= all
 
-.PHONY: help env slurm quickstart test coverage docs lint format bench lock release-check clean
+.PHONY: help env slurm quickstart test coverage docs news lint format bench lock release-check clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -50,6 +50,9 @@ docs: $(VENV)/.dev  ## the documentation site, build/site/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "site: build/site/index.html"
 
+news: $(VENV)/.dev  ## the fragments of changelog.d as a section of CHANGELOG.md
+	$(BIN)/towncrier build --draft
+
 lint: $(VENV)/.dev  ## format and lint checks alone
 	$(BIN)/python -m pytest tests/test_style.py
 
@@ -65,7 +68,7 @@ lock:  ## resolve the newest versions anew (maintainers)
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build -o requirements.lock pyproject.toml
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm -o requirements-slurm.lock pyproject.toml
-	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm --extra dev -o requirements-dev.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm --extra kubernetes --extra aws-batch --extra dev -o requirements-dev.lock pyproject.toml
 	rm -rf $(VENV)-lock
 
 release-check: $(VENV)/.dev  ## build dist/ and try the wheel in an empty environment
