@@ -19,13 +19,13 @@ from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import load_release, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
 from apuflow.study import sampled_suites
 from apuflow.study.sampled_suites import Ran, Sampled, member_table
 from apuflow_analysis.counters.counters import counters
