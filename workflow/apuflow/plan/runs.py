@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from apuflow.configure.combinations import releases
@@ -58,7 +57,7 @@ class Runs:
         self._is_job = is_job
         self._tasks: dict[str, Task] = {}
         self._plans: dict[str, Manifest] = {}
-        self._written: set[Path] = set()
+        self._written: dict[tuple[Any, ...], Manifest] = {}
         self._batches: dict[str, list[Task]] = {}
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
@@ -133,9 +132,10 @@ class Runs:
         return written
 
     def _write(self, sweep: Sweep, workload: str, points: Sequence[Point]) -> Manifest:
-        written = manifest.write(sweep, workload, points, self._tasks, self.root)
-        self._written.add(written.file)
-        return written
+        key = (sweep.name, workload, len(self._tasks), *map(id, points))
+        if key not in self._written:
+            self._written[key] = manifest.write(sweep, workload, points, self._tasks, self.root)
+        return self._written[key]
 
     def _task(self, sweep: Sweep, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
@@ -305,9 +305,10 @@ class Runs:
 
     def clean(self) -> None:
         """Remove manifests, and marks of batches, of earlier calls whose runs have all left their records."""
+        mine = {plan.path for plan in self._written.values()}
         for file in self.root.glob(paths.manifest("*", "*", "*")):
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
-            if file not in self._written and plan.is_done():
+            if plan.path not in mine and plan.is_done():
                 plan.remove()
 
 
