@@ -8,8 +8,12 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        unpack(session.checked(lambda wildcards: runs.table_inputs(wildcards, checkpoints))),
-        configuration=campaign.table_configuration,
+        unpack(
+            session.checked(
+                lambda wildcards: runs.table_inputs(wildcards, checkpoints)
+            )
+        ),
+        configuration=mine(campaign.table_configuration),
     output:
         csv=paths.table(),
         parquet=paths.table(extension="parquet"),
@@ -28,7 +32,7 @@ rule suite_items:
     """
     input:
         table=paths.table(workload=paths.OPERATIONS, extension="parquet"),
-        configuration=session.checked(campaign.suite_configuration),
+        configuration=mine(session.checked(campaign.suite_configuration)),
     output:
         each=paths.suite_items(),
         times=paths.suite_times(),
@@ -46,11 +50,7 @@ checkpoint sample_round:
     is as narrow as asked or the budget is spent.
     """
     input:
-        unpack(
-            lambda wildcards: runs.in_batches(
-                *rounds.round_records(wildcards)
-            )
-        ),
+        unpack(lambda wildcards: runs.in_batches(*rounds.round_records(wildcards))),
     output:
         touch(paths.sample_round()),
     log:
@@ -64,8 +64,10 @@ checkpoint sample_round:
 rule sampled:
     """A sample of a sweep's suites: every operation, measured or estimated, and the total of each iteration."""
     input:
-        records=session.checked(lambda wildcards: rounds.records(wildcards, checkpoints)),
-        configuration=campaign.sweep_configuration,
+        records=session.checked(
+            lambda wildcards: rounds.records(wildcards, checkpoints)
+        ),
+        configuration=mine(campaign.sweep_configuration),
     output:
         members=paths.sampled(),
         totals=paths.sampled_totals(),
@@ -74,7 +76,7 @@ rule sampled:
     message:
         "sample {output.totals}"
     run:
-        session.run("sampled", log, output=output, wildcards=wildcards)
+        session.run("sampled", log, input=input, output=output, wildcards=wildcards)
 
 
 rule figure:
@@ -105,7 +107,7 @@ rule report:
         figures=campaign.sweep_figures,
         sampled=campaign.sweep_sampled,
         suites=campaign.sweep_items,
-        configuration=campaign.sweep_configuration,
+        configuration=mine(campaign.sweep_configuration),
     output:
         report(
             paths.report(),

@@ -2,6 +2,10 @@
 
 from apuflow.plan.job import run_one
 from apuflow.plan.script import rule
+from apuflow.run.bundle import bundled
 
-with rule(snakemake):
+with (
+    rule(snakemake) as (record, log),
+    bundled(record.parent, snakemake.output.get("bundle"), snakemake.log.get("bundle")),
+):
     run_one(snakemake.input.plan[0], snakemake.wildcards.engine, snakemake.wildcards.point)

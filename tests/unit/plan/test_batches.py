@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import yaml
-from places import ROOT
 from plan_tasks import task
 
 from apuflow.plan.batches import batch_minutes, batch_name, batch_sizes, divide, minutes
@@ -39,12 +35,3 @@ def test_a_scheduler_is_asked_for_several_times_the_estimate_and_for_the_wall_li
     assert minutes(59.7, 7 * 86400) == 4 + 10
     assert minutes(None, 5400) == 90 + 10
     assert minutes(5000, 5400) == 90 + 10
-
-
-def test_a_profile_for_a_cluster_keeps_what_the_default_one_decides() -> None:
-    def profile(name: str) -> dict[str, Any]:
-        return dict(yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text()))
-
-    default, slurm = profile("default"), profile("slurm")
-    assert {name: slurm.get(name) for name in default} == default
-    assert slurm["executor"] == "slurm"

@@ -160,8 +160,9 @@ def test_a_job_finds_its_row_whatever_has_become_of_the_sweeps(root: Path) -> No
     for sweep in (root / "configs/sweeps").iterdir():
         sweep.write_text("nonsense: [")
     job = Runs(Campaign(root), is_job=True)
-    [plan] = job.simulation_inputs(wildcards)["plan"]
-    assert needed.pop("plan") == [plan] == table["plan"]
+    assert job.simulation_inputs(wildcards) == needed
+    [plan] = needed.pop("plan")
+    assert [plan] == table["plan"]
     task = Manifest(plan, root).task("gem5-kernels", wildcards["point"])
     assert task is not None and task.rule_inputs == needed
     assert task.point.axes == {"num-compute-units": 4}
@@ -179,7 +180,7 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
     assert runs.table_inputs(TABLE, checkpoints()) == table
     name = {"batch": Path(mark).stem}
     job = Runs(Campaign(root), is_job=True)
-    assert job.batch_inputs(name) == {"plan": table["plan"]}
+    assert job.batch_inputs(name) == runs.batch_inputs(name)
     assert job.batch_minutes(name) == runs.batch_minutes(name)
     assert job.batch_memory(name) == runs.batch_memory(name) == 4000 + OWN_MEMORY_MB
     first = Manifest(table["plan"][0], root).batch(name["batch"])[0]

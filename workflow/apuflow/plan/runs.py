@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,19 +12,21 @@ from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.core.engines import is_batch
+from apuflow.core.engines import SIMULATING, is_batch
 from apuflow.core.errors import EngineError
 from apuflow.engines import estimate, get_engine, schedule, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
 from apuflow.plan import batches, manifest
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
+from apuflow.plan.storage import Storage, refuse_tools_made_here
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.toolchain import Toolchain
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
 
+_RUN = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
 SHARED_POINTS = 500
 """Points of the preview from which on another process shortens the work."""
 
@@ -41,12 +43,19 @@ class Runs:
         campaign: the project.
         elsewhere: whether jobs run on other machines.
         is_job: whether this process is such a job: it reads the manifest that its workflow wrote.
+        storage: what carries files to jobs; None: they share the project's directory.
     """
 
     def __init__(
-        self, campaign: Campaign, elsewhere: Callable[[], bool] = lambda: False, *, is_job: bool = False
+        self,
+        campaign: Campaign,
+        elsewhere: Callable[[], bool] = lambda: False,
+        *,
+        is_job: bool = False,
+        storage: Storage | None = None,
     ) -> None:
         self.campaign = campaign
+        self._storage = storage
         self.root = campaign.root
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self.toolchain = Toolchain(self.tools)
@@ -86,9 +95,15 @@ class Runs:
         names = {record: task.batch for record in records if (task := self._tasks.get(record)) and task.batch}
         return {
             "plan": [plan.path],
-            "records": [record for record in records if record not in names],
+            "records": self._carried(record for record in records if record not in names),
             "batches": [paths.batch(name) for name in dict.fromkeys(names.values())],
         }
+
+    def _carried(self, records: Iterable[str]) -> list[str]:
+        """Records of runs, with the bundles in which storage carries what else the runs left."""
+        records = list(records)
+        runs = map(_RUN.fullmatch, records) if self._storage else ()
+        return [*records, *(paths.run_bundle(**run.groupdict()) for run in runs if run)]
 
     def preview_plan(self, wildcards: Wildcards) -> list[str]:
         """The manifest of the points that are computed together."""
@@ -118,7 +133,7 @@ class Runs:
         if missing:
             self._estimate(runs)
         new = [self._task(sweep, point) for point in missing]
-        if new and self._elsewhere():
+        if new and self._elsewhere() and not self._storage:
             seconds = self.tools(sweep.release).site.batch_seconds
             fresh = [task for task in new if not self._has_begun(task.point)]
             for batch in batches.divide(fresh, seconds):
@@ -128,14 +143,21 @@ class Runs:
         self._tasks |= {task.record: task for task in new}
         written = self._write(sweep, workload, points)
         self._plans |= {task.record: written for task in new}
-        manifest.publish(self._plans.values(), self.root)
+        manifest.publish(self._plans.values(), self.root, self._storage)
         return written
 
     def _write(self, sweep: Sweep, workload: str, points: Sequence[Point]) -> Manifest:
         key = (sweep.name, workload, len(self._tasks), *map(id, points))
         if key not in self._written:
-            self._written[key] = manifest.write(sweep, workload, points, self._tasks, self.root)
+            written = manifest.write(sweep, workload, points, self._tasks, self.root)
+            if self._storage and not self._storage.holds(written.path):
+                self._storage.store(written.path)
+            self._written[key] = written
         return self._written[key]
+
+    def planned(self) -> list[Point]:
+        """Points whose record was missing when this call planned them."""
+        return [task.point for task in self._tasks.values()]
 
     def _task(self, sweep: Sweep, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
@@ -189,12 +211,10 @@ class Runs:
 
     # rule simulate ---------------------------------------------------------------------------------------
     def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
-        """The plan and what a run needs; nothing when its record is there, so that it needs no toolchain.
-
-        A job on another machine names the plan alone: Snakemake would ask what each other file is made from.
-        """
+        """The plan and what a run needs; nothing when its record is there, so that it needs no toolchain."""
         if self._is_job:
-            return {"plan": [self._found(wildcards)[0].path]}
+            plan, task = self._found(wildcards)
+            return {"plan": [plan.path], **task.rule_inputs}
         point = self._point(wildcards)
         if self._is_done(point):
             return {}
@@ -256,19 +276,27 @@ class Runs:
         return self._find(*(wildcards[name] for name in ("engine", "workload", "point")))
 
     def _row_of(self, engine: str, workload: str, point: str) -> tuple[Manifest, Task]:
-        for plan in manifest.published(self.root):
+        for plan in self._published():
             if plan.workload == workload and (task := plan.task(engine, point)) is not None:
                 return plan, task
         raise _unplanned(paths.run_dir(engine, workload, point))
+
+    def _published(self) -> Iterator[Manifest]:
+        """The manifests that jobs look into, fetched where they are not here."""
+        if self._storage:
+            self._storage.fetch(paths.current_plan())
+        for plan in manifest.published(self.root):
+            if self._storage:
+                self._storage.fetch_missing([plan.path])
+            yield plan
 
     # rule batch ------------------------------------------------------------------------------------------
     def batch_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """The plan of a batch, and what its points need (see simulation_inputs)."""
         tasks = self._batch(wildcards)
-        if self._is_job:
-            return {"plan": [self._plan_of_batch(wildcards).path]}
         needed = (file for task in tasks for files in task.rule_inputs.values() for file in files)
-        return {"plan": [self._plans[tasks[0].record].path], "needs": list(dict.fromkeys(needed))}
+        plan = self._plan_of_batch(wildcards) if self._is_job else self._plans[tasks[0].record]
+        return {"plan": [plan.path], "needs": list(dict.fromkeys(needed))}
 
     def batch_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: for the largest run, and for us."""
@@ -301,6 +329,8 @@ class Runs:
 
         for release, use in sorted(self._pending):
             tools = self.tools(release)
+            if self._storage and self._elsewhere():
+                refuse_tools_made_here(tools, use)
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
 
     def clean(self) -> None:

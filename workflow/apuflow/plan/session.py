@@ -19,12 +19,13 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.forks import Forks
-from apuflow.core.scheduler import check_states_are_known
 from apuflow.engines import schedule
 from apuflow.plan import followers, repairs, targets
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.runs import Runs
 from apuflow.plan.sampled import check_target
+from apuflow.plan.slurm_status import check_states_are_known
+from apuflow.plan.storage import Storage
 
 T = TypeVar("T")
 Wildcards: TypeAlias = Mapping[str, str]
@@ -40,6 +41,7 @@ class Session:
     Attributes:
         campaign: sweeps and points of the project.
         runs: what the rules of the expensive stages are made from.
+        storage: what carries files between machines; None where they share the project's directory.
 
     Raises:
         SystemExit: with status 2, after the message: the project cannot be worked in, or is given --config.
@@ -49,17 +51,26 @@ class Session:
         self._workflow = workflow
         self._root = root
         self._registration = None
+        stored = workflow.storage_settings.default_storage_provider is not None
+        self.storage = Storage(workflow, root) if stored else None
         with _message_and_exit():
             targets.refuse_moved_paths(getattr(workflow, "modifier", None))
         if workflow.is_main_process:
             with _message_and_exit():
                 targets.refuse_braces(root)
                 check_writable(root)
-            self._registration = repairs.register(root)
+            self._registration = repairs.register(root, storage=self.storage)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        self.runs = Runs(self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process)
+        self.runs = Runs(
+            self.campaign,
+            self._jobs_elsewhere,
+            is_job=not workflow.is_main_process,
+            storage=self.storage,
+        )
         if workflow.is_main_process:
+            if self.storage:
+                self.storage.ship()
             self.runs.memory_mb = schedule.available_memory_mb()
             _limit_memory(workflow, self.runs.memory_mb)
         place = getattr(workflow, "current_basedir", None)  # of workflow/Snakefile
@@ -117,12 +128,8 @@ class Session:
             self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
             if self._registration:
                 self._registration.jobs_elsewhere()
-        settings = self._workflow.executor_settings
-        if hasattr(settings, "status_command"):
-            with _message_and_exit():
-                check_states_are_known(
-                    settings.status_command, settings.init_seconds_before_status_checks or 40
-                )
+        with _message_and_exit():
+            check_states_are_known(self._workflow.executor_settings)
         followers.keep(self._workflow.dag)
         self.runs.clean()
         with _message_and_exit():
@@ -130,6 +137,12 @@ class Session:
 
     def _jobs_elsewhere(self) -> bool:
         return not self._workflow.local_exec
+
+    def fail(self) -> None:
+        """After the last job, where one has failed: put what storage has of failed runs into the project."""
+        if self.storage:
+            for point in self.runs.planned():
+                self.storage.bring_failed(point.engine, point.workload, point.id)
 
     def end(self) -> None:
         """After the last job: what was named is there, whatever Snakemake says. Its places are named last.
@@ -140,6 +153,8 @@ class Session:
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
+                if self.storage:
+                    self.storage.fetch_missing(settings.targets)
                 _check_results_exist(self._root, settings.targets)
         for line in result_lines(settings.targets):  # by Snakemake's logger: no other line comes between
             logging.getLogger("snakemake.logging").info(line, extra={"is_result": True})
