@@ -1,4 +1,4 @@
-"""Rule batch: points of seconds, one after the other."""
+"""Rule batch: short points, one after the other."""
 
 from apuflow.plan.job import run_batch
 from apuflow.plan.script import rule

@@ -1,4 +1,4 @@
-"""Rule sampled: a sample of a sweep's suites, once its runs are there."""
+"""Rule sampled: a sample of a sweep's suites, from finished runs."""
 
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import rule
