@@ -14,10 +14,10 @@ PRIVATE = ("looked at", "reckoned", "says so", "taken at its word", "hoped", "be
 AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last draw")
 """Words that documents used in several meanings."""
 CLEAN = (
-    "benchmarks",
     "analysis/apuflow_analysis/archive",
     "analysis/apuflow_analysis/metrics",
     "analysis/apuflow_analysis/report",
+    "benchmarks",
     "workflow/apuflow/answers",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",

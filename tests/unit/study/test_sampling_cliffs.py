@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from network_runs import network_sweep
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
+from apuflow.plan.campaign import Campaign
 from apuflow.study import sampled_suites
 from apuflow.study.sampled_suites import Ran, Sampled, total_table
 

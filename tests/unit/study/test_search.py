@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sweep_texts import HEAD
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.plan.points import points
 from apuflow.study.ask import table_of
 from apuflow.study.search import save_best, search
 from apuflow_analysis.tables.objectives import Objective, pareto

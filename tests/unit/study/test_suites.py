@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import points
 from apuflow.study.suite_text import details, overview
 from apuflow.study.suites import iterations, points_of_suite
 

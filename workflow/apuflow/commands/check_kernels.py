@@ -127,7 +127,7 @@ def _setting(text: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Run:
-    """How kernels are executed: wavefront instructions of a launch, release of gem5 whose mistakes are made."""
+    """How kernels are executed: most wavefront instructions of a launch; release whose mistakes are made."""
 
     limit: int
     release: str | None

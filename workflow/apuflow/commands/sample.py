@@ -47,9 +47,9 @@ def sample(
     is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
     first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
-    from apuflow.campaign.campaign import Campaign
     from apuflow.configure.sampling import Sampling
     from apuflow.core.files import write_text
+    from apuflow.plan.campaign import Campaign
     from apuflow.study.sampled_suites import member_table, sample_suites
 
     campaign = Campaign()

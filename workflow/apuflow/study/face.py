@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from apuflow import preview
-from apuflow.campaign.points import points as _points
-from apuflow.campaign.points import sweep_workloads
 from apuflow.configure.loading import load_sweep
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths, project
+from apuflow.plan.points import points as _points
+from apuflow.plan.points import sweep_workloads
 from apuflow.rocblas.tables import Products
 from apuflow.study import ask
 from apuflow_analysis.tables import store

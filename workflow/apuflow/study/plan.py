@@ -10,8 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from apuflow.campaign.orders import batch_sizes
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, ruby_sets
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
@@ -25,6 +23,8 @@ from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read_run
 from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
+from apuflow.plan.batches import batch_sizes
+from apuflow.plan.points import points, sweep_workloads
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
 from apuflow.study.ask import steep_steps

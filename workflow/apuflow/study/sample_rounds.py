@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.storage import Storage
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.storage import Storage
 
 if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
     from apuflow.study.sampled_suites import Ran, Sampled
@@ -51,8 +51,8 @@ class SampleRounds:
         sweep = self._campaign.sweep(wildcards["under"])
         if begun := self._begun.get(sweep.name):
             checkpoints.sample_round.get(sweep=sweep.name, round=begun)
-            for run in map(_RUN.fullmatch, self._rounds[begun]) if self._storage else ():
-                if run:
+            if self._storage:
+                for run in filter(None, map(_RUN.fullmatch, self._rounds[begun])):
                     self._storage.bring_run(**run.groupdict())
             wait_for_files(self._campaign.root / record for record in self._rounds[begun])
         self._campaign.points(sweep.name, paths.OPERATIONS)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from apuflow.campaign.storage import in_the_project
 from apuflow.core.errors import DescribedError
+from apuflow.plan.storage import in_the_project
 
 _OF_THE_MACHINE = (
     errno.ENOSPC,

@@ -16,8 +16,6 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from apuflow.campaign.result_sets import KINDS
-
 STAGES: Mapping[str, str] = {
     "source": "sources",
     "image": "container image",
@@ -53,11 +51,8 @@ _LOG = "Complete log"
 
 def stage(rule: str) -> str:
     """The stage of a rule; empty for ``all``, which does nothing."""
-    if rule == "all":
+    if rule in ("all", "no_such_result"):
         return ""
-    for kind in KINDS.values():
-        if rule.startswith(kind.beginning):
-            return kind.stage
     return STAGES.get(rule, rule)
 
 
@@ -178,9 +173,3 @@ class LogHandler(LogHandlerBase):
         self._lines.clear()
         self._snakemake.setFormatter(self.formatter)
         self._snakemake.emit(record)
-
-
-def say_results(lines: list[str]) -> None:
-    """Tell the user where the results are, by Snakemake's own logger, so that no other line comes between."""
-    for line in lines:
-        logging.getLogger("snakemake.logging").info(line, extra={"is_result": True})

@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.prepare.doctor import Use
+from apuflow.prepare.tools import Toolset
 from apuflow.run.bundle import unpack
 
 
@@ -42,10 +45,9 @@ class Storage:
     def _object(self, path: str) -> Any:
         return self._provider.object(self._prefix + path)
 
-    def project(self, copy: str) -> str:
-        """The file of the project that a local copy is of; any other path as it is."""
-        copies = str(self._object(paths.RUNS).local_path()).removesuffix(paths.RUNS)
-        return copy.removeprefix(copies)
+    def project(self, stored: str) -> str:
+        """The file of the project that is stored under a name; any other name as it is."""
+        return stored.removeprefix(self._prefix)
 
     def holds(self, path: str) -> bool:
         """Whether a file of the project is in storage."""
@@ -62,6 +64,12 @@ class Storage:
         (self._root / path).parent.mkdir(parents=True, exist_ok=True)
         self._here(path).retrieve_object()
         return True
+
+    def fetch_missing(self, files: Iterable[str]) -> None:
+        """Fetch those files that are not in the project."""
+        for path in files:
+            if not (self._root / path).exists():
+                self.fetch(path)
 
     def bring_run(self, engine: str, workload: str, point: str) -> None:
         """Put a run with a record into the project."""
@@ -86,6 +94,24 @@ class Storage:
         stored = self._object(path)
         stored.set_local_path(self._root / path)
         return stored
+
+
+def refuse_tools_made_here(tools: Toolset, use: Use) -> None:
+    """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
+
+    Raises:
+        ConfigError: the site does not name them.
+    """
+    named = {"gem5.binary": tools.site.gem5.binary}
+    if use is Use.DNNMARK:
+        named["dnnmark.build"] = tools.site.dnnmark.build
+    for key in (key for key, value in named.items() if value is None):
+        raise ConfigError(
+            "jobs that share no file system with this machine cannot use what is built here",
+            file="configs/site.yaml",
+            key=key,
+            remedy="name one that is in the jobs' image, and start the workflow in that image",
+        )
 
 
 @contextlib.contextmanager

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from places import ROOT
 
-from apuflow.campaign import targets
-from apuflow.campaign.campaign import Campaign
-from apuflow.core import project
+from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.plan import targets
+from apuflow.plan.campaign import Campaign
 
 NEAREST = {
     "results/quickstart/repot.html": "results/quickstart/report.html",
@@ -26,6 +27,7 @@ NEAREST = {
     "results/quickstart/figures": "results/quickstart/report.html",
     "results": "results/report.html",
     "results/x.html": "results/report.html",
+    "softmax_fwd.csv": "results/softmax_fwd.csv",
     "result/quickstart/report.html": "results/quickstart/report.html",
 }
 
@@ -33,33 +35,42 @@ NEAREST = {
 @pytest.mark.parametrize(("target", "near"), NEAREST.items())
 def test_a_result_that_no_rule_makes_is_refused_with_the_nearest(target: str, near: str) -> None:
     with pytest.raises(ConfigError, match="no result has this name") as caught:
-        targets.refuse_unknown(Campaign(ROOT), [target])
+        targets.refuse_unknown(Campaign(ROOT), target)
+    assert re.fullmatch(paths.unknown_result("/project"), target)
     assert caught.value.value == target
     assert str(caught.value.remedy).startswith(f"did you mean {near}? ")
 
 
 def test_an_absolute_path_is_answered_with_the_path_inside_of_the_project() -> None:
     with pytest.raises(ConfigError) as caught:
-        targets.refuse_unknown(Campaign(ROOT), [f"{ROOT}/results/quickstart/softmax_fwd.csv"])
+        targets.refuse_unknown(Campaign(ROOT), f"{ROOT}/results/quickstart/softmax_fwd.csv")
     assert str(caught.value.remedy).endswith(" results/quickstart/softmax_fwd.csv")
 
 
-def test_what_is_no_result_is_left_to_snakemake() -> None:
-    others = [
-        "all",
-        "table",
-        "runs/gem5/a/b/run.json",
-        "cachefiles/x.o",
-        "/elsewhere/results/x.csv",
-        "notes.txt",
-    ]
-    targets.refuse_unknown(Campaign(ROOT), [*others, "results/quickstart/report.html"])
-
-
-def test_targets_are_found_as_snakemake_finds_them() -> None:
-    given = ["--cores", "2", "./results//a.csv", "-n", "--report", "results/page.html"]
-    assert targets.targets_of(given) == ["results/a.csv"]
-    assert targets.targets_of(["--no-such-option-of-snakemake"]) is None
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    {
+        "all": False,
+        "table": False,
+        "runs/gem5/a/b/run.json": False,
+        "cachefiles/x.o": False,
+        "configs/sweeps/a.yaml": False,
+        "/elsewhere/results/x.csv": False,
+        "notes.txt": False,
+        "results/quickstart/report.html": False,
+        "results/softmax_fwd.parquet": False,
+        "results/quickstart/figures/ipc.png": False,
+        "results/networks/items/resnet18.times.csv": False,
+        "results/net/sampled.totals.csv": False,
+        "/project/results/quickstart/report.html": True,
+        "Results/a.csv": True,
+        "reslts/a.csv": True,
+        "resutls/a.csv": True,
+        "my_results/a.csv": True,
+    }.items(),
+)
+def test_only_what_looks_like_a_result_and_is_none_is_refused(path: str, taken: bool) -> None:
+    assert bool(re.fullmatch(paths.unknown_result("/project"), path)) == taken
 
 
 @pytest.mark.parametrize(

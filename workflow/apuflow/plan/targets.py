@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Site, Sweep, sweep_names
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.catalogue import catalogue
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.plan.campaign import Campaign
 
 _FORMS = (
     f"The forms are {paths.report('SWEEP/')}, {paths.table('SWEEP/', 'WORKLOAD')} (or .parquet), "
     f"{paths.figure('SWEEP/', 'NAME')} (or .png, .csv), without SWEEP/ for sweep {paths.DEFAULT_SWEEP}"
 )
-
-
-def targets_of(arguments: Sequence[str]) -> list[str] | None:
-    """The targets of a command line, as Snakemake's own parser finds them; None: it is not Snakemake's.
-
-    Paths are as Snakemake takes them: ``./results//x.csv`` is ``results/x.csv``; absolute ones stay.
-    """
-    from snakemake.cli import get_argument_parser
-
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            given = get_argument_parser().parse_args(list(arguments)).targets
-    except (SystemExit, OSError, ValueError):
-        return None
-    return [
-        os.path.normpath(target) if "/" in target and ".." not in target.split("/") else target
-        for target in given
-    ]
 
 
 def is_ours_alone(snakefile: str | None) -> bool:
@@ -54,51 +35,27 @@ def is_ours_alone(snakefile: str | None) -> bool:
     return False
 
 
-def refuse_unknown(campaign: Campaign, targets: Sequence[str]) -> None:
-    """Refuse targets that no rule makes, where Snakemake would end in a MissingRuleException.
-
-    Args:
-        targets: of ``targets_of``, for a Snakefile that has apuflow's rules alone.
+def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
+    """Refuse a target that looks like a result and is none, where Snakemake would name no other.
 
     Raises:
         ConfigError: with the nearest result that there is.
     """
-    for target in targets:
-        if Path(target).is_absolute():
-            _refuse_absolute(campaign, target)
-        elif paths.target(target) is None and _below_results(target):
-            near = _nearest(campaign, target)
-            raise ConfigError(
-                "no result has this name",
-                value=target,
-                remedy=f"did you mean {near}? {_FORMS}",
-            )
-
-
-def _refuse_absolute(campaign: Campaign, target: str) -> None:
-    for root in (campaign.root.absolute(), campaign.root.resolve()):
-        inside = os.path.relpath(target, root)
-        if not inside.startswith("..") and _below_results(inside):
-            raise ConfigError(
-                "a result is named by its path inside of the project",
-                value=target,
-                remedy=f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}",
-            )
-
-
-def _below_results(target: str) -> bool:
-    """Whether a target lies in results/, or in a directory whose name is nearly that."""
-    first, slash, _ = target.partition("/")
-    known = (paths.RESULTS, paths.RUNS, paths.CACHE, "build", "logs")
-    near = bool(slash) and first not in known
-    return first == paths.RESULTS or (
-        near and bool(difflib.get_close_matches(first.lower(), known[:1], cutoff=0.8))
-    )
+    if Path(target).is_absolute():
+        inside = os.path.relpath(target, campaign.root.absolute())
+        inside = os.path.relpath(target, campaign.root.resolve()) if inside.startswith("..") else inside
+        raise ConfigError(
+            "a result is named by its path inside of the project",
+            value=target,
+            remedy=f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}",
+        )
+    near = _nearest(campaign, target)
+    raise ConfigError("no result has this name", value=target, remedy=f"did you mean {near}? {_FORMS}")
 
 
 def _nearest(campaign: Campaign, target: str) -> str:
     """The result whose path is nearest to a target; the report of its sweep where none is near."""
-    parts = target.split("/")[1:]
+    parts = target.split("/")[1:] or [target]
     sweeps = sweep_names(campaign.root)
     name = parts[0] if parts else ""
     close = difflib.get_close_matches(name, sweeps, n=1, cutoff=0.6)

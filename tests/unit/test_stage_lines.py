@@ -14,8 +14,8 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from apuflow.campaign.session import result_lines
-from apuflow.campaign.stage_lines import STAGES, LogHandler, StageLines, say_results
+from apuflow.plan.session import result_lines
+from snakemake_logger_plugin_apuflow.stage_lines import STAGES, LogHandler, StageLines
 
 
 def handler(capture: io.StringIO, monkeypatch: pytest.MonkeyPatch, **settings: bool) -> LogHandler:
@@ -38,8 +38,8 @@ def a_study(to: LogHandler) -> None:
     """What Snakemake 9.27 logs of a call with two points, a table and a report."""
     tell(to, "Building DAG of jobs...")
     tell(to, "Using shell: /usr/bin/bash")
-    tell(to, "Job stats:", LogEvent.RUN_INFO, stats={"preview": 2, "table": 1, "figures_of_a": 1, "total": 4})
-    for number, rule in enumerate(("preview", "preview", "table", "figures_of_a")):
+    tell(to, "Job stats:", LogEvent.RUN_INFO, stats={"preview": 2, "table": 1, "figure": 1, "total": 4})
+    for number, rule in enumerate(("preview", "preview", "table", "figure")):
         tell(to, "Select jobs to execute...")
         tell(to, "", LogEvent.JOB_INFO, jobid=number, rule_name=rule, rule_msg="m", reason="r", indent=False)
         tell(to, "Finished", LogEvent.JOB_FINISHED, job_id=number)
@@ -124,12 +124,9 @@ def test_every_rule_belongs_to_a_stage_and_snakemake_finds_the_logger() -> None:
     assert found.log_handler is LogHandler
 
 
-def test_results_are_said_by_snakemakes_logger(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_of_results_have_figures_and_tables_before_the_report() -> None:
     assert result_lines(["results/a/report.html", "all", "results/softmax_fwd.csv"]) == [
         "table: results/softmax_fwd.csv",
         "tables: results/a/*.csv",
         "report: results/a/report.html",
     ]
-    with caplog.at_level(logging.INFO, logger="snakemake.logging"):
-        say_results(["table: x"])
-    assert [record.__dict__["is_result"] for record in caplog.records] == [True]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
-from apuflow.campaign.members import Member, distinct, members, operation_at
-from apuflow.campaign.resolve import Resolver
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.combinations import Assignment, line_of, plan
 from apuflow.configure.loading import workload_names
@@ -21,8 +19,9 @@ from apuflow.configure.workloads import load_workload
 from apuflow.core import collection, paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
+from apuflow.engines.resolve import Resolver
+from apuflow.plan.members import Member, distinct, members
 from apuflow.suites.spec import Refused
 
 
@@ -78,33 +77,6 @@ def chosen_points(
     found = [resolver.resolve(engine, assignment) for assignment in chosen]
     resolver.raise_problems()
     return [point for point in found if point is not None]
-
-
-def point_at(
-    sweep: Sweep,
-    workload: str,
-    engine: EngineName,
-    axes: Mapping[str, Scalar],
-    root: Path = Path(),
-    identifier: str = "",
-) -> Point:
-    """One point of a sweep, by the values of what varies: without the work for all others.
-
-    Args:
-        axes: as ``Point.axes`` has them, in the same order.
-        identifier: the point's, where suites may give the same values to several points.
-
-    Raises:
-        ConfigError: the workload is unknown, or the point cannot run.
-    """
-    if workload == paths.OPERATIONS:
-        return operation_at(sweep, engine, axes, identifier, root)
-    loaded = load_workload(workload, root)
-    resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
-    point = resolver.resolve(engine, tuple(axes.items()))
-    resolver.raise_problems()
-    assert point is not None
-    return point
 
 
 @lru_cache(maxsize=256)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from apuflow.campaign.figure_names import figure_names
-from apuflow.campaign.members import Member, distinct, members
-from apuflow.campaign.points import point_at, points, sweep_workloads
-from apuflow.campaign.sampled import simulated_points
 from apuflow.configure import (
     Site,
     Sweep,
@@ -26,9 +22,12 @@ from apuflow.configure.combinations import configuration_files, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths, project
-from apuflow.core.engines import EngineName, is_batch
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.core.scalar import Scalar
+from apuflow.plan.figure_names import figure_names
+from apuflow.plan.members import Member, distinct, members
+from apuflow.plan.points import points, sweep_workloads
+from apuflow.plan.sampled import simulated_points
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
@@ -191,52 +190,6 @@ class Campaign:
         """The point with this identifier, of the sweep that has it (see sweep_of)."""
         return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
 
-    def replan_point(
-        self, sweep: str, engine: EngineName, workload: str, identifier: str, axes: Mapping[str, Scalar]
-    ) -> Point:
-        """A point that another process has planned, without the work for the rest of its sweep.
-
-        Args:
-            axes: the point's values of what varies.
-
-        Raises:
-            ConfigError: the configuration, and with it the point, is another one by now.
-        """
-        point = point_at(self.load(sweep), workload, engine, axes, self.root, identifier)
-        if point.id == identifier:
-            return point
-        raise ConfigError(
-            "the point is not what it was when the workflow started",
-            file=paths.sweep_file(sweep),
-            value=paths.run_dir(engine, workload, identifier),
-            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
-        )
-
-    def check_rows(self, sweep: Sweep, workload: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Refuse a table whose rows are not exactly the sweep's points.
-
-        Args:
-            rows: engine and point of each.
-
-        Raises:
-            ConfigError: a record was put into another point's directory, or a preview batch is of another
-                state of the sweep.
-        """
-        recorded = set(rows)
-        planned = {(point.engine, point.id): point for point in self.table_points(sweep, workload)}
-        for key in (*planned, *recorded):
-            if key in planned and key in recorded:
-                continue
-            engine, point = key
-            batch = paths.preview_dir(sweep.name, workload)
-            problem = "no row of this point" if key in planned else "a point that the sweep does not have"
-            raise ConfigError(
-                f"the records hold {problem}",
-                file=batch if is_batch(engine) else paths.run_dir(engine, workload, point),
-                value=point,
-                remedy="remove that directory and start the workflow again: it is made again",
-            )
-
     def check_figure(self, name: str) -> None:
         """Refuse a figure that does not exist.
 
@@ -280,31 +233,12 @@ class Campaign:
 
     def suite_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files that decide which items a suite has."""
-        return self.set_configuration(wildcards["under"], [wildcards["suite"]])
-
-    def set_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Configuration files that decide what several workloads or suites of a sweep have."""
-        return self.configuration(self.sweep(under), *names)
-
-    def tables_configuration(self, under: str, names: Iterable[str]) -> list[str]:
-        """Files whose change makes other points of several workloads and suites."""
-        found = (self.table_configuration({"under": under, "workload": name}) for name in names)
-        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+        return self.configuration(self.sweep(wildcards["under"]), wildcards["suite"])
 
     def itemised(self, under: str) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
         sweep = self.sweep(under)
         return [] if sweep.sampling is not None else self.suites(sweep)
-
-    def previewed(self, under: str) -> list[str]:
-        """Workloads of a sweep of the preview alone; none of one that runs something on gem5."""
-        sweep = self.sweep(under)
-        return self.workloads(sweep) if all(map(is_batch, sweep.engines)) else []
-
-    def tabulated(self, under: str) -> list[str]:
-        """The tables of such a sweep, in an order in which each finds those that it is made from."""
-        suites = self.suites(self.sweep(under))
-        return [*names, *suites] if (names := self.previewed(under)) else []
 
     def sweep_items(self, wildcards: Wildcards) -> list[str]:
         """The tables of items of a sweep's suites, three for each."""
@@ -338,11 +272,6 @@ class Campaign:
         if FIGURES[wildcards["figure"]].per_item:
             return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
         return self.sweep_tables(wildcards)
-
-    def figures_tables(self, under: str, names: Iterable[str]) -> list[str]:
-        """The tables behind several figures of a sweep."""
-        tables = (self.figure_tables({"under": under, "figure": name}) for name in names)
-        return list(dict.fromkeys(itertools.chain.from_iterable(tables)))
 
     def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
         """The tables of a sweep's sample; none where all of it runs."""

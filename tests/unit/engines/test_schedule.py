@@ -9,11 +9,10 @@ import pytest
 from places import ROOT
 from schedules import Run, bound, makespan, recorded_runs
 
-from apuflow.campaign import schedule
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.core import paths
-from apuflow.engines import estimate
+from apuflow.engines import estimate, schedule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.runs import Runs
 
 
 @pytest.mark.parametrize(("cores", "memory_mb"), [(2, 4000), (4, 6000), (8, 16000), (16, 16000)])
@@ -56,7 +55,7 @@ def test_short_runs_of_one_machine_follow_one_another_where_they_share_a_start()
 def test_points_share_a_start_where_the_site_says_so(root: Path) -> None:
     def order() -> list[int]:
         campaign = Campaign(root)
-        inputs = RuleInputs(campaign)
+        inputs = Runs(campaign)
         inputs.memory_mb = 8_000
         points = [
             point
@@ -83,7 +82,7 @@ def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take() -> No
     campaign = Campaign(ROOT)
     points = [p for p in campaign.points("cu_scaling_kernels", "softmax_fwd") if p.engine == "gem5-kernels"]
     wildcards = [{"engine": p.engine, "workload": p.workload, "point": p.id} for p in points]
-    inputs = RuleInputs(campaign)
+    inputs = Runs(campaign)
     assert {inputs.simulation_priority(each) for each in wildcards} == {0.0}
     inputs.memory_mb = 1_000
     seconds = estimate.from_preview(points)
@@ -101,7 +100,7 @@ def test_what_the_longest_run_reads_is_made_first() -> None:
     """So it starts when its own kernels are there: a sweep of 1,000 points has hundreds of them."""
     campaign = Campaign(ROOT)
     points = campaign.points("random_layers", "conv_bwd", "gem5-kernels")
-    inputs = RuleInputs(campaign)
+    inputs = Runs(campaign)
     inputs.memory_mb = 16_000
     pattern = paths.kernel_object()
     needed: dict[str, list[float]] = {}

@@ -21,11 +21,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from apuflow.campaign.storage import Storage
 from apuflow.core import paths, proc
 from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
+from apuflow.plan.storage import Storage
 
 TOLERANCE_SECONDS = 60.0
 """Clocks of a file server may differ by this much; that is Snakemake's to judge."""

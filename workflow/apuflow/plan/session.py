@@ -8,23 +8,28 @@ pyproject.toml keeps Snakemake below version 10; a new version is tried here.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pwd
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from apuflow.campaign import followers, repairs, schedule, targets
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
-from apuflow.campaign.rule_inputs import RuleInputs
-from apuflow.campaign.sampled import check_target
-from apuflow.campaign.slurm_status import check_states_are_known
-from apuflow.campaign.stage_lines import say_results
-from apuflow.campaign.storage import Storage
-from apuflow.core import paths
+from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.forks import Forks
+from apuflow.engines import schedule
+from apuflow.plan import followers, repairs, targets
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.runs import Runs
+from apuflow.plan.sampled import check_target
+from apuflow.plan.slurm_status import check_states_are_known
+from apuflow.plan.storage import Storage
+
+T = TypeVar("T")
+Wildcards: TypeAlias = Mapping[str, str]
+Inputs: TypeAlias = Callable[[Wildcards], T]
 
 
 class Session:
@@ -35,11 +40,11 @@ class Session:
 
     Attributes:
         campaign: sweeps and points of the project.
-        inputs: what the rules of the expensive stages are made from.
+        runs: what the rules of the expensive stages are made from.
         storage: what carries files between machines; None where they share the project's directory.
 
     Raises:
-        SystemExit: with status 2, after the message: the command line names a result that no sweep has.
+        SystemExit: with status 2, after the message: the project cannot be worked in, or is given --config.
     """
 
     def __init__(self, workflow: Any, root: Path = Path()) -> None:
@@ -57,26 +62,58 @@ class Session:
             self._registration = repairs.register(root, storage=self.storage)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        if self.storage and workflow.is_main_process:
-            self.storage.ship()
-        self.inputs = RuleInputs(
-            self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process, storage=self.storage
+        self.runs = Runs(
+            self.campaign,
+            self._jobs_elsewhere,
+            is_job=not workflow.is_main_process,
+            storage=self.storage,
         )
         if workflow.is_main_process:
-            self.inputs.memory_mb = schedule.available_memory_mb()
-        # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
-        named = targets.targets_of(sys.argv[1:])
-        self._arguments = sys.argv[1:] if named is None else named
-        with _message_and_exit():
-            if workflow.is_main_process and targets.is_ours_alone(workflow.main_snakefile):
-                given = workflow.config_settings
+            if self.storage:
+                self.storage.ship()
+            self.runs.memory_mb = schedule.available_memory_mb()
+            _limit_memory(workflow, self.runs.memory_mb)
+        place = getattr(workflow, "current_basedir", None)  # of workflow/Snakefile
+        directory = Path(place.get_path_or_uri(secret_free=True)) if place else project.place("workflow")
+        self._forks = Forks(directory / "scripts")
+        self._unchecked = workflow.is_main_process
+        self.is_ours_alone = workflow.is_main_process and targets.is_ours_alone(workflow.main_snakefile)
+        self.unknown_results = paths.unknown_result(str(root.absolute()), str(root.resolve()))
+        if self.is_ours_alone:
+            given = workflow.config_settings
+            with _message_and_exit():
                 targets.refuse_configuration(given.config, given.configfiles)
-                targets.refuse_unknown(self.campaign, named or ())
-            check_targets(self.campaign, self._arguments)
 
-    def sets(self, kind: str) -> list[ResultSet]:
-        """What one job makes together of what this call wants (``result_sets.KINDS``)."""
-        return result_sets(self.campaign, kind, self._arguments)
+    def checked(self, inputs: Inputs[T]) -> Inputs[T]:
+        """An input function of a result's rule, before which all targets are checked, once."""
+
+        def after_check(wildcards: Wildcards) -> T:
+            if self._unchecked:
+                self._unchecked = False
+                with _message_and_exit():
+                    check_targets(self.campaign, self._workflow.dag_settings.targets)
+            return inputs(wildcards)
+
+        return after_check
+
+    def refuse_unknown(self, wildcards: Wildcards) -> NoReturn:
+        """The input function of targets that look like results and are none.
+
+        Raises:
+            SystemExit: with status 2, after a message that names the nearest result.
+        """
+        with _message_and_exit():
+            targets.refuse_unknown(self.campaign, wildcards["unknown"])
+
+    def run(self, script: str, log: Any, **names: Any) -> None:
+        """Run a script of a rule whose work is short.
+
+        Args:
+            script: its name in ``workflow/scripts``.
+            log: the rule's.
+            names: ``input``, ``output``, ``wildcards``, ``threads`` of the rule, as the script needs them.
+        """
+        self._forks.run(script, elsewhere=self._workflow.is_main_process, log=log, **names)
 
     def start(self) -> None:
         """Before the first job.
@@ -86,42 +123,41 @@ class Session:
                 Slurm does not tell when a job has ended.
         """
         if not self._jobs_elsewhere():
-            _lift_rate_limit(self._workflow.scheduler)
-            _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
-        elif self._registration:
-            self._registration.jobs_elsewhere()
+            lift_rate_limit(self._workflow.scheduler)
+        else:
+            self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
+            if self._registration:
+                self._registration.jobs_elsewhere()
         with _message_and_exit():
             check_states_are_known(self._workflow.executor_settings)
         followers.keep(self._workflow.dag)
-        self.inputs.orders.clean()
+        self.runs.clean()
         with _message_and_exit():
-            self.inputs.check_ready()
-
-    def fail(self) -> None:
-        """After the last job, where one has failed: put what storage has of failed runs into the project."""
-        for point in self.inputs.to_run if self.storage else ():
-            self.storage.bring_failed(**point)
+            self.runs.check_ready()
 
     def _jobs_elsewhere(self) -> bool:
         return not self._workflow.local_exec
 
-    def end(self) -> None:
-        """After the last job: what was named is there, whatever Snakemake says. Orders of finished jobs go.
+    def fail(self) -> None:
+        """After the last job, where one has failed: put what storage has of failed runs into the project."""
+        if self.storage:
+            for point in self.runs.planned():
+                self.storage.bring_failed(point.engine, point.workload, point.id)
 
-        Last comes where the results are.
+    def end(self) -> None:
+        """After the last job: what was named is there, whatever Snakemake says. Its places are named last.
 
         Raises:
             SystemExit: with status 2, after the message: a ``results/`` target is missing.
         """
-        self.inputs.orders.clean()
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
-                for target in settings.targets if self.storage else ():
-                    if not (self._root / target).exists():
-                        self.storage.fetch(target)
+                if self.storage:
+                    self.storage.fetch_missing(settings.targets)
                 _check_results_exist(self._root, settings.targets)
-        say_results(result_lines(settings.targets))
+        for line in result_lines(settings.targets):  # by Snakemake's logger: no other line comes between
+            logging.getLogger("snakemake.logging").info(line, extra={"is_result": True})
 
 
 def check_writable(root: Path) -> None:
@@ -142,19 +178,19 @@ def check_writable(root: Path) -> None:
             )
 
 
-def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
+def check_targets(campaign: Campaign, named_targets: Iterable[str]) -> None:
     """Refuse a ``results/`` target that no sweep has, before anything is planned.
 
     Args:
         campaign: the project.
-        arguments: the command line; what is no such target is passed over.
+        named_targets: of the command line; what is none of ``results/`` is passed over.
 
     Raises:
         ConfigError: unknown sweep, workload or figure (the known ones are listed), a figure that a
             sweep's axes do not allow, or a mistake in their files.
     """
-    for argument in arguments:
-        named = paths.target(argument)
+    for target in named_targets:
+        named = paths.target(target)
         if named is None:
             continue
         sweep = campaign.sweep(named["under"])
@@ -166,6 +202,16 @@ def check_targets(campaign: Campaign, arguments: Iterable[str]) -> None:
         asked = [*campaign.workloads(sweep), *campaign.shown(sweep)]
         for workload in [named["workload"]] if "workload" in named else dict.fromkeys(asked):
             campaign.points(sweep.name, workload)
+
+
+def kind_of(named: Mapping[str, str]) -> str:
+    """What a results file is: table, figure or report.
+
+    Args:
+        named: of ``paths.target``.
+    """
+    is_table = "workload" in named or "sampled" in named
+    return "table" if is_table else "figure" if "figure" in named else "report"
 
 
 def result_lines(made: Iterable[str]) -> list[str]:
@@ -199,7 +245,7 @@ def _user(number: int) -> str:
     return str(number)
 
 
-def _lift_rate_limit(scheduler: Any) -> None:
+def lift_rate_limit(scheduler: Any) -> None:
     """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
 
     With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
@@ -210,15 +256,13 @@ def _lift_rate_limit(scheduler: Any) -> None:
     scheduler.job_rate_limiter = None
 
 
-def _limit_memory(scheduler: Any, limit: int | None) -> None:
+def _limit_memory(workflow: Any, limit: int) -> None:
     """Let the runs that go on at a time take no more memory than this machine has to give.
 
-    ``--resources expected_mb=N`` sets another limit. (snakemake 9.27: ``JobScheduler.__init__`` copies the
-    limits of the command line.)
+    ``--resources expected_mb=N`` sets another limit.
     """
-    if limit is not None:
-        for resources in (scheduler.global_resources, scheduler.resources):
-            resources.setdefault(schedule.MEMORY, limit)
+    if schedule.MEMORY not in workflow.global_resources:
+        workflow.register_resource(schedule.MEMORY, limit)
 
 
 @contextlib.contextmanager

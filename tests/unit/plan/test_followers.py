@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 SNAKEFILE = """\
-from apuflow.campaign import followers
+from apuflow.plan import followers
 
 
 onstart:

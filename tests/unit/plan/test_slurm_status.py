@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from snakemake_executor_plugin_slurm import ExecutorSettings
 
-from apuflow.campaign.slurm_status import check_states_are_known
 from apuflow.core.errors import EngineError
+from apuflow.plan.slurm_status import check_states_are_known
 
 
 @pytest.fixture

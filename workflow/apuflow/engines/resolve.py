@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.campaign.one_product import OneProduct
 from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
@@ -26,7 +25,7 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.software import Software
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.work import Work, corrections_of, launches_products
+from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workloads import Workload, Works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
@@ -36,6 +35,8 @@ from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
 from apuflow.engines.fewer_workgroups import where_large
+from apuflow.engines.one_product import OneProduct
+from apuflow.engines.software import of_work
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -330,12 +331,7 @@ class Resolver:
             self._softwares[key] = get_engine(engine).software(
                 base.release_file, key[2], self._workload, self._site.of(base.release), self._root
             )
-        software = self._softwares[key]
-        if software.products is not None and not launches_products(work):
-            software = replace(software, products=None)
-        if software.corrections is not None and self._workload.derives_kernels:
-            software = replace(software, corrections=corrections_of(work))
-        return software
+        return of_work(self._softwares[key], self._workload, work)
 
     def _note(
         self, message: str, option: str, value: object, remedy: str, machine: str | None = None

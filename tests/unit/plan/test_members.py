@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import point_at, points
-from apuflow.campaign.session import check_targets
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import points
+from apuflow.plan.session import check_targets
 
 LISTS = {"deepbench_gemm": 248, "deepbench_all_reduce": 0, "deepbench_sparse": 0}
 
@@ -122,22 +122,6 @@ def test_suites_of_which_nothing_runs_are_refused_with_the_reason(project: Path)
         check_targets(Campaign(project), ["results/some/report.html"])
     write(project, suites=["deepbench_all_reduce", "squeezenet1_1"])
     assert Campaign(project).points("some", paths.OPERATIONS)
-
-
-@pytest.mark.parametrize("engine", ["preview", "gem5-kernels"])
-def test_a_job_finds_its_operation_by_its_values(project: Path, engine: Any) -> None:
-    write(
-        project,
-        engines=[engine],
-        suites=["resnet18", "bert_base_seq128"],
-        axes={"num-compute-units": [4, 8]},
-        per_workload={"bert*": {"options": {"num-tccs": 2}}, "resnet18": {"layer": {"n": 1}}},
-    )
-    sweep = load_sweep("some", project)
-    found = points(sweep, paths.OPERATIONS, project)
-    for point in found[::7]:
-        assert point_at(sweep, paths.OPERATIONS, engine, point.axes, project, point.id) == point
-    assert len({point.options["num-tccs"] for point in found}) == 2
 
 
 def test_a_change_of_a_table_is_a_change_of_the_suites_rows(project: Path) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow.campaign.resolve import Resolver
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
@@ -21,8 +20,8 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import collection
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-from apuflow.core.scalar import Scalar
-from apuflow.suites.spec import Direction, Refused, Spec, parse, spec_of
+from apuflow.engines.resolve import Resolver
+from apuflow.suites.spec import Direction, Refused, Spec, spec_of
 from apuflow.suites.step import OPERATION, Choice, Step
 from apuflow.suites.suite import Suite
 
@@ -82,29 +81,6 @@ def distinct(found: Iterable[Member]) -> Iterator[Point]:
             points.setdefault((point.engine, point.id), point)
     engines = dict.fromkeys(engine for engine, _ in points)
     yield from (point for engine in engines for (of, _), point in points.items() if of == engine)
-
-
-def operation_at(
-    sweep: Sweep, engine: EngineName, axes: Mapping[str, Scalar], identifier: str, root: Path = Path()
-) -> Point:
-    """One point of a sweep's suites, by its values: without the work for all others.
-
-    Raises:
-        ConfigError: no suite of the sweep has such a point (any more).
-    """
-    point: Point | None = None
-    for name in sweep_suites(sweep, root):
-        planned = plan(sweep, name, root)
-        if {axis for axis in planned.axes if not axis.startswith(_LAYER)} != set(axes) - {AXIS}:
-            continue
-        resolver = _resolvers(sweep, planned, root)[parse(str(axes[AXIS])).direction]
-        point = resolver.resolve(engine, tuple(axes.items()))
-        resolver.raise_problems()
-        if point is not None and point.id == identifier:
-            return point
-    if point is None:
-        raise ConfigError("no suite of the sweep has this operation", key=AXIS, value=axes.get(AXIS))
-    return point
 
 
 def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Resolver]:
