@@ -12,7 +12,7 @@ Shapes, 1 to 64 compute units and options are drawn independently, sizes evenly 
 fixed seed. Whole layers: all kernels of a point run in one gem5 process, with caches and TLBs as the kernel
 before left them. A draw is dropped when it cannot run, or when the preview expects gem5 to take less than
 ``--least`` or more than ``--most`` seconds; nothing else is looked at. Which third is held out follows from
-the points' names by hash (``apuflow.study.score.held_out``), before anything runs.
+the points' names by hash (``apuflow.score.errors.held_out``), before anything runs.
 """
 
 from __future__ import annotations

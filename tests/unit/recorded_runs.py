@@ -6,8 +6,8 @@ import csv
 from typing import Any
 
 from apuflow.preview.timing import times
-from apuflow.study.score import recorded
-from apuflow.study.score_runs import KEYS, row_machine, row_steps
+from apuflow.score.errors import recorded
+from apuflow.score.runs import KEYS, row_machine, row_steps
 
 CAMPAIGN = recorded()[1]
 

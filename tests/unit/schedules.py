@@ -12,7 +12,7 @@ from snakemake.scheduling.greedy import Scheduler, SchedulerSettings
 
 from apuflow.campaign import schedule
 from apuflow.engines import estimate
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 
 @dataclass

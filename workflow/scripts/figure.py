@@ -2,7 +2,7 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.results import write_figures
+from apuflow.results.write import write_figures
 
 with rule(snakemake) as (output, log):
     params = snakemake.params

@@ -2,7 +2,7 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.results import write_previews
+from apuflow.results.write import write_previews
 
 with rule(snakemake):
     params = snakemake.params

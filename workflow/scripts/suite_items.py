@@ -2,7 +2,7 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.suites import write_items
+from apuflow.results.suites import write_items
 
 with rule(snakemake):
     params = snakemake.params

@@ -2,7 +2,7 @@
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule
-from apuflow.study.results import write_tables
+from apuflow.results.write import write_tables
 
 with rule(snakemake):
     params, late = snakemake.params, bool(snakemake.input.get("batches"))

@@ -17,8 +17,8 @@ from apuflow.preview.columns import by_value
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import FILE
 from apuflow.preview.timing import times
-from apuflow.study.measured import text
-from apuflow.study.score import drawn, modelled, read_tables, recorded
+from apuflow.score.errors import drawn, modelled, read_tables, recorded
+from apuflow.score.measured import text
 
 
 def run(root: Path, sweep: str) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def run(root: Path, sweep: str) -> pd.DataFrame:
 
 
 def test_the_ranges_are_those_of_the_recorded_runs() -> None:
-    """And they follow the model: run python -m apuflow.study.measured after a change of it."""
+    """And they follow the model: run python -m apuflow.score.measured after a change of it."""
     assert FILE.read_text() == text()
 
 

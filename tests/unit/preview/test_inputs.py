@@ -11,7 +11,7 @@ from one_launch import traffic_of
 from places import ROOT
 
 from apuflow.preview.inputs import Copy, kept_of_copies, parts_held
-from apuflow.study.score_runs import row_launch, row_machine, row_steps
+from apuflow.score.runs import row_launch, row_machine, row_steps
 
 RUNS = ROOT / "data/gem5_runs"
 

@@ -14,7 +14,7 @@ from places import ROOT
 
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
-from apuflow.study.score_runs import row_machine, row_steps
+from apuflow.score.runs import row_machine, row_steps
 
 RUNS = ROOT / "data/gem5_runs"
 

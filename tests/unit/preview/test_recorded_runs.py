@@ -18,8 +18,8 @@ from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.step import alone
 from apuflow.preview.tables import Launches
-from apuflow.study.score import held_out, read_tables, recorded, report, score
-from apuflow.study.score_runs import row_launch, row_machine, row_steps
+from apuflow.score.errors import held_out, read_tables, recorded, report, score
+from apuflow.score.runs import row_launch, row_machine, row_steps
 
 
 def cycles_on_v23(workload: str, options: dict[str, Any], layer: dict[str, Any]) -> float:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from places import ROOT
 
-from apuflow.study.score import read_tables, score
+from apuflow.score.errors import read_tables, score
 
 FOUR = {"num_tccs": "4", "num_dirs": "4"}
 

@@ -54,7 +54,7 @@ def compare(
     time around them is. For a table, the runs of its engines gem5 and gem5-kernels (or of --engines).
     """
     if kernels:
-        from apuflow.study.kernel_comparison import compare_runs
+        from apuflow.results.kernel_comparison import compare_runs
 
         compare_runs(a, b, engines or "gem5,gem5-kernels", csv, figure)
         return

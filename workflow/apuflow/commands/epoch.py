@@ -40,8 +40,8 @@ def epoch(
     """
     from rich.table import Table
 
-    from apuflow.study.epochs import epoch_numbers, epoch_text, write_numbers
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.results.epochs import epoch_numbers, epoch_text, write_numbers
     from apuflow.suites.epoch import EXTRAPOLATED
     from apuflow.suites.ring import Ring
 
@@ -74,7 +74,7 @@ def allreduce(
     """Time of a ring all-reduce, and the bandwidth that its links see. Reckoned, not simulated."""
     from rich.table import Table
 
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
     from apuflow.suites.ring import FLOAT_BYTES, Ring
 
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -26,8 +26,8 @@ def published(
     """
     from rich.table import Table
 
-    from apuflow.study.published import WHY, compare
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.score.published import WHY, compare
 
     console = terminal_console()
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -11,7 +11,7 @@ from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.sampling import Sampling
-    from apuflow.study.sampled_suites import Sampled
+    from apuflow.sampling.suites import Sampled
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +50,7 @@ def sample(
     from apuflow.campaign.campaign import Campaign
     from apuflow.configure.sampling import Sampling
     from apuflow.core.files import write_text
-    from apuflow.study.sampled_suites import member_table, sample_suites
+    from apuflow.sampling.suites import member_table, sample_suites
 
     campaign = Campaign()
     loaded = campaign.load(sweep)
@@ -71,7 +71,7 @@ def sample(
 def _show(found: list[Sampled], aim: Sampling) -> None:
     from rich.table import Table
 
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
 
     table = Table(box=None, pad_edge=False)
     for heading in ("suite", "at"):

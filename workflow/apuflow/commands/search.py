@@ -10,7 +10,7 @@ import typer
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
-    from apuflow.study.search import Found
+    from apuflow.ask.search import Found
 
 
 def register(app: typer.Typer) -> None:
@@ -48,11 +48,11 @@ def search(
     Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
+    from apuflow.ask import judge as judging
+    from apuflow.ask import search as searching
     from apuflow.configure import load_sweep
     from apuflow.core.figures import stem_of
     from apuflow.core.files import write_text
-    from apuflow.study import judge as judging
-    from apuflow.study import search as searching
     from apuflow_analysis.tables.objectives import Objective
 
     stem = None if figure is None else stem_of(figure)
@@ -93,7 +93,7 @@ def _next(judge: str) -> str:
 
 
 def _print(found: Found, expressions: list[str], show: int) -> None:
-    from apuflow.study.terminal import blocks, interval, number, terminal_console
+    from apuflow.core.terminal import blocks, interval, number, terminal_console
 
     out = terminal_console()
     columns = list(dict.fromkeys([*found.axes, *expressions, "gpu_cycles"]))

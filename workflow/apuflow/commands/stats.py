@@ -122,7 +122,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
     record = read(run / "run.json")
     if isinstance(record, BatchRecord):
-        from apuflow.study.preview_kernels import preview_kernel_table
+        from apuflow.results.preview_kernels import preview_kernel_table
 
         table = preview_kernel_table(run, record)
         return table, list(table.attrs["axes"])
@@ -132,7 +132,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[str]) -> None:
-    from apuflow.study.terminal import Entry, stacked, terminal_console
+    from apuflow.core.terminal import Entry, stacked, terminal_console
 
     entries = [
         Entry(

@@ -12,7 +12,7 @@ from apuflow.core.words import many
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from apuflow.study.statsnet.make import Request, StatsNet
+    from apuflow.statsnet.make import Request, StatsNet
 
 FAILED = 1
 
@@ -49,8 +49,8 @@ def statsnet(
     """
     from apuflow.core.errors import ConfigError
     from apuflow.core.files import write_text
-    from apuflow.study.statsnet.make import Request, check_free, make, report, write
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.statsnet.make import Request, check_free, make, report, write
 
     names, held_out = tuple(dict.fromkeys(of or ())), tuple(dict.fromkeys(check or ()))
     if not names:
@@ -82,8 +82,8 @@ def _command(name: str, request: Request) -> str:
 def _show(made: StatsNet, console: Console) -> None:
     from rich.table import Table
 
-    from apuflow.study.statsnet.check import FITTED, agreement
-    from apuflow.study.terminal import number
+    from apuflow.core.terminal import number
+    from apuflow.statsnet.check import FITTED, agreement
 
     mix, found = made.mix, made.operations
     console.print(

@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         belongs = _chosen(workload)
         asked = None
         if sweep:
-            from apuflow.study.retry import sweep_points
+            from apuflow.results.retry import sweep_points
 
             asked = sweep_points(Path(), sweep)
 
@@ -119,7 +119,7 @@ def _chosen(name: str) -> Callable[[str, str], bool]:
 
     if name in workload_names() or name not in suite_names():
         return lambda workload, _: name in ("", workload)
-    from apuflow.study.suites import points_of_suite
+    from apuflow.results.suites import points_of_suite
 
     points = points_of_suite(name, Path())
     return lambda workload, point: workload == paths.OPERATIONS and point in points
@@ -128,8 +128,8 @@ def _chosen(name: str) -> Callable[[str, str], bool]:
 def _table(shown_runs: Sequence[Run]) -> Text:
     from rich.text import Text
 
+    from apuflow.core.terminal import Entry, stacked
     from apuflow.run.status import RunState
-    from apuflow.study.terminal import Entry, stacked
 
     colours = {RunState.COMPLETED: "green", RunState.PROVEN: "green", RunState.RUNNING: "cyan"}
     entries = []

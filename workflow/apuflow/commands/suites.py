@@ -22,8 +22,8 @@ def suites(
 
     from apuflow.configure.loading import suite_names
     from apuflow.configure.suite import load_suite
-    from apuflow.study.suite_text import details, overview
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.suites.text import details, overview
 
     console = terminal_console()
     root = Path()
@@ -59,8 +59,8 @@ def network(
 
     Weights are not read. ONNX files need the library onnx, modules need torch: optional extras of apuflow.
     """
-    from apuflow.study.own_network import add_network
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.workloads.network import add_network
 
     files, said = add_network(model, name, shape, n, Path())
     console = terminal_console()

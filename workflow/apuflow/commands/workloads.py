@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
         from apuflow.configure.base import together
         from apuflow.core.engines import ENGINES
         from apuflow.core.errors import ConfigError
+        from apuflow.core.terminal import terminal_console
         from apuflow.engines import runs_on
-        from apuflow.study.terminal import terminal_console
 
         root = Path()
         console = terminal_console()

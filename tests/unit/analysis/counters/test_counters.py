@@ -15,7 +15,7 @@ from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
-from apuflow.study import score
+from apuflow.score import errors as score
 from apuflow_analysis.counters.counters import COUNTERS, counters
 from apuflow_analysis.stats.reader import Stats, read_stats
 
