@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from statistics import fmean, median, quantiles
 from types import SimpleNamespace
@@ -10,25 +9,19 @@ from typing import Any
 
 import pytest
 from one_launch import traffic_of
-from places import ROOT
+from recorded_runs import layer_rows
 
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.score.runs import row_machine, row_steps
 
-RUNS = ROOT / "data/gem5_runs"
+
+def rows_of(column: str, part: str, draw: int | None = None) -> list[dict[str, Any]]:
+    return [row for row in layer_rows() if part in row[column] and draw in (None, int(row["draw"]))]
 
 
-def rows_of(column: str, part: str, tables: str = "layers") -> list[dict[str, Any]]:
-    found = []
-    for table in sorted(RUNS.glob(f"{tables}.csv")):
-        with table.open(newline="") as file:
-            found += [row for row in csv.DictReader(file) if part in row[column]]
-    return found
-
-
-def row_of(part: str, table: str = "layers") -> dict[str, Any]:
-    (row,) = rows_of("id", part, table)
+def row_of(part: str, draw: int = 1) -> dict[str, Any]:
+    (row,) = rows_of("id", part, draw)
     return row
 
 
@@ -63,19 +56,19 @@ def test_copies_on_few_units_take_their_page_walks_one_after_the_other(part: str
 
 
 @pytest.mark.parametrize(
-    ("part", "table"),
+    ("part", "draw"),
     [
-        ("v24.1_u13_wfs-per-simd8_gpu-clock1.5GHz_tcp-size16kB_tcc-size512kB", "layers_2"),
-        ("v24.1_u7_wfs-per-simd16_max-cu-tokens8_gpu-clock1.5GHz_tcp-size8kB_tcc-size128kB", "layers"),
+        ("v24.1_u13_wfs-per-simd8_gpu-clock1.5GHz_tcp-size16kB_tcc-size512kB", 2),
+        ("v24.1_u7_wfs-per-simd16_max-cu-tokens8_gpu-clock1.5GHz_tcp-size8kB_tcc-size128kB", 1),
     ],
 )
-def test_copies_load_and_store_in_turn(part: str, table: str) -> None:
+def test_copies_load_and_store_in_turn(part: str, draw: int) -> None:
     """No resource is busy for more than 72 % of gem5's time.
 
     In gem5's protocol trace of the first one, all loads of a batch come at a line in 5.0 ns, then all stores
     go at a line in 5.0 ns: 47,171 lines and 23,582 take 354 of the 357 us.
     """
-    row = row_of(part, table)
+    row = row_of(part, draw)
     (step,) = steps_of(row)
     box, flow = row_machine(row), flow_of(row, step)
     ns = times([step], [box]).ns[0]
@@ -119,7 +112,7 @@ def test_the_tcc_keeps_lines_from_kernel_to_kernel_and_changes_those_that_are_st
 def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
     """Its vector memory instructions; those of two, with 25 images, are spilled, and only near."""
     names = ("MIOpenBatchNormFwdTrainSpatial", "MIOpenBatchNormBwdSpatial")
-    rows = [row for row in rows_of("kernel", "Spatial", "layers*") if row["kernel"] in names]
+    rows = [row for row in rows_of("kernel", "Spatial") if row["kernel"] in names]
     made = [steps_of(row)[-1].profile.counts.vector_memory for row in rows]
     counted = [float(row["vector_memory_insts"]) for row in rows]
     assert len(rows) >= 22
@@ -129,7 +122,7 @@ def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
 
 def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_image() -> None:
     """``tcp_load_events`` of those that load several times, between which the first line has come."""
-    last = [(row, steps_of(row)[-1]) for row in rows_of("kernel", "mloPoolingAveBwd", "layers*")]
+    last = [(row, steps_of(row)[-1]) for row in rows_of("kernel", "mloPoolingAveBwd")]
     several = [(row, step) for row, step in last if step.profile.rounds > 1.0]
     assert len(several) >= 9
     for row, step in several:
@@ -139,7 +132,7 @@ def test_average_pooling_backward_loads_its_first_element_for_lanes_beyond_the_i
 
 def last_steps(kernel: str, release: str = "") -> list[tuple[dict[str, Any], SimpleNamespace]]:
     """Rows of a kernel in all draws, and the traffic of its last step."""
-    rows = [row for row in rows_of("kernel", kernel, "layers*") if row["id"].startswith(release)]
+    rows = [row for row in rows_of("kernel", kernel) if row["id"].startswith(release)]
     return [(row, flow_of(row, steps_of(row)[-1])) for row in rows]
 
 
@@ -187,7 +180,7 @@ def test_instructions_of_all_drawn_kernels_are_those_of_gem5() -> None:
 
     The loops of two kernels over images are compiled as the number of these allows, 1 to 29 here.
     """
-    rows = [row for row in rows_of("id", "", "layers*") if row["instructions"]]
+    rows = [row for row in rows_of("id", "") if row["instructions"]]
     assert len(rows) == 2544
     # Launches of a point that have the same kernel and grid are recorded as their mean.
     alike: dict[tuple[str, ...], list[dict[str, str]]] = {}
@@ -219,9 +212,7 @@ def test_gfx902_has_instructions_of_its_own(
     part: str, kernel: str, launch: str, valu: float, salu: float, others: float
 ) -> None:
     """Of a wavefront, by gem5 v24.0.0.1; gfx801 has up to 33 % more or less of a class."""
-    (row,) = (
-        row for row in rows_of("id", part, "layers_10") if (row["kernel"], row["launch"]) == (kernel, launch)
-    )
+    (row,) = (row for row in rows_of("id", part, 10) if (row["kernel"], row["launch"]) == (kernel, launch))
     (step,) = steps_of(row)
     counts, waves = step.profile.counts, int(row["wavefronts"])
     assert counts.valu / waves == pytest.approx(valu)
@@ -232,8 +223,8 @@ def test_gfx902_has_instructions_of_its_own(
 
 def test_reads_of_lines_on_their_way_reach_memory_on_gfx902_alone() -> None:
     """Tiles of a plane share lines. gem5 v24.0.0.1 reads 16,845, its TCC misses 7,498; v23.0 none more."""
-    (new,) = rows_of("id", "c14_h23_n4_w23", "layers_10")
-    (old,) = rows_of("id", "c25_h17_n12_w17", "layers_9")
+    (new,) = rows_of("id", "c14_h23_n4_w23", 10)
+    (old,) = rows_of("id", "c25_h17_n12_w17", 9)
     assert new["gfx_version"] == "gfx902" and old["gfx_version"] == "gfx801"
     (step,) = steps_of(new)
     assert flow_of(new, step).dram_reads == pytest.approx(int(new["dram_bytes_read"]) / 64, rel=0.2)
@@ -249,7 +240,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
     Each instruction cache of four units reads the code, but for what its wavefronts branch over, and one or
     two lines of arguments.
     """
-    rows = [*rows_of("kernel", "MIOpenActive", "layers*")]
+    rows = [*rows_of("kernel", "MIOpenActive")]
     assert len(rows) == 496
     for row in rows:
         (step,) = steps_of(row)
@@ -261,7 +252,7 @@ def test_the_tcc_is_read_for_code_and_arguments_as_well() -> None:
 def errors_of(kernel: str, column: str, gpu: str, count: Callable[[SimpleNamespace], float]) -> list[float]:
     """Of a count, relative; those of the first launch of at least 200."""
     found = []
-    for row in rows_of("kernel", kernel, "layers*"):
+    for row in rows_of("kernel", kernel):
         step, measured = steps_of(row)[-1], float(row[column] or 0.0)
         if row["gfx_version"] in (gpu, "") and measured >= 200.0:
             found.append(abs(count(flow_of(row, step)) / measured - 1.0))
@@ -294,7 +285,7 @@ def test_tiles_of_pooling_share_lines_with_their_neighbours(kernel: str) -> None
 
 def test_pooling_backward_keeps_its_sums_in_scratch_memory_where_the_compiler_does() -> None:
     """A 5x5 window on eight pixels of a work-item: each sum is stored and loaded, which gem5 counts."""
-    row = row_of("_c10_h40-86975a5f", "layers_3")
+    row = row_of("_c10_h40-86975a5f", 3)
     (step,) = steps_of(row)
     assert step.profile.counts.vector_memory == int(row["vector_memory_insts"]) == 2200
     flow = flow_of(row, step)
@@ -303,16 +294,16 @@ def test_pooling_backward_keeps_its_sums_in_scratch_memory_where_the_compiler_do
 
 
 @pytest.mark.parametrize(
-    ("part", "table"),
+    ("part", "draw"),
     [
-        ("v24.0_u26_wfs-per-simd16_gpu-clock1.5GHz_num-tccs4", "layers_11"),
-        ("v24.0_u36_gpu-clock1.5GHz_tcp-size8kB_num-tccs8_mem-typeDDR3_2133_8x8_num-dirs4_c14", "layers_10"),
-        ("v24.1_u11_wfs-per-simd16_max-cu-tokens8_gpu-clock800MHz_tcp-size32kB_num-tccs2", "layers_2"),
+        ("v24.0_u26_wfs-per-simd16_gpu-clock1.5GHz_num-tccs4", 11),
+        ("v24.0_u36_gpu-clock1.5GHz_tcp-size8kB_num-tccs8_mem-typeDDR3_2133_8x8_num-dirs4_c14", 10),
+        ("v24.1_u11_wfs-per-simd16_max-cu-tokens8_gpu-clock800MHz_tcp-size32kB_num-tccs2", 2),
     ],
 )
-def test_several_tccs_and_directories_lessen_the_order_on_gfx902_as_well(part: str, table: str) -> None:
+def test_several_tccs_and_directories_lessen_the_order_on_gfx902_as_well(part: str, draw: int) -> None:
     """Loads, then stores, all in order would take 1.2 to 1.5 times gem5's cycles."""
-    row = row_of(part, table)
+    row = row_of(part, draw)
     (step,) = steps_of(row)
     box = row_machine(row)
     found = times([step], [box])
@@ -345,7 +336,7 @@ def test_columns_walk_the_pages_that_gem5_does() -> None:
     gem5 walks up to two pages of code and arguments as well. By version 29, which counted the pages of a
     store's pieces of lines, one layer was 48 walks off.
     """
-    rows = rows_of("kernel", "Im2d2Col", "layers*") + rows_of("kernel", "Col2Im2d", "layers*")
+    rows = rows_of("kernel", "Im2d2Col") + rows_of("kernel", "Col2Im2d")
     apart = [int(row["page_walks"]) - all_passes(row, lambda flow: flow.cold_pages) for row in rows]
     assert len(apart) > 180
     assert min(apart) > -0.5 and max(apart) <= 2.0
@@ -354,7 +345,7 @@ def test_columns_walk_the_pages_that_gem5_does() -> None:
 @pytest.mark.parametrize(("gpu", "middle"), [("gfx801", 0.04), ("gfx902", 0.08)])
 def test_stores_of_columns_reach_memory_as_often_as_gem5_does(gpu: str, middle: float) -> None:
     """``dram_bursts`` of im2col: wavefronts that follow store to the same lines, which the queue merges."""
-    rows = [row for row in rows_of("kernel", "Im2d2Col", "layers*") if row["gfx_version"] == gpu]
+    rows = [row for row in rows_of("kernel", "Im2d2Col") if row["gfx_version"] == gpu]
     errors = [
         abs(
             all_passes(row, lambda flow: flow.dram_reads + flow.dram_writes + flow.code_misses)
@@ -384,9 +375,7 @@ def test_the_link_of_one_tcc_is_what_four_directories_wait_for() -> None:
 
     Its messages take 480 of gem5's 533 us of that link, and 279 of those of the directories.
     """
-    row = row_of(
-        "v23.0_u6_max-cu-tokens8_gpu-clock1.5GHz_tcc-size512kB_num-dirs4_c59_h19_n11_w19", "layers_7"
-    )
+    row = row_of("v23.0_u6_max-cu-tokens8_gpu-clock1.5GHz_tcc-size512kB_num-dirs4_c59_h19_n11_w19", 7)
     step, box = steps_of(row)[-1], row_machine(row)
     found = times([step], [box])
     assert found.bound == ["tcc_link"]
@@ -394,22 +383,22 @@ def test_the_link_of_one_tcc_is_what_four_directories_wait_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "table"),
+    ("part", "draw"),
     [
-        ("v24.1_u3_tcp-size32kB_num-tccs2_tcc-size256kB_bw-scalor1_num-dirs2_c31_h27_n11", "layers_2"),
-        ("v24.0_u3_max-cu-tokens8_num-tccs2_tcc-size512kB_mem-typeDDR3_2133_8x8_num-dirs2_c15", "layers_11"),
-        ("v23.0_u5_c17_h55_n3_w55", "layers_8"),
-        ("v24.0_u5_c27_h27_n29_w27", "layers_10"),
-        ("v24.0_u3_c39_h13_n19_w13", "layers_16"),
-        ("v24.0_u5_c59_h19_n11_w19", "layers_16"),
+        ("v24.1_u3_tcp-size32kB_num-tccs2_tcc-size256kB_bw-scalor1_num-dirs2_c31_h27_n11", 2),
+        ("v24.0_u3_max-cu-tokens8_num-tccs2_tcc-size512kB_mem-typeDDR3_2133_8x8_num-dirs2_c15", 11),
+        ("v23.0_u5_c17_h55_n3_w55", 8),
+        ("v24.0_u5_c27_h27_n29_w27", 10),
+        ("v24.0_u3_c39_h13_n19_w13", 16),
+        ("v24.0_u5_c59_h19_n11_w19", 16),
     ],
 )
-def test_walks_overlap_where_pages_come_to_other_units_each_time(part: str, table: str) -> None:
+def test_walks_overlap_where_pages_come_to_other_units_each_time(part: str, draw: int) -> None:
     """Four workgroups to a page, three or five units: gem5 takes 0.6 to 0.75 times page walks by their time.
 
     On four units it takes 1.06 times. Version 29 was up to 63 % off.
     """
-    row = row_of(part, table)
+    row = row_of(part, draw)
     (step,) = steps_of(row)
     box = row_machine(row)
     assert 0.6 < int(row["gpu_cycles"]) / int(row["page_walks"]) / 973 < 0.75

@@ -13,14 +13,13 @@ from apuflow.core.errors import ConfigError
 from apuflow.score import errors as module
 from apuflow.score.errors import (
     Scored,
-    drawn,
     held_out,
     held_out_of,
     measured_error,
     ordered_pairs,
     point_errors,
+    random_layers,
     read_runs,
-    read_tables,
     recorded,
     report,
     score,
@@ -139,7 +138,7 @@ def test_the_previews_error_is_the_one_that_its_document_states() -> None:
     assert f"{median} off in the median, {p90} at the 90th percentile of {runs} gem5 runs" in said
     assert f"{mean} in the mean" in said
     assert f"{ordered} are in its order" in said
-    layers = pd.concat(map(layers_of, drawn()))
+    layers = errors_of_layers()
     middle, high = 100 * layers["error"].median(), 100 * layers["error"].quantile(0.9)
     assert f"of {len(layers)} layers drawn at random {middle:.1f} and {high:.1f} %." in said
     of = {"primitive": layers.groupby("primitive"), "directories (`num-dirs`)": layers.groupby("num_dirs")}
@@ -147,17 +146,16 @@ def test_the_previews_error_is_the_one_that_its_document_states() -> None:
         rows = document.split(f"| {title} | layers |")[1].split("\n\n")[0]
         for name, group in groups:
             assert row_of(str(name), group) in rows
-    for table, group in layers.groupby("table"):
-        draw = str(table).removeprefix("layers_") if table != "layers" else "1"
-        now = " | ".join(row_of(draw, group).split(" | ")[2:5])
+    for draw, group in layers.groupby("draw"):
+        now = " | ".join(row_of(str(draw), group).split(" | ")[2:5])
         assert re.search(rf"\n\| {draw} \| v?[\w.]+ \| {len(group)} \| .* \| {now} \|\n", document)
 
 
-def layers_of(table: Path) -> pd.DataFrame:
-    """Of a table of drawn layers: each one's error without its sign, its primitive and directories."""
-    frame = score(read_tables([table])).frame
-    facts = frame.groupby("point")[["primitive", "num_dirs"]].first()
-    return facts.assign(error=point_errors(frame).abs(), table=table.stem)
+def errors_of_layers() -> pd.DataFrame:
+    """Each random layer's error without its sign, its primitive, directories and sample."""
+    frame = score(read_runs(random_layers())).frame
+    facts = frame.groupby("point")[["primitive", "num_dirs", "draw"]].first()
+    return facts.assign(error=point_errors(frame).abs())
 
 
 def row_of(name: str, layers: pd.DataFrame) -> str:

@@ -46,9 +46,9 @@ def recorded() -> tuple[Path, Path]:
     return directory / "runs.csv", directory / "campaign.csv"
 
 
-def drawn() -> list[Path]:
-    """The tables of layers drawn at random, which nobody had looked at when they ran (``data/README.md``)."""
-    return sorted(project.recorded_runs().glob("layers*.csv"))
+def random_layers() -> Path:
+    """The table of random layers on random machines; column ``draw`` numbers the samples."""
+    return project.recorded_runs() / "layers.csv.xz"
 
 
 def held_out(run: str) -> bool:

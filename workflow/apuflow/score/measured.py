@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from apuflow.core.engines import PREVIEW_RELEASE, PREVIEW_VERSION
 from apuflow.core.files import write_text
 from apuflow.preview.coverage import FEWEST_RUNS, FILE, ROCBLAS, family
 from apuflow.preview.machine import NUMBERS, memory_name
-from apuflow.score.errors import drawn, point_errors, read_tables, recorded, score
+from apuflow.score.errors import point_errors, random_layers, read_runs, read_tables, recorded, score
 from apuflow.score.runs import row_machine
 
 
-def spanned(without: str = "") -> dict[str, Any]:
+def spanned(without: int | None = None) -> dict[str, Any]:
     """Ranges and errors of the recorded runs, as ``measured.json`` holds them.
 
     Ranges are those of all runs, but for rocBLAS' kernels: they ran on machines drawn at random, and these
@@ -27,12 +26,13 @@ def spanned(without: str = "") -> dict[str, Any]:
     them: the model's constants were chosen by the other runs, and it is nearer to these.
 
     Args:
-        without: a table of layers that is left out, by its name.
+        without: number of a sample of layers that is left out.
     """
-    layers = _runs([file for file in drawn() if file.stem != without])
-    products = _runs([project.recorded_runs() / "products.csv"])
-    networks = _runs(sorted(project.recorded_runs().glob("networks*.csv")))
-    runs = pd.concat([_runs(recorded()), networks, layers])
+    layers = read_runs(random_layers())
+    layers = _scored(layers[layers["draw"] != str(without)])
+    products = _scored(read_runs(project.recorded_runs() / "products.csv"))
+    networks = sorted(project.recorded_runs().glob("networks*.csv"))
+    runs = pd.concat([_scored(read_tables([*recorded(), *networks])), layers])
     kernels = pd.concat([runs, products[products["kernel"].str.startswith(ROCBLAS)]])
     machines = [
         row_machine({str(key): value for key, value in row.items()}) for row in runs.to_dict("records")
@@ -71,14 +71,14 @@ def spanned(without: str = "") -> dict[str, Any]:
     }
 
 
-def _runs(tables: Sequence[Path]) -> pd.DataFrame:
-    frame = score(read_tables(tables)).frame
+def _scored(runs: pd.DataFrame) -> pd.DataFrame:
+    frame = score(runs).frame
     for column in ("wavefronts", "gpu_cycles", "dram_bytes_read", "dram_bytes_written"):
         frame[column] = pd.to_numeric(frame[column])
     return frame.assign(dram_bytes=frame["dram_bytes_read"] + frame["dram_bytes_written"])
 
 
-def text(without: str = "") -> str:
+def text(without: int | None = None) -> str:
     """The file's content."""
     return json.dumps(spanned(without), indent=1) + "\n"
 
