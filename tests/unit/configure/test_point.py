@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from sweep_texts import HEAD, expand, one
+
+from apuflow.configure.point import Point
 
 
 def test_two_sweeps_that_share_a_point_share_its_run(root: Path) -> None:
@@ -80,6 +83,26 @@ def test_identity_is_made_of_describe(root: Path) -> None:
     assert json.loads(json.dumps(point.describe())) == point.describe()
     assert re.fullmatch(r"[0-9a-f]{8}", point.identity)
     assert point.id == f"{point.label}-{point.identity}"
+
+
+def test_a_point_is_read_from_its_row_without_any_file(root: Path) -> None:
+    """One point of each kind of workload, on a machine and of a release that are not the defaults."""
+    machine = "release: v22.1\noptions: {num-compute-units: 8, tcc-size: 512kB}\n"
+    kernels = "description: x\nengines: [gem5-kernels]\nworkgroups: {fills: 4}\ninputs: memory\n" + machine
+    shutil.copy(root / "configs/workloads/examples/square.yaml", root / "configs/workloads/square.yaml")
+    points = [
+        *expand(root, kernels + "workloads: [softmax_bwd, gemm, own_vector_add]\n"),
+        *expand(root, kernels + "suites: [alexnet_owt]\nlayer: {n: 1, direction: fwd}\n"),
+        *expand(root, "description: x\nengines: [gem5]\nworkloads: [softmax_bwd, square]\n" + machine),
+        one(root, HEAD + machine),
+    ]
+    assert {type(point.work).__name__ for point in points} == {
+        *("NetworkWork", "OperationWork", "KernelsWork", "ProgramWork"),
+    }
+    written = [json.dumps(point.row()) for point in points]
+    shutil.rmtree(root / "configs")
+    assert [Point.of_row(json.loads(text)) for text in written] == points
+    assert [Point.of_row(json.loads(text)).id for text in written] == [point.id for point in points]
 
 
 KERNELS = HEAD.replace("[preview]", "[gem5-kernels]")

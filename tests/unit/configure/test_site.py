@@ -88,7 +88,7 @@ def test_each_release_has_a_gem5_of_its_own(root: Path) -> None:
     )
     old, new = points(sweep, "softmax_fwd", root)
     assert (old.gfx, new.gfx) == ("gfx801", "gfx902")
-    assert old.content["gem5"] != new.content["gem5"]
+    assert old.software.gem5 != new.software.gem5
     binaries = [Toolset(point.release, root).site.gem5.binary for point in (old, new)]
     assert binaries == ["old.opt", "new.opt"]
     (root / "configs/sweeps/t.yaml").write_text(HEAD + axes)

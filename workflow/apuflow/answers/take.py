@@ -17,7 +17,6 @@ from apuflow.engines import simulating_engine
 from apuflow.engines.preview_batch import batch_columns
 from apuflow.miopen.compiler import code_bytes
 from apuflow.prepare.tools import Toolset
-from apuflow.rocblas.call import PRODUCTS_KEY
 from apuflow_analysis.counters.table import BY_NAME
 from apuflow_analysis.tables.records import Row, read_record
 
@@ -62,7 +61,7 @@ def _answer(
 ) -> Answer:
     layer = hashlib.sha256((point.work.text or "").encode()).hexdigest()[:_DIGITS]
     values: dict[tuple[Kind, str], str] = {
-        ("fact", "engine_version"): str(point.content.get("version", "")),
+        ("fact", "engine_version"): point.software.version or "",
         ("fact", "layer"): layer,
     }
     values |= {("fact", name): text for name, text in facts.items()}
@@ -85,7 +84,7 @@ def _facts(tools: Toolset, point: Point, record: RunRecord) -> dict[str, str]:
     compiler = tools.launcher_compiler(point.gfx) if engine.for_launcher else tools.compiler
     return {
         "products": _products(point),
-        "corrections": str(point.content.get("corrections", "")),
+        "corrections": point.software.corrections or "",
         "kernel_compiler": compiler.identity.partition("\n")[0],
         "kernel_code": code.hexdigest()[:_DIGITS],
         "image": (made.image_digest or "") if engine.image_in_identity else "",
@@ -98,4 +97,4 @@ def _facts(tools: Toolset, point: Point, record: RunRecord) -> dict[str, str]:
 
 
 def _products(point: Point) -> str:
-    return "rocblas" if PRODUCTS_KEY in point.content else "stand-in"
+    return "stand-in" if point.software.products is None else "rocblas"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow.campaign.resolve import Resolver, resolved_point
+from apuflow.campaign.resolve import Resolver
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
@@ -69,7 +69,7 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
                 machine = tuple(pair for pair in assignment if not pair[0].startswith(_LAYER))
                 items = tuple(_items(suite, choice, engine, machine, resolvers, sweep, root))
                 found.append(Member(suite, choice, engine, assignment, items))
-        for resolver, _ in resolvers.values():
+        for resolver in resolvers.values():
             resolver.raise_problems()
     return found
 
@@ -97,8 +97,8 @@ def operation_at(
         planned = plan(sweep, name, root)
         if {axis for axis in planned.axes if not axis.startswith(_LAYER)} != set(axes) - {AXIS}:
             continue
-        resolver, loaded = _resolvers(sweep, planned, root)[parse(str(axes[AXIS])).direction]
-        point = resolved_point(resolver, loaded, engine, tuple(axes.items()))
+        resolver = _resolvers(sweep, planned, root)[parse(str(axes[AXIS])).direction]
+        point = resolver.resolve(engine, tuple(axes.items()))
         resolver.raise_problems()
         if point is not None and point.id == identifier:
             return point
@@ -107,18 +107,15 @@ def operation_at(
     return point
 
 
-def _resolvers(
-    sweep: Sweep, planned: Plan, root: Path
-) -> Mapping[Direction, tuple[Resolver, SuiteOperations]]:
+def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Resolver]:
     """By direction, since an engine's part of a point's identity has it."""
     of_machine = replace(planned, layer={})
-    made: dict[Direction, tuple[Resolver, SuiteOperations]] = {}
+    made: dict[Direction, Resolver] = {}
     for direction in ("fwd", "bwd"):
-        loaded = SuiteOperations(direction=direction)
-        made[direction] = Resolver(sweep, loaded, of_machine, root), loaded
+        made[direction] = Resolver(sweep, SuiteOperations(direction=direction), of_machine, root)
         for engine in sweep.engines:
-            made[direction][0].check_engine(engine)
-        made[direction][0].raise_problems()
+            made[direction].check_engine(engine)
+        made[direction].raise_problems()
     return made
 
 
@@ -142,7 +139,7 @@ def _items(
     choice: Choice,
     engine: EngineName,
     machine: Assignment,
-    resolvers: Mapping[Direction, tuple[Resolver, SuiteOperations]],
+    resolvers: Mapping[Direction, Resolver],
     sweep: Sweep,
     root: Path,
 ) -> Iterator[tuple[Step, Point | Refused]]:
@@ -156,8 +153,7 @@ def _items(
             yield step, spec
             continue
         if spec not in made:
-            resolver, loaded = resolvers[spec.direction]
-            made[spec] = resolved_point(resolver, loaded, engine, (*machine, (AXIS, spec.text)))
+            made[spec] = resolvers[spec.direction].resolve(engine, (*machine, (AXIS, spec.text)))
         point = made[spec]
         if point is not None:
             yield step, point

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from apuflow.campaign.members import Member, distinct, members, operation_at
-from apuflow.campaign.resolve import Resolver, resolved_point
+from apuflow.campaign.resolve import Resolver
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.combinations import Assignment, line_of, plan
 from apuflow.configure.loading import workload_names
@@ -43,7 +43,7 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     for engine in sweep.engines:
         resolver.check_engine(engine)
         for assignment in planned.combinations():
-            point = resolved_point(resolver, loaded, engine, assignment)
+            point = resolver.resolve(engine, assignment)
             if point is not None:
                 result.append(point)
     resolver.raise_problems()
@@ -75,7 +75,7 @@ def chosen_points(
     loaded = load_workload(workload, root)
     resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
     resolver.check_engine(engine)
-    found = [resolved_point(resolver, loaded, engine, assignment) for assignment in chosen]
+    found = [resolver.resolve(engine, assignment) for assignment in chosen]
     resolver.raise_problems()
     return [point for point in found if point is not None]
 
@@ -101,7 +101,7 @@ def point_at(
         return operation_at(sweep, engine, axes, identifier, root)
     loaded = load_workload(workload, root)
     resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
-    point = resolved_point(resolver, loaded, engine, tuple(axes.items()))
+    point = resolver.resolve(engine, tuple(axes.items()))
     resolver.raise_problems()
     assert point is not None
     return point

@@ -1,4 +1,4 @@
-"""From a combination of axis values to what really runs: options, network, memory, label, identity content.
+"""From a combination of axis values to what really runs: options, network, memory, label, software.
 
 Each distinct set of options and each distinct network is resolved and checked once, so that a sweep of
 10,000 points costs little more than its distinct parts.
@@ -7,12 +7,10 @@ Each distinct set of options and each distinct network is resolved and checked o
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from apuflow.campaign.one_product import OneProduct
 from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
@@ -26,6 +24,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
+from apuflow.configure.software import Software
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.work import Work, corrections_of, launches_products
 from apuflow.configure.workloads import Workload, Works
@@ -36,8 +35,7 @@ from apuflow.core.options import Options
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
-from apuflow.engines.fewer_workgroups import asked_content
-from apuflow.rocblas.call import PRODUCTS_KEY
+from apuflow.engines.fewer_workgroups import where_large
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
@@ -51,20 +49,6 @@ class Base:
     release_file: Release
     defaults: Mapping[str, Scalar]
     given: Mapping[str, Scalar]
-    defaults_hash: str
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """One point's parts."""
-
-    machine: Base
-    work: Work
-    options: Options
-    label: str
-    content: Mapping[str, Any]
-    gfx: str
-    facts: ReleaseFacts
 
 
 @dataclass(frozen=True)
@@ -100,9 +84,9 @@ class Resolver:
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
-        self._options: dict[tuple[int, str], Options] = {}
+        self._options: dict[tuple[int, str], Mapping[str, Scalar]] = {}
         self._works = Works(workload, plan.layer, self._note_work)
-        self._contents: dict[tuple[EngineName, str, str], Mapping[str, Any]] = {}
+        self._softwares: dict[tuple[EngineName, str, str], Software] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
         self._release_of: dict[str, str] = {}
         self._one_product = OneProduct()
@@ -127,8 +111,8 @@ class Resolver:
         if problems:
             raise together(problems)
 
-    def resolve(self, engine: EngineName, assignment: Assignment) -> Resolved | None:
-        """One point; None when something is wrong with it (noted)."""
+    def resolve(self, engine: EngineName, assignment: Assignment) -> Point | None:
+        """The point of these values; None when something is wrong with it (noted)."""
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
         work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or work is None or not self._accepted(engine, machine):
@@ -142,12 +126,28 @@ class Resolver:
             or not self._multiplies(engine, machine, work)
         ):
             return None
-        options = self._options_with(machine, memory.size)
-        content = self._content(engine, machine, work, options.changed)
-        label = labels.join(
-            *machine.label, *work.label, memory.label, inputs.label_part(content), label_part(content)
+        changed = self._changed(machine, memory.size)
+        software = self._software(engine, machine, work)
+        workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
+        parts = (inputs.label_part(self._sweep.inputs), label_part(workgroups))
+        label = labels.join(*machine.label, *work.label, memory.label, *parts)
+        base = machine.base
+        return Point(
+            engine=engine,
+            workload=self._workload.name,
+            work=work,
+            software=software,
+            release=base.release,
+            release_facts=machine.facts,
+            gfx=machine.gfx,
+            axes=dict(assignment),
+            label=label,
+            options_of=base.release_file.options_of,
+            changed=changed,
+            read=get_engine(engine).options_read(changed),
+            inputs=self._sweep.inputs,
+            workgroups=workgroups,
         )
-        return Resolved(machine.base, work, options, label, content, machine.gfx, machine.facts)
 
     # options -------------------------------------------------------------------------------------------
 
@@ -209,17 +209,15 @@ class Resolver:
         except ConfigError as error:
             self._keep(error)
             return None
-        defaults = option_rules.defaults(release_file.options_of)
-        text = json.dumps(defaults, sort_keys=True)
-        return Base(release, release_file, defaults, given, hashlib.sha256(text.encode()).hexdigest()[:8])
+        return Base(release, release_file, option_rules.defaults(release_file.options_of), given)
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _options_with(self, machine: _Machine, memory: str) -> Options:
+    def _changed(self, machine: _Machine, memory: str) -> Mapping[str, Scalar]:
         """One object for all points with these options."""
         key = (id(machine), memory)
         if key not in self._options:
-            self._options[key] = Options(machine.base.defaults, {**machine.changed, "mem-size": memory})
+            self._options[key] = {**machine.changed, "mem-size": memory}
         return self._options[key]
 
     def _memory(self, machine: _Machine, work: Work) -> _Memory | None:
@@ -325,29 +323,19 @@ class Resolver:
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")
         return not problems
 
-    def _content(
-        self, engine: EngineName, machine: _Machine, work: Work, changed: Mapping[str, Scalar]
-    ) -> Mapping[str, Any]:
-        base, asked = machine.base, self._sweep.workgroups
+    def _software(self, engine: EngineName, machine: _Machine, work: Work) -> Software:
+        base = machine.base
         key = (engine, base.release, machine.gfx)
-        if key not in self._contents:
-            self._contents[key] = get_engine(engine).content(
+        if key not in self._softwares:
+            self._softwares[key] = get_engine(engine).software(
                 base.release_file, key[2], self._workload, self._site.of(base.release), self._root
             )
-        content = dict(self._contents[key])
-        if PRODUCTS_KEY in content and not launches_products(work):
-            del content[PRODUCTS_KEY]
-        if "corrections" in content and self._workload.derives_kernels:
-            content["corrections"] = corrections_of(work)
-        return {
-            **content,
-            **inputs.content_part(self._sweep.inputs),
-            **asked_content(asked, engine, content, work, machine.compute_units),
-            "options_of": base.release_file.options_of,
-            "defaults": base.defaults_hash,
-            "options": get_engine(engine).options_read(changed),
-            "config": work.text,
-        }
+        software = self._softwares[key]
+        if software.products is not None and not launches_products(work):
+            software = replace(software, products=None)
+        if software.corrections is not None and self._workload.derives_kernels:
+            software = replace(software, corrections=corrections_of(work))
+        return software
 
     def _note(
         self, message: str, option: str, value: object, remedy: str, machine: str | None = None
@@ -371,27 +359,6 @@ class Resolver:
 
     def _keep(self, error: ConfigError) -> None:
         self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
-
-
-def resolved_point(
-    resolver: Resolver, loaded: Workload, engine: EngineName, assignment: Assignment
-) -> Point | None:
-    """The point of these values; None when something is wrong with it (the resolver knows what)."""
-    resolved = resolver.resolve(engine, assignment)
-    if resolved is None:
-        return None
-    return Point(
-        engine=engine,
-        workload=loaded.name,
-        work=resolved.work,
-        release=resolved.machine.release,
-        release_facts=resolved.facts,
-        gfx=resolved.gfx,
-        options=resolved.options,
-        axes=dict(assignment),
-        label=resolved.label,
-        content=resolved.content,
-    )
 
 
 @functools.cache

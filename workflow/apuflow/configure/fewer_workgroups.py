@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
@@ -25,12 +24,6 @@ class FewerWorkgroups(Model):
     )
 
 
-def label_part(content: Mapping[str, Any]) -> str:
+def label_part(workgroups: FewerWorkgroups | None) -> str:
     """What sets such a point apart, as part of its label."""
-    fills = fills_of(content)
-    return f"fills{fills}" if fills else ""
-
-
-def fills_of(content: Mapping[str, Any]) -> int | None:
-    """How many times a point's launches fill the machine; None: they run whole."""
-    return content[KEY]["fills"] if KEY in content else None
+    return "" if workgroups is None else f"fills{workgroups.fills}"

@@ -6,20 +6,26 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from typing import Any, Literal, get_origin, get_type_hints
 
-from apuflow.configure.work import Work, launches_products
+from pydantic import TypeAdapter
+
+from apuflow.configure import option_rules
+from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
+from apuflow.configure.kernel_work import KernelsWork
+from apuflow.configure.software import Software
+from apuflow.configure.work import NetworkWork, OperationWork, ProgramWork, Work, launches_products
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
-from apuflow.core.inputs import inputs_of
+from apuflow.core.inputs import DEFAULT, Inputs, content_part
 from apuflow.core.options import Options
 from apuflow.core.products import ROCBLAS, of_launches
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
-from apuflow.rocblas.call import PRODUCTS_KEY, library_launches, library_of
+from apuflow.rocblas.call import library_launches, library_of
 
 
 @dataclass(frozen=True)
@@ -29,40 +35,63 @@ class Point:
     Attributes:
         workload: its name.
         work: what runs.
+        software: what runs it.
         release: name of the gem5 release.
         release_facts: what that release does.
-        options: every ``apu_se.py`` option, as on the command line without dashes.
         axes: what varies in the sweep, layer keys as ``layer.<key>``.
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
             safe as a file name, the same in every sweep that has this point.
-        content: see describe().
+        options_of: release whose table of options describes its options.
+        changed: the options that differ from that release's defaults, and ``mem-size``.
+        read: those of them that can change the result.
+        inputs: where a layer's inputs lie when its first kernel starts.
+        workgroups: which workgroups of large grids run; None: all.
     """
 
     engine: EngineName
     workload: str
     work: Work
+    software: Software
     release: str
     release_facts: ReleaseFacts
     gfx: str
-    options: Options
     axes: Mapping[str, Scalar]
     label: str
-    content: Mapping[str, Any]
+    options_of: str
+    changed: Mapping[str, Scalar]
+    read: Mapping[str, Scalar]
+    inputs: Inputs = DEFAULT
+    workgroups: FewerWorkgroups | None = None
 
     def describe(self) -> dict[str, Any]:
         """Everything that can change the result, as JSON-able values: what the identity is made of."""
-        return dict(self.content)
+        return {
+            "engine": self.engine,
+            "direction": self.direction,
+            **self.software.content(),
+            **content_part(self.inputs),
+            **({KEY: self.workgroups.model_dump()} if self.workgroups is not None else {}),
+            "options_of": self.options_of,
+            "defaults": _defaults(self.options_of)[1],
+            "options": dict(self.read),
+            "config": self.work.text,
+        }
 
     @cached_property
     def identity(self) -> str:
         """First 8 hex digits of SHA-256 over the canonical JSON of describe()."""
-        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
     def id(self) -> str:
         """Its name: readable, unique, a file name."""
         return f"{self.label}-{self.identity}"
+
+    @cached_property
+    def options(self) -> Options:
+        """Every ``apu_se.py`` option, as on the command line without dashes."""
+        return Options(_defaults(self.options_of)[0], self.changed)
 
     @property
     def direction(self) -> Direction | None:
@@ -72,7 +101,7 @@ class Point:
     @property
     def in_memory(self) -> bool:
         """Whether no cache holds its inputs when the first kernel starts."""
-        return inputs_of(self.content) == "memory"
+        return self.inputs == "memory"
 
     @property
     def compute_units(self) -> int:
@@ -93,4 +122,47 @@ class Point:
     def launches(self, compute_units: int | None = None) -> tuple[Launch, ...]:
         """The GPU kernels that it launches, on its machine's number of compute units (see Work.launches)."""
         found = self.work.launches(self.compute_units if compute_units is None else compute_units)
-        return library_launches(found, self.gfx) if PRODUCTS_KEY in self.content else found
+        return library_launches(found, self.gfx) if self.software.products is not None else found
+
+    def row(self) -> dict[str, str]:
+        """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text."""
+        return {
+            name: value
+            if isinstance(value := getattr(self, name), str)
+            else adapter.dump_json(value, exclude_unset=True).decode()
+            for name, adapter in _adapters().items()
+        }
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, str]) -> Point:
+        """The point whose fields a row has; other columns are passed over.
+
+        Points that are read share the fields that have the same text.
+        """
+        return cls(**{name: _value(name, row[name]) for name in _adapters()})
+
+
+@cache
+def _defaults(options_of: str) -> tuple[Mapping[str, Scalar], str]:
+    """A release's defaults, one object for all points, and their hash."""
+    found = option_rules.defaults(options_of)
+    return found, hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:8]
+
+
+@cache
+def _adapters() -> Mapping[str, TypeAdapter[Any]]:
+    """What writes and reads each field."""
+    return {name: TypeAdapter(of) for name, of in _hints().items()}
+
+
+@cache
+def _hints() -> Mapping[str, Any]:
+    return get_type_hints(Point) | {"work": NetworkWork | OperationWork | ProgramWork | KernelsWork}
+
+
+@lru_cache(maxsize=4096)
+def _value(field: str, text: str) -> Any:
+    of = _hints()[field]
+    if of is str or get_origin(of) is Literal:
+        return text
+    return _adapters()[field].validate_json(text)

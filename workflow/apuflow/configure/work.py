@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Annotated
 
+from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
@@ -82,7 +84,9 @@ class NetworkWork(Work):
         label: what differs from the shipped network, as ``n10``.
     """
 
-    network: dnnmark.Network = field(compare=False)
+    network: Annotated[dnnmark.Network, PlainSerializer(dnnmark.write), PlainValidator(dnnmark.parse)] = (
+        field(compare=False)
+    )
     canonical: str
     direction: dnnmark.Direction
     handles: int | None = None
@@ -130,7 +134,9 @@ class OperationWork(Work):
         label: what differs from the workload's file, as ``m64``.
     """
 
-    operation: Operation
+    operation: Annotated[
+        Operation, PlainSerializer(lambda operation: operation.text), PlainValidator(operations.parse)
+    ]
     direction: dnnmark.Direction
     label: tuple[str, ...] = field(default=(), compare=False)
 

@@ -23,6 +23,6 @@ def inputs_of(content: Mapping[str, Any]) -> str:
     return str(content.get(KEY, DEFAULT))
 
 
-def label_part(content: Mapping[str, Any]) -> str:
+def label_part(inputs: Inputs) -> str:
     """What sets a point apart whose inputs lie in memory, as part of its label."""
-    return "inmemory" if KEY in content else ""
+    return "" if inputs == DEFAULT else "inmemory"

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.configure.work import Work
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import Workload
@@ -51,10 +52,8 @@ class Engine(ABC):
         return Runs(state="no", reason=f"{self.name} runs DNNMark's layers, not programs")
 
     @abstractmethod
-    def content(
-        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
-    ) -> dict[str, Any]:
-        """What decides the result besides options and network, as JSON-able values: part of the identity."""
+    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+        """What runs the workload on a GPU."""
 
     def products(self, site: Site) -> Decision | None:
         """Whose kernels compute matrix products, before the GPU is known; None: the program decides."""
@@ -214,8 +213,8 @@ class Program(ABC):
     use: ClassVar[Use]
 
     @abstractmethod
-    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
-        """The program's part of a point's identity."""
+    def software(self, release: Release, gfx: str, site: Site, root: Path) -> Software:
+        """The program and its libraries; ``gem5`` and ``image`` are the engine's to add."""
 
     @abstractmethod
     def needs(self, tools: Toolset, point: Point) -> Needs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from typing_extensions import override
 
@@ -13,6 +13,7 @@ from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.configure.work import NetworkWork
 from apuflow.configure.workloads import DnnmarkWorkload
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
@@ -29,8 +30,8 @@ from apuflow.miopen.row_file import project_rows
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas import products_content
-from apuflow.rocblas.call import PRODUCTS_KEY, changed
+from apuflow.rocblas import library_versions
+from apuflow.rocblas.call import changed
 from apuflow.rocblas.library_table import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
@@ -53,15 +54,14 @@ class DnnmarkProgram(Program):
     use: ClassVar[Use] = Use.DNNMARK
 
     @override
-    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
-        content: dict[str, Any] = {
-            "benchmark": self.workload.benchmark,
-            "miopen": release.miopen.source.commit,
-            "dnnmark": requests.dnnmark_content(release, site, root),
-        }
-        if site.image.rocblas_kernels == "changed":
-            content |= products_content("rocblas", gfx)
-        return content
+    def software(self, release: Release, gfx: str, site: Site, root: Path) -> Software:
+        changed_kernels = site.image.rocblas_kernels == "changed"
+        return Software(
+            benchmark=self.workload.benchmark,
+            miopen=release.miopen.source.commit,
+            dnnmark=requests.dnnmark_content(release, site, root),
+            products=library_versions("rocblas", gfx) if changed_kernels else None,
+        )
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -123,7 +123,7 @@ def _rows(tools: Toolset, point: Point) -> tuple[Row, ...]:
 
 def _library(tools: Toolset, point: Point) -> ProductLibrary | None:
     """What the image's rocBLAS is given; None: it runs its own kernels, or the point has no product."""
-    if PRODUCTS_KEY not in point.content:
+    if point.software.products is None:
         return None
     return tools.product_library(point.launches(runtime_units(point)), point.gfx)
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
 
-from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups, fills_of
+from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
 from apuflow.configure.fit import Demand, demand_of, held_at_once
 from apuflow.configure.point import Point
+from apuflow.configure.software import Software
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError, ConfigError
@@ -29,7 +29,6 @@ from apuflow.launcher.dispatch_list import Dispatch, DispatchList
 from apuflow.launcher.whole_grid import needs_whole_grid
 from apuflow.miopen.launch import Launch
 from apuflow.prepare.gem5 import Gem5Record
-from apuflow.rocblas.call import PRODUCTS_KEY
 
 LARGEST_SHARE = 0.7
 """Of the workgroups: a launch of more of them saves too little to be worth an error."""
@@ -82,8 +81,9 @@ class Fewer:
     @classmethod
     def asked(cls, point: Point) -> Fewer | None:
         """As ``of``, whatever the gem5."""
-        fills = fills_of(point.content)
-        return None if fills is None else cls(fills, point.options, point.release_facts.barrier_slots)
+        if point.workgroups is None:
+            return None
+        return cls(point.workgroups.fills, point.options, point.release_facts.barrier_slots)
 
 
 def shortened(
@@ -178,23 +178,14 @@ def first_workgroups(groups: Sequence[int], held: int, fills: int, most: int = 0
     return (*groups[:axis], layers, *groups[axis + 1 :])
 
 
-def asked_content(
-    asked: FewerWorkgroups | None,
-    engine: EngineName,
-    content: Mapping[str, Any],
-    work: Work,
-    compute_units: int,
-) -> Mapping[str, Any]:
-    """The key's part of a point's identity: none where every launch surely runs whole.
-
-    Args:
-        asked: the sweep's key.
-        content: the rest of the identity.
-    """
+def where_large(
+    asked: FewerWorkgroups | None, engine: EngineName, software: Software, work: Work, compute_units: int
+) -> FewerWorkgroups | None:
+    """A sweep's key for a point: None where every launch surely runs whole."""
     if asked is None or not engine_facts(engine).own_kernels_only:
-        return {}
-    large = PRODUCTS_KEY in content or _may_be_large(work, compute_units, asked.fills)
-    return {KEY: asked.model_dump()} if large else {}
+        return None
+    large = software.products is not None or _may_be_large(work, compute_units, asked.fills)
+    return asked if large else None
 
 
 def _may_be_large(work: Work, compute_units: int, fills: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from typing_extensions import override
 from apuflow.configure import CommandFile, Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import (
@@ -65,16 +66,12 @@ class Gem5(SimulatingEngine):
         return Runs(state="yes", reason="no known obstacle")
 
     @override
-    def content(
-        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
-    ) -> dict[str, Any]:
-        return {
-            "engine": self.name,
-            "direction": workload.direction,
-            "gem5": requests.gem5_content(release, gfx, site, root),
-            "image": requests.image_content(release, site, root),
-            **_program(workload).content(release, gfx, site, root),
-        }
+    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+        return replace(
+            _program(workload).software(release, gfx, site, root),
+            gem5=requests.gem5_content(release, gfx, site, root),
+            image=requests.image_content(release, site, root),
+        )
 
     @override
     def use(self, workload: Workload) -> Use:
@@ -111,7 +108,7 @@ class CommandProgram(Program):
     use: ClassVar[Use] = Use.PROGRAM
 
     @override
-    def content(self, release: Release, gfx: str, site: Site, root: Path) -> dict[str, Any]:
+    def software(self, release: Release, gfx: str, site: Site, root: Path) -> Software:
         del release, gfx, site
         command = self.workload.command
         content: dict[str, Any] = {
@@ -123,7 +120,7 @@ class CommandProgram(Program):
             content["inputs"] = {
                 Path(file).name: requests.supplied_hash(root, file) for file in command.inputs
             }
-        return {"command": content}
+        return Software(command=content)
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from typing_extensions import override
 
@@ -14,6 +14,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision, on_gem5
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.configure.work import Work
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import KernelsWorkload, Workload
@@ -43,7 +44,7 @@ from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, cached_host_compiler, data_file
-from apuflow.rocblas import library_of, products_content
+from apuflow.rocblas import library_of, library_versions
 from apuflow.rocblas.call import changed
 from apuflow.rocblas.objects import is_library_kernel, library_object
 from apuflow.run.command import refuse_redirected
@@ -174,21 +175,17 @@ class Gem5Kernels(SimulatingEngine):
     cost_basis: ClassVar[str] = estimate.FROM_COUNTS
 
     @override
-    def content(
-        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
-    ) -> dict[str, Any]:
-        content = {
-            "engine": self.name,
-            "direction": workload.direction,
-            "version": KERNELS_VERSION,
-            "gem5": requests.gem5_content(release, gfx, site, root),
-        }
-        if release.capabilities.per_kernel_statistics:
-            content["statistics"] = statistics_of(release)
-        if isinstance(workload, KernelsWorkload):
-            return content | ({"corrections": CORRECTIONS_VERSION} if workload.compiled_here else {})
-        content |= {"miopen": release.miopen.source.commit, "corrections": CORRECTIONS_VERSION}
-        return content | products_content(self.products(site).products, gfx)
+    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+        own = isinstance(workload, KernelsWorkload)
+        compiled = workload.compiled_here if isinstance(workload, KernelsWorkload) else True
+        return Software(
+            version=KERNELS_VERSION,
+            gem5=requests.gem5_content(release, gfx, site, root),
+            statistics=statistics_of(release) if release.capabilities.per_kernel_statistics else None,
+            miopen=None if own else release.miopen.source.commit,
+            corrections=CORRECTIONS_VERSION if compiled else None,
+            products=None if own else library_versions(self.products(site).products, gfx),
+        )
 
     @override
     def products(self, site: Site) -> Decision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from typing_extensions import override
 
@@ -15,6 +15,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision, in_preview
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.configure.work import Work
 from apuflow.configure.workloads import Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
@@ -22,7 +23,7 @@ from apuflow.core.errors import ApuflowError
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Engine
 from apuflow.prepare.doctor import Use
-from apuflow.rocblas import products_content
+from apuflow.rocblas import library_versions
 
 
 @lru_cache(maxsize=65536)
@@ -48,16 +49,12 @@ class Preview(Engine):
     name: ClassVar[EngineName] = "preview"
 
     @override
-    def content(
-        self, release: Release, gfx: str, workload: Workload, site: Site, root: Path
-    ) -> dict[str, Any]:
-        return {
-            "engine": self.name,
-            "direction": workload.direction,
-            "version": PREVIEW_VERSION,
-            "barrier_slots": release.capabilities.barrier_slots,
-            **products_content(self.products(site).products, gfx),
-        }
+    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+        return Software(
+            version=PREVIEW_VERSION,
+            barrier_slots=release.capabilities.barrier_slots,
+            products=library_versions(self.products(site).products, gfx),
+        )
 
     @override
     def products(self, site: Site) -> Decision:

@@ -15,7 +15,6 @@ from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
-from apuflow.core.inputs import inputs_of
 from apuflow.core.options import column
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.scalar import Scalar
@@ -96,7 +95,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         **{axis: [point.axes.get(axis) for point in points] for axis in axes},
         "release": [point.release for point in points],
         "gfx": [point.gfx for point in points],
-        "inputs": [inputs_of(point.content) for point in points],
+        "inputs": [point.inputs for point in points],
         "products": [point.products or None for point in points],
         "stand_in": [_stand_in(point.launches()) for point in points],
         "library": [_library(point) for point in points],

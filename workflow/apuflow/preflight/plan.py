@@ -28,7 +28,6 @@ from apuflow.core.units import format_duration
 from apuflow.engines import estimate, get_engine, runs_on
 from apuflow.preflight.products import of_points
 from apuflow.prepare.tools import Toolset
-from apuflow.rocblas.call import PRODUCTS_KEY
 from apuflow.run.command import refuse_redirected
 
 PREVIEWED_PER_MINUTE = 100_000
@@ -214,7 +213,7 @@ def _obstacle(sweep: Sweep, chosen: Sequence[Point], root: Path) -> str:
         refuse_redirected((root / paths.RUNS).resolve())
     except ConfigError as error:
         found.append(f"{error.message}; {error.remedy}")
-    if any(PRODUCTS_KEY in point.content and not is_batch(point.engine) for point in chosen):
+    if any(point.software.products is not None and not is_batch(point.engine) for point in chosen):
         try:
             refuse_missing_checkouts(load_site(root), root)
         except ConfigError as error:

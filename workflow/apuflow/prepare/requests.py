@@ -177,7 +177,9 @@ def _requested_image(release: Release, site: Site, engine: str | None) -> dict[s
         return {"kind": "host"}
     why = {"repairs": {"__all__": {"why"}}}
     sources = image_sources(site, release)
-    return {"sources": [source.model_dump(exclude_defaults=True, exclude=why) for source in sources]}
+    return {
+        "sources": [source.model_dump(mode="json", exclude_defaults=True, exclude=why) for source in sources]
+    }
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:

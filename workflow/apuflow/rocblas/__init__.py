@@ -5,7 +5,7 @@ gfx803 it has tuned assembly kernels. gem5's APU, gfx801, has the same instructi
 are assembled for gfx801, though rocBLAS itself has none for it.
 """
 
-from apuflow.rocblas.call import library_launches, library_of, products_content
+from apuflow.rocblas.call import library_launches, library_of, library_versions
 from apuflow.rocblas.selection import Choice, select
 from apuflow.rocblas.tables import GPUS, Products, Solution, solution_of
 
@@ -16,7 +16,7 @@ __all__ = [
     "Solution",
     "library_launches",
     "library_of",
-    "products_content",
+    "library_versions",
     "select",
     "solution_of",
 ]

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from apuflow.core.products import SCALE, SCALE_NOTE
 from apuflow.miopen.launch import Arg, Gemm, Launch, Role
@@ -31,7 +31,7 @@ SCALE_SOURCE: Final = Path(__file__).with_name("rocblas_scale.cl")
 SCALE_GROUP: Final = 256
 
 PRODUCTS_KEY: Final = "products"
-"""Of a point's content: which kernels its products are."""
+"""Of the identity in a run's record: which kernels its products are."""
 
 ASSEMBLY: Final = ".s"
 """How the program of a launch of rocBLAS' kernels ends."""
@@ -42,12 +42,11 @@ def library_launches(launches: Iterable[Launch], gfx: str) -> tuple[Launch, ...]
     return tuple(one for launch in launches for one in _library_launches(launch, gfx))
 
 
-def products_content(products: Products, gfx: str) -> dict[str, Any]:
-    """What of the site's choice is part of a point's identity: nothing where the stand-in runs."""
+def library_versions(products: Products, gfx: str) -> dict[str, str] | None:
+    """What rocBLAS' kernels for a GPU are made from; None where the stand-in runs."""
     if products == "stand-in" or gfx not in GPUS:
-        return {}
-    made_from = {"rocblas": ROCBLAS_COMMIT, "tensile": TENSILE_COMMIT, "changes": CHANGES_VERSION}
-    return {PRODUCTS_KEY: made_from}
+        return None
+    return {"rocblas": ROCBLAS_COMMIT, "tensile": TENSILE_COMMIT, "changes": CHANGES_VERSION}
 
 
 def library_of(launch: Launch, gfx: str) -> str:
