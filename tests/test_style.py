@@ -41,6 +41,17 @@ def test_checker_is_content(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_mypy_knows_the_columns_of_the_model() -> None:
+    """``compute_units`` is a field of ``GpuModel``, ``compute_unit`` is not."""
+    code = (
+        "from apuflow.preview.tables import Gpus\ndef f(of: Gpus) -> None: of.compute_units, of.compute_unit"
+    )
+    done = subprocess.run([str(BIN / "mypy"), "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[:-1] == [
+        '<string>:2: error: a table of "GpuModel" has no column "compute_unit"  [misc]'
+    ]
+
+
 def test_every_rule_has_a_docstring_and_a_log() -> None:
     for file in [ROOT / "workflow/Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]:
         text = file.read_text()
