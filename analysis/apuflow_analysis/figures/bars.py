@@ -29,7 +29,7 @@ from apuflow_analysis.figures.style import (
     SKY,
     VERMILLION,
     Plot,
-    head,
+    finish,
     legend,
     log_ticks,
     new_figure,
@@ -143,10 +143,10 @@ def program_bars(
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
     legend(figure, list(handles.values()), list(handles))
     notes = (*selection.notes, *origin_notes(rows))
-    head(figure, title, notes)
-    return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+    return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 
 
+@style()
 def _stacked(
     frame: pd.DataFrame,
     parts: Sequence[tuple[str, str, str]],
@@ -155,45 +155,43 @@ def _stacked(
     x: str | None,
     where: Mapping[str, Any] | None,
 ) -> Plot:
-    with style():
-        known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
-        if not known:
-            raise FigureError("the table has no shares for this figure", key=parts[0][0])
-        selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=few(frame))
-        rows, ends = at_ends(selection)
-        rows = labelled(selection, rows)
-        if len(known) < len(parts):
-            missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
-            known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
-            rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
-        order = list(dict.fromkeys(rows["_label"]))
-        columns = [column for column, _, _ in known]
-        figure = stacked_shares(
-            order,
-            ends,
-            [colour for _, _, colour in known],
-            lambda end: (
-                rows[rows["_end"] == end]
-                .set_index("_label")[columns]
-                .reindex(order)
-                .clip(lower=0.0)
-                .to_numpy(dtype=float)
-                .T
-            ),
-            label="Share (%)",
-            axis=selection.x.label if selection.x is not None else None,
-        )
-        shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
-        legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
-        absent = [part[1] for part in known if part not in shown and part[0] != _REST]
-        notes = (
-            *selection.notes,
-            label,
-            *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
-        )
-        head(figure, title, notes)
-        numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+    known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
+    if not known:
+        raise FigureError("the table has no shares for this figure", key=parts[0][0])
+    selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=few(frame))
+    rows, ends = at_ends(selection)
+    rows = labelled(selection, rows)
+    if len(known) < len(parts):
+        missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
+        known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
+        rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
+    order = list(dict.fromkeys(rows["_label"]))
+    columns = [column for column, _, _ in known]
+    figure = stacked_shares(
+        order,
+        ends,
+        [colour for _, _, colour in known],
+        lambda end: (
+            rows[rows["_end"] == end]
+            .set_index("_label")[columns]
+            .reindex(order)
+            .clip(lower=0.0)
+            .to_numpy(dtype=float)
+            .T
+        ),
+        label="Share (%)",
+        axis=selection.x.label if selection.x is not None else None,
+    )
+    shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
+    legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
+    absent = [part[1] for part in known if part not in shown and part[0] != _REST]
+    notes = (
+        *selection.notes,
+        label,
+        *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
+    )
+    numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
+    return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 
 
 def few(frame: pd.DataFrame) -> int:

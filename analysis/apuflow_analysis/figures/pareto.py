@@ -24,7 +24,7 @@ from apuflow_analysis.figures.style import (
     SINGLE_WIDTH,
     VERMILLION,
     Plot,
-    head,
+    finish,
     legend,
     log_ticks,
     new_figure,
@@ -37,6 +37,7 @@ TITLE = "Points that none beats"
 _MOST_ROWS = 30
 
 
+@style()
 def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """The points that none beats, of each engine, the best of the first objective first.
 
@@ -48,20 +49,18 @@ def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
     Raises:
         FigureError: no completed point.
     """
-    with style():
-        rows, objectives, axes, notes = _searched(frame, where)
-        own = rows[rows["best"]].reset_index(drop=True)
-        shown = own.head(_MOST_ROWS)
-        if len(shown) < len(own):
-            notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
-        columns = ["engine", *axes, *objectives]
-        figure = text_table(
-            ["Engine", *map(short_label, axes), *objectives],
-            [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
-            [1 / len(columns)] * len(columns),
-        )
-        head(figure, TITLE, notes)
-        return Plot(figure, own, TITLE, notes=tuple(notes))
+    rows, objectives, axes, notes = _searched(frame, where)
+    own = rows[rows["best"]].reset_index(drop=True)
+    shown = own.head(_MOST_ROWS)
+    if len(shown) < len(own):
+        notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
+    columns = ["engine", *axes, *objectives]
+    figure = text_table(
+        ["Engine", *map(short_label, axes), *objectives],
+        [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
+        [1 / len(columns)] * len(columns),
+    )
+    return finish(figure, own, TITLE, notes)
 
 
 def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
@@ -151,8 +150,7 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
         axes.set_xlabel(_label(across))
         axes.set_ylabel(_label(up))
         legend(figure, handles, labels)
-        head(figure, TITLE, notes)
-        return Plot(figure, rows, TITLE, notes=tuple(notes))
+        return finish(figure, rows, TITLE, notes)
 
 
 def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Line2D | None:
