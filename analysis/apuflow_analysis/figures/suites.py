@@ -13,7 +13,7 @@ from apuflow.core.engines import engine_facts
 from apuflow_analysis.figures.choice import FigureError
 from apuflow_analysis.figures.stacked import stacked_shares
 from apuflow_analysis.figures.style import FULL_WIDTH, NAMED, Plot, finish, legend, new_figure, style
-from apuflow_analysis.tables.suites import coverage, coverage_text
+from apuflow_analysis.tables.suite_sums import coverage, coverage_text
 
 ITERATION = "iteration"
 TIME = "total_ms"

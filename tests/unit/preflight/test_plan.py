@@ -13,7 +13,7 @@ from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.core import paths
 from apuflow.engines import estimate
-from apuflow.preflight import plan
+from apuflow.preflight import plan, workload
 from apuflow.preflight.text import show
 
 
@@ -93,8 +93,8 @@ def test_the_estimate_of_many_points_says_what_it_is_from(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of them is enough where two are the limit; a million preview points are said to take minutes."""
-    monkeypatch.setattr(plan, "ESTIMATED_POINTS", 2)
-    monkeypatch.setattr(plan, "PREVIEWED_PER_MINUTE", 1)
+    monkeypatch.setattr(workload, "ESTIMATED_POINTS", 2)
+    monkeypatch.setattr(workload, "PREVIEWED_PER_MINUTE", 1)
     text = HEAD.replace("engines: [preview]", "engines: [preview, gem5-kernels]")
     expand(root, text + "axes: {num-compute-units: [1, 2, 4, 8]}\n")
     preview_part, kernels_part = plan.plan_sweep("t", None, root).workloads
@@ -110,7 +110,7 @@ def test_points_that_stand_for_many_have_all_values_of_an_axis(
     expand(root, HEAD + f"axes: {{num-compute-units: [{units}], layer: {{n: [100, 100000]}}}}\n")
     assert plan.plan_sweep("t", None, root).workloads[0].unmeasured == 32
     assert "to look at each" not in capsys.readouterr().err
-    monkeypatch.setattr(plan, "ESTIMATED_POINTS", 32)
+    monkeypatch.setattr(workload, "ESTIMATED_POINTS", 32)
     monkeypatch.setattr(plan, "LARGE", 64)
     assert 20 < (plan.plan_sweep("t", None, root).workloads[0].unmeasured or 0) < 44
     assert "64 points: to look at each takes" in capsys.readouterr().err

@@ -14,7 +14,9 @@ from apuflow.campaign.campaign import Campaign
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
 from apuflow.sampling import suites as sampled_suites
-from apuflow.sampling.suites import Ran, Sampled, total_table
+from apuflow.sampling.runs import Ran
+from apuflow.sampling.suites import Sampled
+from apuflow.sampling.tables import total_table
 
 AIM = Sampling(bound=0.1, budget=0.6)
 
@@ -46,7 +48,7 @@ def played(
     def measured(point: Point, *_: object) -> Ran | None:
         return runs.get(point.id)
 
-    monkeypatch.setattr(sampled_suites, "_measured", measured)
+    monkeypatch.setattr(sampled_suites, "read_ran", measured)
     campaign = Campaign(root)
     sweep = campaign.load("net")
     [one] = sampled_suites.sample_suites(campaign, sweep, AIM)

@@ -21,7 +21,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.rounds import SampleRounds, write_sample
-from apuflow.sampling.suites import Ran
+from apuflow.sampling.runs import Ran
 
 RECORDED = dict(pd.read_csv(DATA / "squeezenet_gem5.csv")[["operation", "gpu_cycles"]].to_numpy())
 """GPU cycles of every operation on gem5 v23.0.1.0, forward, one image, 4 compute units."""
@@ -46,7 +46,7 @@ def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             return None
         return Ran(() if record.read_text() else (float(RECORDED[str(point.axes[AXIS])]),))
 
-    monkeypatch.setattr(sampled_suites, "_measured", measured)
+    monkeypatch.setattr(sampled_suites, "read_ran", measured)
     monkeypatch.chdir(root)
     write_sweep(root)
     return root

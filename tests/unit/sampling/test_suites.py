@@ -26,7 +26,9 @@ from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.sampling import suites as sampled_suites
-from apuflow.sampling.suites import Ran, Sampled, member_table
+from apuflow.sampling.runs import Ran
+from apuflow.sampling.suites import Sampled
+from apuflow.sampling.tables import member_table
 from apuflow_analysis.counters.counters import counters
 
 
@@ -42,7 +44,7 @@ def gem5(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Cycles of what has been run; add to it."""
     runs: dict[str, float] = {}
     monkeypatch.setattr(
-        sampled_suites, "_measured", lambda point, *_: Ran((runs[point.id],)) if point.id in runs else None
+        sampled_suites, "read_ran", lambda point, *_: Ran((runs[point.id],)) if point.id in runs else None
     )
     return runs
 
@@ -185,7 +187,7 @@ def test_of_large_launches_the_first_workgroups_are_enough(
     assert share.min() < 0.2 and share.max() == 1
     assert len(cut.following) > len(whole.following)
     runs: dict[str, Ran] = {}
-    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    monkeypatch.setattr(sampled_suites, "read_ran", lambda point, *_: runs.get(point.id))
     predicted, kernels = cut.members["predicted"], cut.members["kernels"].str.split("+")
     for name in identifiers(cut.following):
         runs[name] = Ran((1.2 * predicted[name],), (0.05,), dict.fromkeys(kernels[name], 0.1))
@@ -247,7 +249,7 @@ def played(
     """
     recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
     runs: dict[str, Ran] = {}
-    monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
+    monkeypatch.setattr(sampled_suites, "read_ran", lambda point, *_: runs.get(point.id))
     while (one := sampled(root, aim)[0]).round:
         for name in identifiers(one.round):
             operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])

@@ -50,7 +50,8 @@ def sample(
     from apuflow.campaign.campaign import Campaign
     from apuflow.configure.sampling import Sampling
     from apuflow.core.files import write_text
-    from apuflow.sampling.suites import member_table, sample_suites
+    from apuflow.sampling.suites import sample_suites
+    from apuflow.sampling.tables import member_table
 
     campaign = Campaign()
     loaded = campaign.load(sweep)

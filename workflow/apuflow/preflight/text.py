@@ -9,7 +9,8 @@ from apuflow.core.engines import is_batch
 from apuflow.core.terminal import terminal_console
 from apuflow.core.units import format_duration, format_memory
 from apuflow.core.words import many
-from apuflow.preflight.plan import ESTIMATED_POINTS, PlannedWorkload, SweepPlan
+from apuflow.preflight.plan import SweepPlan
+from apuflow.preflight.workload import ESTIMATED_POINTS, PlannedWorkload
 
 MAX_ROWS = 200
 """Points that are listed one by one."""

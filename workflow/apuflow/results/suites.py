@@ -23,7 +23,8 @@ from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
 from apuflow.suites.suite import Suite
 from apuflow_analysis.tables import store
 from apuflow_analysis.tables.columns import axis_column
-from apuflow_analysis.tables.suites import Folder, Item, Iteration, summary, times
+from apuflow_analysis.tables.suite_sums import summary, times
+from apuflow_analysis.tables.suites import Folder, Item, Iteration
 from apuflow_analysis.tables.tables import require_completed
 
 

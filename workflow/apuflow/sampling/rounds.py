@@ -13,7 +13,8 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
 
 if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
-    from apuflow.sampling.suites import Ran, Sampled
+    from apuflow.sampling.runs import Ran
+    from apuflow.sampling.suites import Sampled
 
 Wildcards = Mapping[str, str]
 
@@ -66,7 +67,7 @@ def write_sample(campaign: Campaign, under: str, members: str, totals: str) -> N
     Raises:
         EngineError: more runs are to be made.
     """
-    from apuflow.sampling.suites import member_table, total_table
+    from apuflow.sampling.tables import member_table, total_table
 
     sweep = campaign.sweep(under)
     found = _sampled(campaign, sweep, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,42 +19,16 @@ from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
-from apuflow.core.record import RunRecord, read_run
 from apuflow.core.scalar import Scalar
 from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.sampling.estimate import Estimate, Sample
-from apuflow_analysis.counters.extrapolate import FLOOR, extrapolations
+from apuflow.sampling.runs import Ran, read_ran
+from apuflow_analysis.counters.extrapolate import FLOOR
 from apuflow_analysis.tables.columns import axis_column
-from apuflow_analysis.tables.kernels import kernel_table
-from apuflow_analysis.tables.records import COMPLETED, Row, read_record
 
 MEASURED, ESTIMATED, AUDIT = "measured", "estimated", "audit"
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What gem5 took for an operation.
-
-    Attributes:
-        cycles: GPU cycles, kernel by kernel or all of them; empty where the run failed.
-        doubts: relative half widths of their intervals (95 %), where launches were extrapolated.
-        shares: of each kernel's workgroups, those that were launched; a kernel that is not named: all.
-        kept_whole: kernels that need their whole grid.
-    """
-
-    cycles: tuple[float, ...]
-    doubts: tuple[float, ...] = ()
-    shares: Mapping[str, float] = field(default_factory=dict)
-    kept_whole: frozenset[str] = frozenset()
-
-    @property
-    def doubt(self) -> float:
-        """Half width of all its cycles over all of them."""
-        if not self.doubts:
-            return 0.0
-        return float(np.dot(self.cycles, self.doubts)) / sum(self.cycles)
 
 
 @dataclass(frozen=True)
@@ -180,7 +154,7 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
         )
     kernels = {str(name): rows["kernel"].tolist() for name, rows in parts.groupby(level=0, sort=False)}
     for name, launched in kernels.items():
-        if name not in known and (run := _measured(points[name], launched, root)) is not None:
+        if name not in known and (run := read_ran(points[name], launched, root)) is not None:
             known[name] = run
     ran = {name: known[name] for name in kernels if name in known}
     suite = member.suite.name
@@ -278,60 +252,6 @@ def _family(launch: Launch) -> str:
     return launch.kernel.split("_SB_")[0]
 
 
-def _measured(point: Point, kernels: Sequence[str], root: Path) -> Ran | None:
-    """What a point's run took, kernel by kernel; None where it has no record.
-
-    Where the run's statistics do not tell its kernels apart they are all together.
-
-    Raises:
-        AnalysisError: the run's record or statistics are damaged.
-    """
-    file = root / paths.run_record(point.engine, point.workload, point.id)
-    if not file.exists():
-        return None
-    row = read_record(file)
-    if not isinstance(row, Row) or row.values["status"] != COMPLETED:
-        return Ran(())
-    launches = _launches(read_run(file), row.counters["gpu_clock_ticks"])
-    wide = launches["half_width"]
-    cycles = [float(row.counters["gpu_cycles"])]
-    half_widths = [float(wide.sum())]
-    if len(kernels) > 1:
-        by_kernel = kernel_table(file.parent).groupby("kernel")["gpu_cycles"].sum()
-        if set(kernels) <= set(by_kernel.index):
-            cycles = [float(by_kernel[name]) for name in kernels]
-            half_widths = [float(wide.get(name, 0.0)) for name in kernels]
-    doubts = [min(1.0, wide / number) for wide, number in zip(half_widths, cycles, strict=True)]
-    return Ran(
-        tuple(cycles),
-        tuple(doubts) if any(doubts) else (),
-        {str(name): float(share) for name, share in (launches["launched"] / launches["workgroups"]).items()},
-        frozenset(map(str, launches.index[launches["kept_whole"]])),
-    )
-
-
-def _launches(record: RunRecord, clock: float) -> pd.DataFrame:
-    """By kernel of a run: ``workgroups``, those ``launched``, ``half_width`` (GPU cycles), ``kept_whole``.
-
-    Args:
-        clock: ticks of a cycle of the GPU.
-    """
-    parts = extrapolations(record) or [None] * len(record.launches)
-    rows = [
-        (
-            launch.kernel,
-            launch.workgroups,
-            launch.launched_workgroups,
-            part.half_width / clock if part is not None else 0.0,
-            launch.kept_whole is not None,
-        )
-        for launch, part in zip(record.launches, parts, strict=True)
-    ]
-    columns = ["kernel", "workgroups", "launched", "half_width", "kept_whole"]
-    by_kernel = pd.DataFrame(rows, columns=columns).groupby("kernel")
-    return by_kernel.agg({"workgroups": "sum", "launched": "sum", "half_width": "sum", "kept_whole": "any"})
-
-
 def _rows(
     sample: Sample,
     aim: Sampling,
@@ -365,58 +285,3 @@ def _rows(
     frame["error"] = held_out["cycles"] / frame["measured"][audit] - 1
     frame["inside"] = pd.Series(~frame.index.isin(sample.contradicted(aim)), index=frame.index).where(audit)
     return frame
-
-
-def member_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
-    """Every distinct operation of every iteration: ``Sampled.members`` with suite, engine, combination."""
-    frames = []
-    for one in sampled:
-        frame = one.members.rename_axis("point").reset_index()
-        for name, value in (("at", one.label), ("engine", one.engine), ("suite", one.suite)):
-            frame.insert(0, name, value)
-        frames.append(frame)
-    return _rounded(pd.concat(frames, ignore_index=True))
-
-
-def total_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
-    """A row per iteration: its cycles, their interval, and what they rest on."""
-    return _rounded(pd.DataFrame([_total(one) for one in sampled]))
-
-
-def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cycles with one digit behind the point, shares with six: what an estimate has no more of."""
-    cycles = ("predicted", "measured", "cycles", "low", "high", "cost")
-    shares = ("error", "measured_doubt", "half_width", "missed", "spent", "simulated", "covered")
-    return frame.round({**dict.fromkeys(cycles, 1), **dict.fromkeys(shares, 6)})
-
-
-def _total(one: Sampled) -> dict[str, Scalar]:
-    total = one.estimate.total
-    origin, audit = one.members["origin"], one.audit
-    return {
-        "suite": one.suite,
-        "engine": one.engine,
-        "at": one.label,
-        **one.axes,
-        "cycles": total,
-        "low": one.estimate.low,
-        "high": one.estimate.high,
-        "half_width": one.estimate.relative,
-        "missed": one.estimate.missed / total,
-        "bound": one.aim.bound,
-        "confidence": one.aim.confidence,
-        "ended": one.ended,
-        "operations": len(origin),
-        "measured": int((origin == MEASURED).sum()),
-        "audited": len(audit),
-        "audit_inside": int(audit["inside"].astype(bool).sum()),
-        "out_of_reach": len(one.out_of_reach),
-        "unmeasured": int(one.members["unmeasured"].sum()),
-        "more_runs": "; ".join(one.members["operation"][one.more_runs]),
-        "failed": one.failed,
-        "left_out": one.left_out,
-        "budget": one.aim.budget,
-        "spent": one.spent,
-        "simulated": one.estimate.cost,
-        "covered": one.estimate.simulated,
-    }

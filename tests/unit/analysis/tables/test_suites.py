@@ -11,7 +11,8 @@ from result_frames import table
 
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.products import SCALE, SCALE_NOTE
-from apuflow_analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
+from apuflow_analysis.tables.suite_sums import coverage_text, summary, times
+from apuflow_analysis.tables.suites import Folder, Item, Iteration
 
 SECOND = 10**12
 """Ticks."""
