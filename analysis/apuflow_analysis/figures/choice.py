@@ -51,7 +51,7 @@ class Choice:
         together: Sequence[Sequence[str]] = (),
         objectives: Sequence[str] = (),
     ) -> Choice:
-        """From names as they stand in a sweep: ``num-compute-units``, ``layer.n``."""
+        """From names as a sweep has them: ``num-compute-units``, ``layer.n``."""
         return cls(
             None if x is None else axis_column(x),
             None if lines is None else tuple(map(axis_column, lines)),

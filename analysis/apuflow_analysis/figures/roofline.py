@@ -71,7 +71,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
     """Operations per second over operations per byte, under the machine's ceilings.
 
     Operations are floating point ones where every row knows them, else active lanes of vector instructions.
-    Points stand at both ends of the axis, joined by a line; rows without traffic have no place and are named.
+    Points of both ends of the axis are joined by a line; rows without traffic have no place and are named.
 
     Raises:
         FigureError: operations, traffic or machine parameters are missing.

@@ -22,7 +22,7 @@ MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
 
 COMBINATION = "_combination"
-"""Column that names the values of the further axes that a row's line stands for."""
+"""Column that names the values of the further axes of a row's line."""
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward", "": "all kernels"}
 """Names of a point's direction; kernels and programs of one's own have none."""
@@ -310,7 +310,7 @@ def _varying(own: pd.DataFrame, columns: Sequence[str]) -> list[Axis]:
 
 
 def _spread(of: Axis, value: Any) -> tuple[Any, ...]:
-    """Three values of an axis: its ends, and what is held or stands in the middle."""
+    """Three values of an axis: its ends, and the one that is held or in the middle."""
     first, last = of.values[0], of.values[-1]
     middle = of.values[len(of.values) // 2] if value in (first, last) else value
     return first, middle, last

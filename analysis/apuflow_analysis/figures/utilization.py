@@ -65,7 +65,7 @@ METRICS = tuple(dict.fromkeys(name for entry in BOUNDS.values() for name in entr
 def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
     """Utilization of each unit per workload: one panel per unit, bars at both ends of the axis.
 
-    A diamond stands at the unit that limits a point. Units of which the table has no number are left out and
+    A diamond marks the unit that limits a point. Units of which the table has no number are left out and
     named.
 
     Raises:

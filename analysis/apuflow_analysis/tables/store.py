@@ -57,7 +57,7 @@ def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     """A table that ``write`` wrote, from its CSV or Parquet.
 
     Args:
-        path: the file; the description of its columns stands beside it as ``NAME.columns.json``.
+        path: the file; the description of its columns is in ``NAME.columns.json``.
         whole: refuse a table without that description: nothing shows then that it is as it was written.
 
     Raises:

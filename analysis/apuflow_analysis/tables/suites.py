@@ -45,7 +45,7 @@ class Item:
         flop: of all repeats, by the suite's rule; 0: it counts none.
         point: of the operations' table; "": it is not run.
         why: why it is not run.
-        reckoned_ms: its time by a formula, where nothing is run for it.
+        formula_ms: its time by a formula, where nothing is run for it.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Item:
     group: str = ""
     point: str = ""
     why: str = ""
-    reckoned_ms: float | None = None
+    formula_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class Folder:
             places = np.array(self.rows(iteration), dtype=np.int64)
             frame = pd.DataFrame([_cells(iteration, item) for item in iteration.items])
             seconds = np.where(places < 0, np.nan, self._seconds[places])
-            reckoned = np.array([item.reckoned_ms for item in iteration.items], dtype=np.float64)
-            frame["ms"] = np.where(np.isnan(reckoned), seconds * 1e3, reckoned)
+            formula = np.array([item.formula_ms for item in iteration.items], dtype=np.float64)
+            frame["ms"] = np.where(np.isnan(formula), seconds * 1e3, formula)
             frame["total_ms"] = frame["ms"] * frame["repeats"]
             flop = frame["flop"].to_numpy(dtype=np.float64)
             counted = np.where(flop > 0, flop, np.nan)
@@ -140,7 +140,7 @@ class Folder:
                 known = self._frame[name].tolist()
                 frame[name] = [None if place < 0 else known[place] for place in places]
             frame.loc[places < 0, "status"] = "not run"
-            frame.loc[~np.isnan(reckoned), "status"] = RECKONED
+            frame.loc[~np.isnan(formula), "status"] = RECKONED
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
@@ -248,7 +248,7 @@ def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:
 def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
     """What a row of an iteration says of what it is made from."""
     run = [item for item in iteration.items if item.point]
-    steps = [item for item in iteration.items if item.reckoned_ms is None]
+    steps = [item for item in iteration.items if item.formula_ms is None]
     text = f"{operations} operations stand for {len(run)} of {len(steps)} steps"
     if len(failed):
         text += f"; {len(failed)} operations failed, the first: {failed.iloc[0]['evidence']}"

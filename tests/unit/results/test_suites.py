@@ -64,7 +64,7 @@ def shared(project: Path, suite: str, layer: str) -> dict[str, float]:
     (project / "configs/sweeps/ring.yaml").write_text(text)
     campaign = Campaign(project)
     [one] = iterations(campaign, campaign.load("ring"), suite)
-    return {item.name: item.reckoned_ms for item in one.items if item.reckoned_ms is not None}
+    return {item.name: item.formula_ms for item in one.items if item.formula_ms is not None}
 
 
 def test_devices_share_the_gradients_of_all_weights(project: Path) -> None:

@@ -107,16 +107,16 @@ def judge(
     ran = {place[key] for key in _keys(results, found.axes) if key in place}
     failed = ran - set(at)
     signs = np.array([-1.0 if objective.larger else 1.0 for objective in objectives])
-    hoped = rows[names].to_numpy(dtype=float).copy()
+    optimistic = rows[names].to_numpy(dtype=float).copy()
     for column, name in enumerate(names):
         if name == "gpu_cycles":
-            hoped[:, column] = rows["gpu_cycles_low"]
-    hoped *= signs
+            optimistic[:, column] = rows["gpu_cycles_low"]
+    optimistic *= signs
     judged = rows["judged"].to_numpy()
     rows["best"] = False
     rows.loc[judged, "best"] = pareto(rows.loc[judged, names].to_numpy(dtype=float) * signs)
     open_places = [k for k in range(len(rows)) if not judged[k] and k not in failed]
-    undecided = [k for k in open_places if not _beaten(hoped[k], hoped[judged])]
+    undecided = [k for k in open_places if not _beaten(optimistic[k], optimistic[judged])]
     order = np.lexsort((*(rows[names].to_numpy(dtype=float) * signs).T[::-1], ~rows["best"], ~judged))
     new_place = {int(old): new for new, old in enumerate(order)}
     sorted_rows = rows.iloc[order].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""A question asked on the command line (workloads, options, layer keys), answered by the preview at once."""
+"""Questions of the command line (workloads, options, layer keys) that the preview answers at once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
         settings: ``key=value`` fixes an option or a layer key, ``key=value,value`` varies it.
 
     Raises:
-        ConfigError: a setting has no ``=``, or a key stands twice.
+        ConfigError: a setting has no ``=``, or a key is given twice.
     """
     names = [name.strip() for name in workloads.split(",") if name.strip()]
     content: dict[str, Any] = {
@@ -52,12 +52,12 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
         "release": preview.RELEASE,
     }
     known = suite_names(root)
-    for place, asked in (
+    for place, given in (
         ("workloads", [name for name in names if name not in known]),
         ("suites", [name for name in names if name in known]),
     ):
-        if asked:
-            content[place] = asked
+        if given:
+            content[place] = given
     seen: set[str] = set()
     for setting in settings:
         key, equals, text = setting.partition("=")

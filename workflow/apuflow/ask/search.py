@@ -1,7 +1,7 @@
 """Search a sweep's space: the preview over all of it, objectives and constraints, the points that none beats.
 
 The preview computes thousands of points a second, all at once, so the space is evaluated as a whole and needs
-no optimiser. A space of more points than asked for is sampled, evenly at random with a fixed seed.
+no optimiser. A space with more points than the limit is sampled, evenly at random with a fixed seed.
 """
 
 from __future__ import annotations

@@ -78,13 +78,13 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         names = [workload]
     _say_if_large(sweep, names, root)
     planned: list[PlannedWorkload] = []
-    drawn: list[Point] = []
+    sample: list[Point] = []
     for workload_name in names:
         expanded = points(sweep, workload_name, root)
         for engine in sweep.engines:
             chosen = [point for point in expanded if point.engine == engine]
             planned.append(planned_workload(name, workload_name, engine, chosen, root))
-            drawn += sample_of(chosen)
+            sample += sample_of(chosen)
     return SweepPlan(
         name,
         sweep.description,
@@ -92,11 +92,11 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         _listed(releases, sweep, names, root),
         tuple(planned),
         _preparations(sweep, names, root),
-        _obstacle(sweep, drawn, root),
+        _obstacle(sweep, sample, root),
         _sampling(sweep),
         _workgroups(sweep),
         _unused(sweep, root),
-        of_points(drawn, load_site(root).with_products(sweep.products)),
+        of_points(sample, load_site(root).with_products(sweep.products)),
     )
 
 
@@ -115,22 +115,22 @@ def _say_if_large(sweep: Sweep, names: Sequence[str], root: Path) -> None:
 
 
 def _sampling(sweep: Sweep) -> str:
-    asked = sweep.sampling
-    if asked is None:
+    sampling = sweep.sampling
+    if sampling is None:
         return ""
     return (
-        f"runs go on until a suite's total is known within {asked.bound * 100:g} %, or operations with "
-        f"{asked.budget * 100:g} % of the cycles of all of them have run; the table counts all"
+        f"runs go on until a suite's total is known within {sampling.bound * 100:g} %, or operations with "
+        f"{sampling.budget * 100:g} % of the cycles of all of them have run; the table counts all"
     )
 
 
 def _workgroups(sweep: Sweep) -> str:
-    asked = sweep.workgroups
-    if asked is None:
+    workgroups = sweep.workgroups
+    if workgroups is None:
         return ""
     return (
-        f"gem5-kernels launches as many workgroups as fill the GPU {asked.fills} times and extrapolates the "
-        "rest (column extrapolated); smaller launches, and kernels that see their whole grid, run whole. "
+        f"gem5-kernels launches as many workgroups as fill the GPU {workgroups.fills} times and extrapolates "
+        "the rest (column extrapolated); smaller launches, and kernels that see their whole grid, run whole. "
         "Times are those of whole runs: the real ones are shorter"
     )
 

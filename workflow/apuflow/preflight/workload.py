@@ -24,7 +24,7 @@ PREVIEWED_PER_MINUTE = 100_000
 
 
 ESTIMATED_POINTS = 2000
-"""Points per workload and engine whose cost the preview estimates; of more, so many are drawn."""
+"""Points per workload and engine whose cost the preview estimates; of more, a sample of this size."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _batches(
 
 
 def _unmeasured(chosen: Sequence[Point]) -> int | None:
-    """Points outside what the preview was measured on; of many, estimated from a drawn sample."""
+    """Points outside what the preview was measured on; of many, estimated from a sample."""
     from apuflow import preview
     from apuflow.configure import option_rules
 

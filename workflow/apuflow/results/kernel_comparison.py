@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure: Path | None) -> None:
-    """Compare the kernels that runs launched, print them, and write what is asked for.
+    """Compare the kernels that runs launched, print them, and write the requested files.
 
     Args:
         a: a run directory; or, without ``b``, a result table, whose runs lie below the working directory.

@@ -1,4 +1,4 @@
-"""A sweep's points kernel by kernel: what the figure of kernel times is drawn from."""
+"""A sweep's points kernel by kernel: the data of the figure of kernel times."""
 
 from __future__ import annotations
 

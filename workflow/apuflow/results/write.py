@@ -1,4 +1,4 @@
-"""The preview's rows, and what stands in results/: tables, figures, the report. One function per rule."""
+"""Writes the preview's rows, tables, figures and reports: a function per rule."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def write_report(
     page: Path,
     sampled: Sequence[str] = (),
 ) -> None:
-    """Write a sweep's report; how far the preview's numbers may be off stands in it if the sweep has some.
+    """Write a sweep's report; with the preview's error if the sweep has rows of it.
 
     Args:
         campaign: the project.

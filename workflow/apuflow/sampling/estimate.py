@@ -98,7 +98,7 @@ class Sample:
             are launched, ``cost`` (those of the launched ones) and ``doubt`` (the relative half width, at
             95 %, that a measurement is expected to have).
         weight: how often an operation occurs, by name; above 0.
-        audit: operations drawn at random; None: the interval trusts the model of what kernels share.
+        audit: a random sample of operations; None: the interval trusts the model of what kernels share.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
             ``parts``; a single number is all of them, which then share their factor.
         doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
@@ -251,7 +251,7 @@ class Sample:
         spent = np.isin(names, [*self._measured, *self._aside])
         left = self._allowed(aim) - own[spent].sum()
         chosen: list[str] = []
-        drawn = [name for name in (self._audit.names if self._audit else ()) if name not in self._measured]
+        audited = [name for name in (self._audit.names if self._audit else ()) if name not in self._measured]
         while free.any():
             change = covariance @ self._weighted
             known = [*self._used, *chosen]
@@ -260,8 +260,8 @@ class Sample:
             candidates = np.flatnonzero(free & (own <= left))
             if not len(candidates):
                 break
-            if drawn := [name for name in drawn if name not in chosen and name not in self._aside]:
-                best = int(np.flatnonzero(names == drawn[0])[0])
+            if audited := [name for name in audited if name not in chosen and name not in self._aside]:
+                best = int(np.flatnonzero(names == audited[0])[0])
             else:
                 gain = self._gain(candidates, covariance, change) / own[candidates]
                 best = int(candidates[np.argmax(gain)])
@@ -297,7 +297,7 @@ class Sample:
         return list(following[: max(1, int((cost <= allowed).sum()))])
 
     def audit(self, aim: Sampling, seed: str) -> Audit:
-        """The operations that are drawn at random (``apuflow.sampling.audit``)."""
+        """The random sample of operations (``apuflow.sampling.audit``)."""
         members = self.members
         return draw(members["size"], members["cost"], self._allowed(aim), aim.audit, seed)
 
@@ -324,9 +324,9 @@ class Sample:
         """Operations of the audit whose measurement is outside of what the others say of them."""
         if self._audit is None:
             return []
-        drawn = self.held_out.loc[[name for name in self._audit.names if name in self._used]]
-        off = np.abs(np.log([self._used[name] for name in drawn.index] / drawn["cycles"]))
-        return [str(name) for name in drawn.index[off > self._quantile(aim.confidence) * drawn["spread"]]]
+        audited = self.held_out.loc[[name for name in self._audit.names if name in self._used]]
+        off = np.abs(np.log([self._used[name] for name in audited.index] / audited["cycles"]))
+        return [str(name) for name in audited.index[off > self._quantile(aim.confidence) * audited["spread"]]]
 
     def _missed(self, aim: Sampling, measured: Collection[str]) -> tuple[float, float]:
         """Cycles that the audit may have missed: what the total may be too high, and too low."""

@@ -38,7 +38,7 @@ class Sampled:
     Attributes:
         suite, engine, label: what it is.
         axes: the combination, by column name.
-        aim: what was asked.
+        aim: the requested bound, confidence and budget.
         estimate: the iteration's cycles.
         members: a row per distinct operation, by its point: ``operation``, ``kernels``,
             ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
@@ -51,7 +51,7 @@ class Sampled:
         out_of_reach: operations that alone cost more than the budget, so that the audit cannot draw them.
         following: run records to make next, relative to the project, if nothing were learnt on the way; empty
             when the aim is met or the budget is spent.
-        round: those of them to make before the estimate is looked at again.
+        round: those of them to make before the next estimate.
         made: run records that are there.
         failed: operations whose runs failed.
         left_out: items that no engine runs; they are no part of the total.
@@ -73,7 +73,7 @@ class Sampled:
 
     @property
     def is_met(self) -> bool:
-        """Whether the interval is as narrow as was asked."""
+        """Whether the interval is as narrow as requested."""
         return self.estimate.relative <= self.aim.bound
 
     @property
@@ -98,7 +98,7 @@ class Sampled:
 
     @property
     def audit(self) -> pd.DataFrame:
-        """The members that were drawn at random and that gem5 has run."""
+        """The members of the random sample that gem5 has run."""
         return self.members[self.members["origin"] == AUDIT]
 
     @property
@@ -114,7 +114,7 @@ def sample_suites(
     """Every suite of a sweep on every engine that simulates, from the runs that the project has.
 
     Args:
-        aim: what is asked of each iteration.
+        aim: what each iteration's estimate shall reach.
         known: cycles of runs by point, kernel by kernel; what is read is added.
 
     Raises:
@@ -223,7 +223,7 @@ def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
 def _add_cost(parts: pd.DataFrame, points: Mapping[str, Point], ran: Mapping[str, Ran]) -> None:
     """Add ``cost`` and ``doubt`` to the kernels, as ``Sample`` has them.
 
-    What has run says so itself. Of other large launches the first workgroups are expected to do, but for
+    Runs have their own share. Of other large launches only the first workgroups are expected to run, but for
     kernels that a run has shown to need their whole grid.
     """
     whole = frozenset(kernel for run in ran.values() for kernel in run.kept_whole)
@@ -258,13 +258,13 @@ def _rows(
     points: Mapping[str, Point],
     kernels: Mapping[str, Sequence[str]],
     ran: Mapping[str, Ran],
-    drawn: Sequence[str],
+    audited: Sequence[str],
 ) -> pd.DataFrame:
     """``Sampled.members``."""
     members = sample.estimate(aim).members
     measured = {name: sum(run.cycles) for name, run in ran.items() if run.cycles}
     doubt = {name: ran[name].doubt for name in measured}
-    audit = members.index.isin([name for name in drawn if name in measured])
+    audit = members.index.isin([name for name in audited if name in measured])
     frame = pd.DataFrame(
         {
             "operation": [str(points[name].axes[AXIS]) for name in members.index],

@@ -296,7 +296,7 @@ def measured_error() -> str:
     """The preview's error against the recorded gem5 runs: a line in short, one in full, one per primitive.
 
     The preview is scored anew each time, so that the lines are true of the model as it is; the errors of
-    layers drawn at random stand in ``preview/measured.json``.
+    random layers come from ``preview/measured.json``.
     """
     scored = score(read_tables(recorded()))
     errors = report(scored)

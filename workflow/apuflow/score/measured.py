@@ -21,8 +21,8 @@ from apuflow.score.runs import row_machine
 def spanned(without: int | None = None) -> dict[str, Any]:
     """Ranges and errors of the recorded runs, as ``measured.json`` holds them.
 
-    Ranges are those of all runs, but for rocBLAS' kernels: they ran on machines drawn at random, and these
-    ranges are no other kernel's. Errors are those of layers drawn at random, where a kernel has enough of
+    Ranges are those of all runs, but for rocBLAS' kernels: they ran on random machines, and these
+    ranges are no other kernel's. Errors are those of random layers, where a kernel has enough of
     them: the model's constants were chosen by the other runs, and it is nearer to these.
 
     Args:

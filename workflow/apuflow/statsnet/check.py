@@ -1,4 +1,4 @@
-"""Does a mix stand for its set: statistics, speedup over compute units, the order of machines."""
+"""Whether a mix represents its set: statistics, speedup over compute units, the order of machines."""
 
 from __future__ import annotations
 

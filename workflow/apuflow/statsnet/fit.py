@@ -20,7 +20,7 @@ from scipy.optimize import linprog, nnls
 from apuflow.statsnet.profile import BYTES, FLOP, TOTAL
 
 ITERATIONS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Iterations of the set that whole repeats may stand for: the more, the less rounding matters."""
+"""Iterations of the set that whole repeats may represent: the more, the less rounding matters."""
 IMPORTANT: Final = 2.0
 """How much more an error of a total counts than one of a part."""
 ROUNDING: Final = 1.1
@@ -40,11 +40,11 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mix:
-    """What stands for a set.
+    """A mix of operations that represents a set.
 
     Attributes:
         repeats: of each operation that is in it, from 1.
-        iterations: of the set, that it stands for.
+        iterations: of the set, that it represents.
     """
 
     repeats: pd.Series[int]

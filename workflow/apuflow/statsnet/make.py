@@ -1,4 +1,4 @@
-"""One small suite for a set of networks and suites, with the proof that it stands for them."""
+"""One small suite for a set of networks and suites, with the proof that it represents them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from apuflow.suites.step import PHASES
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for.
+    """The request.
 
     Attributes:
         names: suites of the set.
@@ -68,7 +68,7 @@ class StatsNet:
 
 
 def make(request: Request, root: Path = Path()) -> StatsNet:
-    """Find what stands for a set, and check it.
+    """Find a mix that represents a set, and check it.
 
     Raises:
         ConfigError: an unknown suite or setting, or a suite of which no engine runs anything.

@@ -2,7 +2,7 @@
 
 Every column is one distinct operation, every row one number that adds up over operations: launches of a
 kernel, cycles of launches of some length, instructions of a class. A set is a sum of its columns, each as
-often as the set runs it; so is whatever stands for the set.
+often as the set runs it; so is whatever represents the set.
 """
 
 from __future__ import annotations

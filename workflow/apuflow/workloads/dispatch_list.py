@@ -143,13 +143,13 @@ def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsBySou
         if theirs.size != ours.size or not same:
             yield f"buffer {theirs.name} would hold something else"
     launches = zip(given.dispatches, guest.contents.dispatches, strict=True)
-    for number, (asked, sent) in enumerate(launches, 1):
-        want, have = packed(asked.arguments), packed(sent.arguments)
+    for number, (wanted, sent) in enumerate(launches, 1):
+        want, have = packed(wanted.arguments), packed(sent.arguments)
         # The list may leave out what a launch determines: the hidden arguments at the end.
         length = min(len(want.data), len(have.data))
         if want.data[:length] != have.data[:length] or any(want.data[length:]):
-            yield f"launch {number} of {asked.kernel} would get other hidden arguments or LDS addresses"
+            yield f"launch {number} of {wanted.kernel} would get other hidden arguments or LDS addresses"
         if want.addresses != have.addresses:
-            yield f"launch {number} of {asked.kernel} gets addresses that its kernel does not take"
-        if (asked.grid, asked.workgroup, asked.lds) != (sent.grid, sent.workgroup, sent.lds):
-            yield f"launch {number} of {asked.kernel} has LDS that its arguments do not point to"
+            yield f"launch {number} of {wanted.kernel} gets addresses that its kernel does not take"
+        if (wanted.grid, wanted.workgroup, wanted.lds) != (sent.grid, sent.workgroup, sent.lds):
+            yield f"launch {number} of {wanted.kernel} has LDS that its arguments do not point to"

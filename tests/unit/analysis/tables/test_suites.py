@@ -173,7 +173,7 @@ def test_tables_say_what_their_times_rest_on() -> None:
 
 
 def test_what_is_reckoned_is_a_phase_that_may_run_beside_the_backward_pass() -> None:
-    shared = Item(4, "all_reduce", "all_reduce", "communication", 1, 0, why="reckoned", reckoned_ms=4000)
+    shared = Item(4, "all_reduce", "all_reduce", "communication", 1, 0, why="reckoned", formula_ms=4000)
     several = replace(ITERATION, items=(*ITERATION.items, shared), devices=2)
     folder = Folder(operations())
     items = folder.items([several])
