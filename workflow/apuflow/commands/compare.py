@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     from apuflow_analysis.tables.compare import Comparison
@@ -82,10 +83,7 @@ def compare(
     else:
         result, sides = compare_tables(read(a), read(b), names), (str(a), str(b))
     _show(result, points, sides)
-    if csv is not None:
-        from apuflow.core.files import write_text
-
-        write_text(csv, result.table.to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, result.table)
 
 
 def _parts_of(

@@ -49,7 +49,7 @@ def sample(
     """
     from apuflow.campaign.campaign import Campaign
     from apuflow.configure.sampling import Sampling
-    from apuflow.core.files import write_text
+    from apuflow.core.files import write_csv
     from apuflow.sampling.suites import sample_suites
     from apuflow.sampling.tables import member_table
 
@@ -59,8 +59,7 @@ def sample(
         bound=bound, confidence=confidence, budget=budget, audit=audit, seed=seed
     )
     found = sample_suites(campaign, loaded, aim)
-    if csv is not None:
-        write_text(csv, member_table(found).to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, member_table(found))
     if following:
         records = [record for one in found for record in one.following]
         made = [record for one in found for record in one.made]
@@ -70,15 +69,11 @@ def sample(
 
 
 def _show(found: list[Sampled], aim: Sampling) -> None:
-    from rich.table import Table
+    from apuflow.core.terminal import table_of, terminal_console
 
-    from apuflow.core.terminal import terminal_console
-
-    table = Table(box=None, pad_edge=False)
-    for heading in ("suite", "at"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("cycles", "+-", "measured", "audit", "next"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = table_of(("suite", "at"), ("cycles", "+-", "measured", "audit", "next"))
+    for column in table.columns[:2]:
+        column.no_wrap, column.overflow = False, "fold"
     for one in found:
         measured = one.estimate.members["is_measured"]
         table.add_row(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ def stats(
         typer.echo("the file's identities hold", err=True)
     for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
         typer.echo(text, err=True)
-    _write(shown, csv)
+    write_csv(csv, shown)
     if wrong:
         raise typer.Exit(1)
 
@@ -113,7 +114,7 @@ def dispatches(
         texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
     _show_stacked(table, texts, numbers)
-    _write(table, csv)
+    write_csv(csv, table)
 
 
 def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -240,10 +241,3 @@ def _cell(value: Any) -> str:
             f"{value:.0f}" if value.is_integer() else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
         )
     return str(value)
-
-
-def _write(frame: pd.DataFrame, csv: Path | None) -> None:
-    if csv is not None:
-        from apuflow.core.files import write_text
-
-        write_text(csv, frame.to_csv(index=False, lineterminator="\n"))

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 FILE_WIDTH = 200
@@ -17,8 +18,27 @@ FILE_WIDTH = 200
 
 
 def terminal_console() -> Console:
-    """Standard output; lines are not broken, and tables are not cut where nobody sets a width."""
-    return Console(soft_wrap=True, width=None if sys.stdout.isatty() else FILE_WIDTH)
+    """Standard output for plain text; lines are not broken, and tables in a file are not cut."""
+    width = None if sys.stdout.isatty() else FILE_WIDTH
+    return Console(soft_wrap=True, highlight=False, markup=False, width=width)
+
+
+def table_of(
+    texts: Sequence[str], numbers: Sequence[str], wrapped: Sequence[str] = (), *, no_wrap: bool = True
+) -> Table:
+    """A table without lines: columns of text, of numbers, and of text that may take several lines.
+
+    Args:
+        no_wrap: the first two kinds take one line even where the terminal is too narrow.
+    """
+    table = Table(box=None, pad_edge=False)
+    for heading in texts:
+        table.add_column(heading, no_wrap=no_wrap)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=no_wrap)
+    for heading in wrapped:
+        table.add_column(heading, overflow="fold")
+    return table
 
 
 class Entry(NamedTuple):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
 from apuflow.core.engines import is_batch
-from apuflow.core.terminal import terminal_console
+from apuflow.core.terminal import table_of, terminal_console
 from apuflow.core.units import format_duration, format_memory
 from apuflow.core.words import many
 from apuflow.preflight.plan import SweepPlan
@@ -19,13 +18,9 @@ MAX_ROWS = 200
 def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> None:
     """Print the plan; ``every_point``: also each point with its axes and status."""
     out = console or terminal_console()
-    out.print(f"{plan.sweep}: {plan.description}", highlight=False, markup=False)
-    out.print(f"machine {plan.machine}, gem5 {plan.release}", highlight=False)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("workload", "engine"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("points", "done", "failed", "one run", "left", "memory"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    out.print(f"{plan.sweep}: {plan.description}")
+    out.print(f"machine {plan.machine}, gem5 {plan.release}")
+    table = table_of(("workload", "engine"), ("points", "done", "failed", "one run", "left", "memory"))
     for workload in plan.workloads:
         table.add_row(
             workload.workload,
@@ -40,42 +35,39 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
     out.print(table)
     _totals(plan, out)
     if plan.obstacle:
-        out.print(f"cannot run here: {plan.obstacle}", highlight=False, markup=False, style="bold red")
+        out.print(f"cannot run here: {plan.obstacle}", style="bold red")
     if plan.sampling:
-        out.print(f"sample: {plan.sampling}", highlight=False, markup=False)
+        out.print(f"sample: {plan.sampling}")
     if plan.workgroups:
-        out.print(f"workgroups: {plan.workgroups}", highlight=False, markup=False)
+        out.print(f"workgroups: {plan.workgroups}")
     for line in plan.products:
-        out.print(f"matrix products: {line}", highlight=False, markup=False)
+        out.print(f"matrix products: {line}")
     for preparation in plan.preparations:
-        out.print(f"first: {preparation}", highlight=False, markup=False)
+        out.print(f"first: {preparation}")
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)
     if outside:
         sizes = [len(w.points) for w in plan.workloads if w.unmeasured is not None]
         previewed, about = sum(sizes), "about " if max(sizes) > ESTIMATED_POINTS else ""
         out.print(
             f"{about}{outside:,} of {previewed:,} preview points lie outside what the preview was measured "
-            "on: their rows say so in flags, with a wide interval (gpu_cycles_low to gpu_cycles_high)",
-            highlight=False,
+            "on: their rows say so in flags, with a wide interval (gpu_cycles_low to gpu_cycles_high)"
         )
     for basis in dict.fromkeys(workload.basis for workload in plan.workloads):
-        out.print(f"estimate: {basis}", highlight=False, markup=False)
+        out.print(f"estimate: {basis}")
     for workload in plan.workloads:
         if workload.batches:
-            out.print(_jobs(workload), highlight=False, markup=False)
+            out.print(_jobs(workload))
     warned: dict[str, list[str]] = {}
     for workload in plan.workloads:
         for warning in workload.warnings:
             warned.setdefault(warning, []).append(workload.workload)
     for warning, names in warned.items():
-        out.print(f"warning: {', '.join(dict.fromkeys(names))}: {warning}", highlight=False, markup=False)
+        out.print(f"warning: {', '.join(dict.fromkeys(names))}: {warning}")
     if plan.unused:
         patterns = ", ".join(plan.unused)
         out.print(
             f"warning: per_workload has {patterns}: none of the sweep's workloads is called so, and nothing "
-            "of it holds",
-            highlight=False,
-            markup=False,
+            "of it holds"
         )
     if every_point:
         for workload in plan.workloads:
@@ -114,18 +106,16 @@ def _totals(plan: SweepPlan, out: Console) -> None:
     line = f"{many(points, 'point')}, {done} done"
     if sum(seconds) > 0:
         line += f"; {format_duration(sum(seconds))} of one core's time for the rest"
-    out.print(line, highlight=False, style="bold")
+    out.print(line, style="bold")
 
 
 def _points(workload: PlannedWorkload, out: Console) -> None:
     names = list(dict.fromkeys(name for point in workload.points for name in point.axes))
-    title = f"{workload.workload} on {workload.engine}"
-    table = Table(box=None, header_style="bold", title=title, title_justify="left", pad_edge=False)
-    for heading in ("point", *names, "status"):
-        table.add_column(heading, overflow="fold")
+    table = table_of((), (), ("point", *names, "status"))
+    table.title, table.title_justify = f"{workload.workload} on {workload.engine}", "left"
     for point in workload.points[:MAX_ROWS]:
         values = (str(point.axes.get(name, "")) for name in names)
         table.add_row(point.id, *values, point.status or "to run")
     out.print(table)
     if len(workload.points) > MAX_ROWS:
-        out.print(f"... and {len(workload.points) - MAX_ROWS} more (--json lists all)", highlight=False)
+        out.print(f"... and {len(workload.points) - MAX_ROWS} more (--json lists all)")

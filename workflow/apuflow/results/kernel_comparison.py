@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
 from apuflow.core.figures import stem_of
+from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     from apuflow_analysis.tables.dispatches import DispatchComparison
@@ -47,10 +48,7 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
         frames.append(compared.table.assign(**points))
         if stem is not None:
             draw(compared, stem)
-    if csv is not None:
-        from apuflow.core.files import write_text
-
-        write_text(csv, pd.concat(frames, ignore_index=True).to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, pd.concat(frames, ignore_index=True))
 
 
 def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
@@ -80,18 +78,13 @@ def draw(compared: DispatchComparison, stem: Path) -> None:
 
 def show(compared: DispatchComparison) -> None:
     """Print one pair of runs: its kernels, and what its time consists of."""
-    from rich.table import Table
-
-    from apuflow.core.terminal import terminal_console
+    from apuflow.core.terminal import table_of, terminal_console
 
     console = terminal_console()
     for label, name in zip("AB", compared.names, strict=True):
-        console.print(f"{label}: {name}", highlight=False, markup=False)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("in", "kernel", "grid", "workgroup"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("cycles A", "cycles B", "B / A", "registers A", "registers B"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        console.print(f"{label}: {name}")
+    numbers = ("cycles A", "cycles B", "B / A", "registers A", "registers B")
+    table = table_of(("in", "kernel", "grid", "workgroup"), numbers)
     for row in compared.table.to_dict("records"):
         table.add_row(
             *(str(row[name]) for name in ("in", "kernel", "grid", "workgroup")),
@@ -101,17 +94,14 @@ def show(compared: DispatchComparison) -> None:
             *(_registers(row, label) for label in "ab"),
         )
     console.print(table)
-    parts = Table(box=None, header_style="bold", pad_edge=False)
-    parts.add_column("simulated time", no_wrap=True)
-    for heading in ("kernels A", "cycles A", "kernels B", "cycles B"):
-        parts.add_column(heading, justify="right", no_wrap=True)
+    parts = table_of(("simulated time",), ("kernels A", "cycles A", "kernels B", "cycles B"))
     for row in compared.parts.to_dict("records"):
         counts = [str(row[name] or "") for name in ("kernels_a", "kernels_b")]
         cycles = [_whole(row[name]) for name in ("cycles_a", "cycles_b")]
         parts.add_row(row["meaning"], counts[0], cycles[0], counts[1], cycles[1])
     console.print(parts)
     for note in compared.notes:
-        console.print(f"note: {note}", highlight=False, markup=False)
+        console.print(f"note: {note}")
 
 
 def _whole(value: float) -> str:
