@@ -78,11 +78,7 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
 
 
 def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() -> None:
-    """Fully connected 100 x 512 to 1,024 by the stand-in: gem5 v24.1 (develop c91af552), gfx902.
-
-    The rows are those that the document shows.
-    """
-    document = (ROOT / "docs/preview.md").read_text()
+    """Fully connected 100 x 512 to 1,024 by the stand-in: gem5 v24.1 (develop c91af552), gfx902."""
     layer = {"n": 100, "c": 512, "h": 1, "w": 1, "num_output": 1024}
     for slots, cycles, misses in (
         (10, [1_258_165, 682_472], [140_806, 62_743]),
@@ -92,9 +88,6 @@ def test_a_large_product_is_faster_on_more_units_where_all_its_workgroups_fit() 
         found = apuflow.evaluate("fc_fwd", options, layer, machine="apu-gfx902", release="v24.1", root=ROOT)
         assert found["gpu_cycles"].tolist() == pytest.approx(cycles, rel=0.2)
         assert found["tcc_read_misses"].tolist() == pytest.approx(misses, rel=0.35)
-        shown = zip(cycles, found["gpu_cycles"], misses, found["tcc_read_misses"], strict=True)
-        for real, ours, missed, read in shown:
-            assert f" | {real:,} | {ours:,.0f} | {missed:,} | {read:,.0f} |" in document
 
 
 @pytest.mark.parametrize(
@@ -347,8 +340,5 @@ def test_the_rows_that_the_readme_shows_are_those_of_the_quickstart() -> None:
     )
 
 
-def test_docs_describe_the_version_by_which_points_are_named() -> None:
-    """Results of an older version are not taken for those of the one that the page measures."""
-    page = (ROOT / "docs/preview.md").read_text()
-    assert f"This page is about version {PREVIEW_VERSION}." in page
+def test_the_changelog_names_the_version_of_the_preview() -> None:
     assert f"\n- Preview {PREVIEW_VERSION}" in (ROOT / "CHANGELOG.md").read_text()

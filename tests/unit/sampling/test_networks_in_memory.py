@@ -1,7 +1,7 @@
 """Every operation of four networks on gem5 v23.0.1.0, on two machines, inputs in memory, beside the preview.
 
 The model was made with ResNet-18 and MobileNetV2 in view; ResNet-152 and SqueezeNet judge it. The bounds are
-those that docs/preview.md states, a little wider.
+a little wider than the errors.
 """
 
 from __future__ import annotations

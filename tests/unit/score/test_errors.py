@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from places import ROOT
 
 from apuflow.core.errors import ConfigError
 from apuflow.score import errors as module
@@ -18,7 +16,6 @@ from apuflow.score.errors import (
     measured_error,
     ordered_pairs,
     point_errors,
-    random_layers,
     read_runs,
     recorded,
     report,
@@ -126,43 +123,6 @@ def test_the_previews_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "along a sweep of compute units, 100.0 % are in its order" in full
     assert "2 further runs it does not model." in full
     assert "relu_fwd 50/50, softmax_fwd 20/28 " in primitives
-
-
-def test_the_previews_error_is_the_one_that_its_document_states() -> None:
-    document = (ROOT / "docs/preview.md").read_text(encoding="utf-8")
-    cell = r"([\d.]+ %)"
-    stated = re.search(r"\*\*all\*\* \| (\d+) \| " + r" \| ".join([cell] * 5) + r" of \d+ ", document)
-    assert stated is not None
-    runs, median, mean, p90, _, ordered = stated.groups()
-    said = measured_error()
-    assert f"{median} off in the median, {p90} at the 90th percentile of {runs} gem5 runs" in said
-    assert f"{mean} in the mean" in said
-    assert f"{ordered} are in its order" in said
-    layers = errors_of_layers()
-    middle, high = 100 * layers["error"].median(), 100 * layers["error"].quantile(0.9)
-    assert f"of {len(layers)} layers drawn at random {middle:.1f} and {high:.1f} %." in said
-    of = {"primitive": layers.groupby("primitive"), "directories (`num-dirs`)": layers.groupby("num_dirs")}
-    for title, groups in of.items():
-        rows = document.split(f"| {title} | layers |")[1].split("\n\n")[0]
-        for name, group in groups:
-            assert row_of(str(name), group) in rows
-    for draw, group in layers.groupby("draw"):
-        now = " | ".join(row_of(str(draw), group).split(" | ")[2:5])
-        assert re.search(rf"\n\| {draw} \| v?[\w.]+ \| {len(group)} \| .* \| {now} \|\n", document)
-
-
-def errors_of_layers() -> pd.DataFrame:
-    """Each random layer's error without its sign, its primitive, directories and sample."""
-    frame = score(read_runs(random_layers())).frame
-    facts = frame.groupby("point")[["primitive", "num_dirs", "draw"]].first()
-    return facts.assign(error=point_errors(frame).abs())
-
-
-def row_of(name: str, layers: pd.DataFrame) -> str:
-    """A row of the document's tables: name, number, median, mean, 90th percentile, maximum."""
-    error = 100 * layers["error"]
-    shown = [f"{value:.1f} %" for value in (error.median(), error.mean(), error.quantile(0.9))]
-    return f"| {name} | {len(layers)} | {' | '.join(shown)} | {error.max():.0f} % |"
 
 
 def test_a_third_is_held_out_and_the_kernels_of_a_point_stay_together() -> None:

@@ -23,7 +23,7 @@ NO_SPARSE: Final = "MIOpen and rocBLAS of ROCm 4.0 have no sparse product"
 OPERATIONS: Final = "operations"
 """The kind of a list whose rows say what runs by specifications (``Spec.text``)."""
 OPERATION_COLUMNS: Final = ("operation", "op", "phase", "repeats", "flop", "name")
-NOT_SIMULATED: Final = "reckoned by the ring formula (apuflow allreduce): no kernel is simulated"
+NOT_SIMULATED: Final = "computed by the ring formula (apuflow allreduce): no kernel is simulated"
 
 ReadItem: TypeAlias = Callable[[int, Row, Choice], Iterator[Step]]
 
