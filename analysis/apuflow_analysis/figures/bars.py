@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from apuflow_analysis.figures import interval
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.panels import CROSS, crosses, origin_notes, unmeasured
 from apuflow_analysis.figures.products import engine_parts
 from apuflow_analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
@@ -57,7 +57,7 @@ _REST = "rest"
 _REST_COLOUR = "#dddddd"
 
 
-def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Why resident wavefronts did not issue: shares of their cycles, per workload.
 
     Raises:
@@ -73,9 +73,7 @@ def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any
     )
 
 
-def instruction_mix(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def instruction_mix(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Shares of the wavefront instructions by class, per workload.
 
     Raises:
@@ -153,7 +151,7 @@ def _stacked(
     title: str,
     label: str,
     x: str | None,
-    where: Mapping[str, Any] | None,
+    where: Where,
 ) -> Plot:
     known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
     if not known:
@@ -185,11 +183,7 @@ def _stacked(
     shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
     legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
     absent = [part[1] for part in known if part not in shown and part[0] != _REST]
-    notes = (
-        *selection.notes,
-        label,
-        *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
-    )
+    notes = (*selection.notes, label, *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []))
     numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
     return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from apuflow_analysis.figures.axis import in_sentence
 from apuflow_analysis.figures.bars import few, labelled
+from apuflow_analysis.figures.choice import Where
 from apuflow_analysis.figures.selection import select
 from apuflow_analysis.figures.style import (
     BLUE,
@@ -50,7 +48,7 @@ _DARK = {BLUE, "#003F63", "#00573F", "#8A6D00", VERMILLION, GREEN}
 
 
 @style()
-def bounds(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def bounds(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """What limits each point, as the engine says it; nothing where it does not know.
 
     Raises:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -12,7 +9,7 @@ from matplotlib.lines import Line2D
 from apuflow.core.engines import engine_facts
 from apuflow.core.words import many
 from apuflow_analysis.figures.axis import axis_columns
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import completed, engines_of
 from apuflow_analysis.figures.style import (
     FULL_WIDTH,
@@ -57,9 +54,7 @@ def pairs(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
 
 
 @style()
-def engine_comparison(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def engine_comparison(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """GPU cycles by one engine over those by another, point by point, with errors and ordered pairs.
 
     The reference is the engine nearest to hardware: gem5, else gem5-kernels. ``x`` has no meaning here.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -16,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from apuflow_analysis.figures import interval
 from apuflow_analysis.figures.axis import Axis, axis, axis_columns, in_sentence
 from apuflow_analysis.figures.base import relative
-from apuflow_analysis.figures.choice import FigureError, choice_of, effects, ranked
+from apuflow_analysis.figures.choice import FigureError, Where, choice_of, effects, ranked
 from apuflow_analysis.figures.choice import across as across_of
 from apuflow_analysis.figures.panels import CROSS, bottom, crosses, grid, unmeasured
 from apuflow_analysis.figures.selection import (
@@ -45,7 +44,7 @@ def heatmap(
     x: str | None = None,
     y: str | None = None,
     value: str | None = None,
-    where: Mapping[str, Any] | None = None,
+    where: Where = None,
 ) -> Plot:
     """A quantity over two axes, one panel per workload and engine; further axes are held.
 

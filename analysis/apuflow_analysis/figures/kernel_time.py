@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 from matplotlib.patches import Patch
 
 from apuflow_analysis.figures.bars import at_ends, few, labelled
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import select
 from apuflow_analysis.figures.stacked import stacked_shares
 from apuflow_analysis.figures.style import NAMED, Plot, finish, legend, style
@@ -24,9 +21,7 @@ _POINT = ["engine", "workload", "point"]
 
 
 @style()
-def kernel_breakdown(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def kernel_breakdown(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Shares of a point's GPU cycles by kernel, at both ends of the axis; workloads of one kernel are named.
 
     Args:

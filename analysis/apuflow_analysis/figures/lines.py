@@ -17,7 +17,7 @@ from apuflow_analysis.figures import interval, panels
 from apuflow_analysis.figures.axis import COMPUTE_UNITS, in_sentence
 from apuflow_analysis.figures.bars import program_bars
 from apuflow_analysis.figures.base import relative
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import Selection, select
 from apuflow_analysis.figures.style import GREY, Plot, finish, legend, log_ticks, style
 from apuflow_analysis.tables.cliffs import CYCLES, cliff_texts
@@ -54,7 +54,7 @@ class Quantity:
 
 
 @style()
-def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Speedup of the GPU's active time over an axis, relative to the page's base (see ``figures.base``).
 
     The ideal line (proportional to the axis) is drawn over compute units only. A ring marks where a line
@@ -164,9 +164,7 @@ def _cliff_notes(selection: Selection) -> tuple[str, ...]:
 
 
 @style()
-def over(
-    frame: pd.DataFrame, shown: Quantity, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def over(frame: pd.DataFrame, shown: Quantity, *, x: str | None = None, where: Where = None) -> Plot:
     """One quantity per program over an axis; bars where nothing varies.
 
     Raises:

@@ -5,12 +5,12 @@ Source: Dong and Kaeli, "DNNMark: A Deep Neural Network Benchmark Suite for GPUs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.interval import note
 from apuflow_analysis.figures.panels import origin_notes
 from apuflow_analysis.figures.selection import DIRECTIONS, completed, engines_of, machine_note, reading_order
@@ -42,7 +42,7 @@ _STALLS = {
 
 
 @style()
-def statements(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def statements(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """What the paper says of its primitives, whether it holds on this machine, with numbers and why.
 
     Args:
@@ -184,9 +184,7 @@ def _percents(values: pd.Series[float]) -> str:
 
 
 @style()
-def dominant_kernels(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def dominant_kernels(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The kernel that takes most of a benchmark's GPU cycles, forward and backward (the paper's table 4).
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter
 
 from apuflow.core.engines import is_batch
 from apuflow_analysis.figures.axis import axis_columns, label, short_label
-from apuflow_analysis.figures.choice import choice_of
+from apuflow_analysis.figures.choice import Where, choice_of
 from apuflow_analysis.figures.interval import note
 from apuflow_analysis.figures.output import save
 from apuflow_analysis.figures.selection import completed, engines_of, machine_note
@@ -38,7 +38,7 @@ _MOST_ROWS = 30
 
 
 @style()
-def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The points that none beats, of each engine, the best of the first objective first.
 
     Args:
@@ -63,7 +63,7 @@ def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
     return finish(figure, own, TITLE, notes)
 
 
-def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def front(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The sweep's first two objectives against each other.
 
     Args:
@@ -93,7 +93,7 @@ def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], stem: Path) -> S
 
 
 def _searched(
-    frame: pd.DataFrame, where: Mapping[str, Any] | None
+    frame: pd.DataFrame, where: Where
 ) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...], list[str]]:
     """A row per engine and machine with its objectives and ``best``; objectives, axes, notes."""
     objectives = choice_of(frame).objectives

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from apuflow_analysis.figures.axis import axis_columns, label
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import completed
 from apuflow_analysis.figures.style import (
     BLUE,
@@ -89,9 +89,7 @@ def _mean_ratio(before: pd.Series[Any], after: pd.Series[Any]) -> float:
 
 
 @style()
-def release_comparison(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def release_comparison(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Cycles, instructions and DRAM traffic of each workload on every release, over those on the oldest.
 
     A cross marks workloads with outputs that are not what NumPy says. ``x`` has no meaning here.

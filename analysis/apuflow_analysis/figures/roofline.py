@@ -11,7 +11,6 @@ there reads it first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from matplotlib.lines import Line2D
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow_analysis.figures.axis import quantity
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import DIRECTIONS, Selection, select
 from apuflow_analysis.figures.style import (
     FULL_WIDTH,
@@ -67,7 +66,7 @@ _LEVELS = (
 
 
 @style()
-def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Operations per second over operations per byte, under the machine's ceilings.
 
     Operations are floating point ones where every row knows them, else active lanes of vector instructions.

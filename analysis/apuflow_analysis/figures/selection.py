@@ -14,7 +14,16 @@ from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
 from apuflow.core.words import many
 from apuflow_analysis.figures import interval
 from apuflow_analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
-from apuflow_analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
+from apuflow_analysis.figures.choice import (
+    FigureError,
+    Where,
+    across,
+    choice_of,
+    effects,
+    held_at,
+    matching,
+    ranked,
+)
 from apuflow_analysis.tables.columns import WRONG
 
 COMPLETED = "completed"
@@ -71,7 +80,7 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def completed(
-    frame: pd.DataFrame, where: Mapping[str, Any] | None = None, *, wrong_too: bool = False
+    frame: pd.DataFrame, where: Where = None, *, wrong_too: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
     """Rows that carry numbers, with ``program`` added, and notes on what was left out.
 
@@ -125,7 +134,7 @@ def select(
     needed: Sequence[str],
     *,
     x: str | None = None,
-    where: Mapping[str, Any] | None = None,
+    where: Where = None,
     most: int | None = None,
 ) -> Selection:
     """Decide what goes across, what makes lines and what is held.

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from apuflow.core.engines import engine_facts
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.stacked import stacked_shares
 from apuflow_analysis.figures.style import FULL_WIDTH, NAMED, Plot, finish, legend, new_figure, style
 from apuflow_analysis.tables.suite_sums import coverage, coverage_text
@@ -26,7 +26,7 @@ MEMORY = ("weights", "activations", "gradients", "workspace", "momentum")
 _OTHER = "other kinds"
 
 
-def by_kind(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def by_kind(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Shares of an iteration's time by kind of layer.
 
     Args:
@@ -40,13 +40,13 @@ def by_kind(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
     return _shares(frame, where, "op", "Time by kind of layer")
 
 
-def by_phase(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def by_phase(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Shares of an iteration's time by phase; arguments and errors as by_kind."""
     return _shares(frame, where, "phase", "Time by phase")
 
 
 @style()
-def _shares(frame: pd.DataFrame, where: Mapping[str, Any] | None, part: str, title: str) -> Plot:
+def _shares(frame: pd.DataFrame, where: Where, part: str, title: str) -> Plot:
     rows, bars, notes = _bars(frame, where)
     sums = rows.groupby([part, "_bar"], sort=False)[TIME].sum().unstack()
     sums = _few(sums / sums.sum())
@@ -75,7 +75,7 @@ def _few(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 @style()
-def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Time of each step of an iteration, in the order in which they run; arguments and errors as by_kind.
 
     A panel for each iteration, on one scale; where not all fit, every suite's first goes before its second.
@@ -94,11 +94,7 @@ def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
     for axes, bar in zip(panels, shown, strict=True):
         part = rows[rows["_bar"] == bar]
         axes.bar(
-            part["_step"],
-            part[TIME],
-            width=1.0,
-            color=[colours[kind] for kind in part["op"]],
-            linewidth=0,
+            part["_step"], part[TIME], width=1.0, color=[colours[kind] for kind in part["op"]], linewidth=0
         )
         axes.set_yscale("log")
         axes.set_ylabel("ms")
@@ -118,7 +114,7 @@ def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, A
 
 
 @style()
-def memory(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def memory(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Memory of an iteration by part; arguments and errors as by_kind.
 
     Raises:
@@ -149,9 +145,7 @@ def memory(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any
 
 
 @style()
-def memory_over_images(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def memory_over_images(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Memory of an iteration by part over its images; arguments as by_kind. One panel per network.
 
     Raises:
@@ -186,7 +180,7 @@ def memory_over_images(
     return finish(figure, data, title, notes)
 
 
-def _kept(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
+def _kept(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
     """The rows that ``where`` keeps."""
     rows = frame
     for column, wanted in (where or {}).items():
@@ -196,7 +190,7 @@ def _kept(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
 
 
 def _bars(
-    frame: pd.DataFrame, where: Mapping[str, Any] | None, *, every: bool = True, engine: bool = True
+    frame: pd.DataFrame, where: Where, *, every: bool = True, engine: bool = True
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Rows that ran with the label of their bar, the bars, and what the reader must know."""
     if ITERATION not in frame.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from apuflow_analysis.figures.bars import at_ends, few, labelled, numbers_of
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.panels import origin_notes
 from apuflow_analysis.figures.selection import Selection, select
 from apuflow_analysis.figures.style import (
@@ -62,7 +62,7 @@ METRICS = tuple(dict.fromkeys(name for entry in BOUNDS.values() for name in entr
 
 
 @style()
-def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Utilization of each unit per workload: one panel per unit, bars at both ends of the axis.
 
     A diamond marks the unit that limits a point. Units of which the table has no number are left out and

@@ -122,9 +122,7 @@ def _check_together(path: Path, whole: bool) -> None:
         hashes["columns"] = _sha256(content)
     except OSError as error:
         raise AnalysisError(
-            f"the files of this table cannot be compared: {error.strerror}",
-            file=error.filename,
-            remedy=_ANEW,
+            f"the files of this table cannot be compared: {error.strerror}", file=error.filename, remedy=_ANEW
         ) from None
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise AnalysisError("this is no description of a table", file=description, remedy=_ANEW) from None

@@ -22,8 +22,7 @@ def register(app: typer.Typer) -> None:
 def sample(
     sweep: Annotated[str, typer.Argument(help="name of a sweep with suites")],
     bound: Annotated[
-        float | None,
-        typer.Option(help="half width of the total's interval over the total: 0.03 is 3 %"),
+        float | None, typer.Option(help="half width of the total's interval over the total: 0.03 is 3 %")
     ] = None,
     confidence: Annotated[
         float | None, typer.Option(help="probability that the interval holds the total")

@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
-_SHOWN = (
-    "gpu_cycles",
-    "instructions",
-    "ipc",
-    "occupancy",
-    "valu_utilization",
-    "stall_share_memory",
-)
+_SHOWN = ("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory")
 
 
 def register(app: typer.Typer) -> None:

@@ -14,9 +14,7 @@ def register(app: typer.Typer) -> None:
     app.command("network")(network)
 
 
-def suites(
-    name: Annotated[str, typer.Argument(help="show everything about this suite")] = "",
-) -> None:
+def suites(name: Annotated[str, typer.Argument(help="show everything about this suite")] = "") -> None:
     """List the suites: what each is, how much of it engines run, and why not the rest."""
     from apuflow.configure.loading import suite_names
     from apuflow.configure.suite import load_suite

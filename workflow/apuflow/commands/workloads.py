@@ -11,9 +11,7 @@ def register(app: typer.Typer) -> None:
     """Add ``apuflow workloads``."""
 
     @app.command()
-    def workloads(
-        name: str = typer.Argument("", help="show everything about this workload"),
-    ) -> None:
+    def workloads(name: str = typer.Argument("", help="show everything about this workload")) -> None:
         """List the workloads: what each needs, and which engines can run it."""
         from apuflow.configure import load_workload, workload_names
         from apuflow.configure.base import together

@@ -33,9 +33,7 @@ def add_network(model: str, name: str, shape: str, n: int, root: Path) -> tuple[
     """
     if not NAME.match(name) or ".." in name:
         raise ConfigError(
-            "not the name of a network",
-            value=name,
-            remedy="letters, digits, dot, dash and underscore",
+            "not the name of a network", value=name, remedy="letters, digits, dot, dash and underscore"
         )
     files = [root / paths.network_table(name), root / paths.suite_file(name)]
     if name in suite_names(root) or any(file.exists() for file in files):
