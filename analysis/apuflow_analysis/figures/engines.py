@@ -39,7 +39,7 @@ def pairs(frame: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
         ``program workload direction``, the axes, ``reference`` and ``value`` (GPU cycles), and ``error``
         (value / reference - 1); ``APART``: whether other kernels compute the matrix products.
     """
-    keys = ["program", "workload", "direction", *_shared(frame)]
+    keys = ["program", "workload", "direction", *(name for name in axis_columns(frame) if name != "release")]
     frame = frame if PRODUCTS in frame.columns else frame.assign(**{PRODUCTS: None})
     columns = [*keys, VALUE, PRODUCTS]
     left = frame.loc[(frame["engine"] == reference) & frame[VALUE].gt(0), columns]
@@ -138,7 +138,3 @@ def _order(table: pd.DataFrame) -> str:
     ]
     right, pairs = (sum(numbers) for numbers in zip(*counts, strict=True))
     return f"; {right} of {pairs} pairs in order" if pairs else ""
-
-
-def _shared(frame: pd.DataFrame) -> list[str]:
-    return [name for name in axis_columns(frame) if name != "release"]

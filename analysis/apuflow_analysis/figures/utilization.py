@@ -127,19 +127,12 @@ def utilization(frame: pd.DataFrame, *, x: str | None = None, where: Where = Non
 
 def _reported(frame: pd.DataFrame) -> list[tuple[list[str], str, str]]:
     """Per unit those of its metrics that some row has, its name, and the limit that it can be."""
-    return [
-        (present, text, bound)
-        for bound, text in UNITS
-        if (
-            present := [
-                name for name in _metrics(bound) if name in frame.columns and frame[name].notna().any()
-            ]
-        )
-    ]
-
-
-def _metrics(bound: str) -> tuple[str, ...]:
-    return BOUNDS[bound].metrics if bound in BOUNDS else _TCP
+    reported = []
+    for bound, text in UNITS:
+        metrics = BOUNDS[bound].metrics if bound in BOUNDS else _TCP
+        if present := [name for name in metrics if name in frame.columns and frame[name].notna().any()]:
+            reported.append((present, text, bound))
+    return reported
 
 
 def _flat(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -51,13 +50,10 @@ def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path
         axis_column(name): [point.axes.get(name) for point in points]
         for name in dict.fromkeys(name for point in points for name in point.axes)
     }
-    about = pd.DataFrame(axes, index=numbers.index).join(numbers[_machine(numbers, axes)])
+    machine = [name for name in compute.machine_columns() if name in numbers.columns and name not in axes]
+    about = pd.DataFrame(axes, index=numbers.index).join(numbers[machine])
     frame.insert(1, "dispatch", frame.groupby("point", sort=False).cumcount())
     table = frame.merge(about.reset_index(), on="point", how="left")
     table = compute.compute(table.reindex(columns=[*dict.fromkeys([*table.columns, *COUNTERS])]))
     table.attrs["axes"] = tuple(axes)
     return table
-
-
-def _machine(numbers: pd.DataFrame, axes: Collection[str]) -> list[str]:
-    return [name for name in compute.machine_columns() if name in numbers.columns and name not in axes]
