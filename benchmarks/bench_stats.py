@@ -1,10 +1,9 @@
-"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``, memory.
+"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``; memory.
 
     .venv/bin/python benchmarks/bench_stats.py [STATS.TXT] [--repeat N]
 
-Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Each side runs in turn and keeps its best
-time; both must find the same values. The line-by-line parser takes the same information from each line: name,
-value, shares, description, unit. ``wc -l`` is timed as a process, the rest as functions on the same file.
+Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Sides alternate and keep their best times;
+    both must find the same values. ``wc -l`` is timed as a process, the rest as functions.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def line_by_line(path: Path) -> dict[str, tuple[float, str, str]]:
 
 
 def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
-    """Best time of each function; they take turns, so that a busy moment hits all alike."""
+    """Best time of each function, in turns, so that load affects all alike."""
     times = [math.inf] * len(functions)
     for _ in range(repeat):
         for index, function in enumerate(functions):
@@ -66,7 +65,7 @@ def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
 
 
 def check(path: Path) -> None:
-    """Both sides read the same."""
+    """Check that both sides read the same."""
     reference = line_by_line(path)
     rows: dict[str, float] = {}
     for dump in iter_dumps(path):

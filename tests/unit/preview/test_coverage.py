@@ -77,7 +77,7 @@ def test_intervals_hold_for_nine_of_ten_layers_of_a_draw_that_had_no_part_in_the
 ) -> None:
     """48 to 155 layers a draw: of the worst draw they hold 40 of 48."""
     found, layers = [], read_runs(random_layers())
-    for draw in (1, 2, 6, 9, 12):
+    for draw in (1, 6, 9):
         other = tmp_path / f"{draw}.json"
         other.write_text(text(without=draw))
         monkeypatch.setattr(coverage, "FILE", other)

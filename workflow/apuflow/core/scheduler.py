@@ -122,7 +122,7 @@ def check_states_are_known(status_command: str | None, first_look_seconds: int =
 
     ``sacct`` needs accounting (slurmdbd). ``squeue`` knows a job that has ended for ``MinJobAge`` seconds;
     where these are too few, the executor (snakemake-executor-plugin-slurm 2.8) asks ``sacct`` after all.
-    Where the controller does not answer, ``sbatch`` says so.
+    Where the controller does not answer, ``sbatch`` reports it.
 
     Raises:
         EngineError: with the option, or the setting of Slurm, that is needed.

@@ -1,8 +1,8 @@
-"""Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
+"""Instructions that gem5 executes differently from the GPU, searched in the kernels of a wrong run.
 
-Most were found with a real run of a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega,
-v24.1 here); all were read in gem5's sources, v21.1 to that commit. Which of them a gem5 has
-is in its release's file. docs/explanation/what-gem5-gets-wrong.md lists them.
+Most were found by running a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega, v24.1
+here); all are confirmed in gem5's sources, v21.1 to that commit. A release's file lists its defects,
+docs/explanation/what-gem5-gets-wrong.md all of them.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ DefectName: TypeAlias = Literal[
     "buffer_pairs",
     "skipped_swizzles",
 ]
-"""Names by which a release's file says which of them it has."""
+"""Names of defects in a release's file."""
 
 
 @dataclass(frozen=True)
 class Defect:
-    """One kind of instruction.
+    """A kind of instruction.
 
     Attributes:
-        name: as the files of releases name it.
-        instructions: for people, as documents list them.
+        name: as in the files of releases.
+        instructions: as documents list them.
         pattern: of the instruction in LLVM's disassembly.
         effect: what gem5 does.
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
-        ends_gem5: it ends gem5 where it does harm; otherwise the run goes on with wrong values.
-        seldom: most kernels hold it and come to no harm: it explains wrong values, and is no suspicion.
-        mended_by: the next instruction that undoes the harm, of a target of its own: ``{target}``.
+        ends_gem5: whether it ends gem5; otherwise the run continues with wrong values.
+        seldom: most kernels hold it without effect: it explains wrong values, but raises no suspicion.
+        mended_by: pattern of a next instruction that undoes the effect; ``{target}`` is the target.
     """
 
     name: DefectName
@@ -69,7 +69,7 @@ class Defect:
     mended_by: str = ""
 
     def met_in(self, lines: Sequence[str]) -> list[str]:
-        """Names of the instructions of this kind in a disassembly that do harm, in order of the alphabet."""
+        """Names of the harmful instructions of this kind in a disassembly, sorted."""
         matcher = re.compile(self.pattern)
         return sorted(
             {
@@ -85,11 +85,11 @@ class Defect:
 
 
 _DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"
-"""Instructions in which gem5 looks for DPP."""
+"""Instructions for which gem5 handles DPP."""
 _SDWA = "add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32"
-"""Those in which it looks for SDWA."""
+"""Instructions for which gem5 handles SDWA."""
 _SIGN = r"(?:-[vsteam|]|\||neg\(|abs\()"
-"""How LLVM writes -x and |x| of a register; -1 and -0.5 are constants of their own."""
+"""LLVM's -x and |x| of a register, without the constants -1 and -0.5."""
 _SIGNED = rf"(?= .*{_SIGN})(?!.* src0_sel:)"
 
 DEFECTS = (
@@ -276,33 +276,30 @@ DEFECTS = (
 WRONG_VALUES: frozenset[DefectName] = frozenset(
     defect.name for defect in DEFECTS if not defect.ends_gem5 and not defect.seldom
 )
-"""Those that a finished run can have met without a word."""
+"""Defects that a completed run can meet without a message."""
 
 
 def pattern_of(name: DefectName) -> str:
-    """What the instructions of a defect match in LLVM's disassembly."""
+    """Pattern of a defect's instructions in LLVM's disassembly."""
     return next(defect.pattern for defect in DEFECTS if defect.name == name)
 
 
 def explained(text: str, objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> str:
-    """``text``, and what :func:`suspects` finds in a run's code objects, if there is anything."""
+    """``text`` with the result of :func:`suspects` for a run's code objects, if any."""
     named = "; ".join(suspects(objects, gfx, present))
     return f"{text}; gem5 executes wrongly {named}" if named else text
 
 
 def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> tuple[str, ...]:
-    """``instruction, ...: what gem5 does (where)`` for every defect that the code objects can meet.
+    """``instruction, ...: effect (source)`` for each defect that the code objects can meet.
 
-    Args:
-        present: the defects that the gem5 in question has.
-
-    Nothing is found where no llvm-objdump lies beside the machine's clang.
+    Finds nothing without llvm-objdump next to the machine's clang. ``present`` are the defects of the gem5.
     """
     return tuple(told(defect, names) for defect, names in met(objects, gfx, present).items())
 
 
 def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> dict[Defect, tuple[str, ...]]:
-    """By defect: the names of the instructions in the code objects that meet it, as :func:`suspects`."""
+    """By defect, the names of its instructions in the code objects, as in :func:`suspects`."""
     looked_for = [defect for defect in DEFECTS if defect.name in present]
     if not looked_for:
         return {}
@@ -311,5 +308,5 @@ def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> d
 
 
 def told(defect: Defect, names: Iterable[str]) -> str:
-    """The instructions, what gem5 does with them, and where."""
+    """The instructions, gem5's effect, and its source."""
     return f"{', '.join(names)}: {defect.effect} ({defect.source})"
