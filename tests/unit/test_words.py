@@ -16,10 +16,14 @@ AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last 
 CLEAN = (
     "benchmarks",
     "analysis/apuflow_analysis/archive",
+    "analysis/apuflow_analysis/figures",
     "analysis/apuflow_analysis/metrics",
     "analysis/apuflow_analysis/report",
     "analysis/apuflow_analysis/stats",
+    "analysis/apuflow_analysis/tables",
     "workflow/apuflow/answers",
+    "workflow/apuflow/ask",
+    "workflow/apuflow/commands",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",
     "workflow/apuflow/dnnmark",
@@ -29,8 +33,14 @@ CLEAN = (
     "workflow/apuflow/miopen",
     "workflow/apuflow/operations",
     "workflow/apuflow/prepare",
+    "workflow/apuflow/preflight",
+    "workflow/apuflow/results",
     "workflow/apuflow/rocblas",
+    "workflow/apuflow/sampling",
+    "workflow/apuflow/score",
+    "workflow/apuflow/statsnet",
     "workflow/apuflow/suites",
+    "workflow/apuflow/workloads",
     "workflow/rules",
     "workflow/scripts",
     "workflow/snakemake_logger_plugin_apuflow",
@@ -39,7 +49,7 @@ CLEAN = (
 DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
-    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config")),
+    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config", "data")),
     *DOCUMENTS,
 ]
 MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 40_000}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from apuflow.core.products import joined, stands_in, title
 from apuflow_analysis.tables.columns import UNMEASURED, axis_column
-from apuflow_analysis.tables.suites import RECKONED, Iteration
+from apuflow_analysis.tables.suites import BY_FORMULA, Iteration
 
 PHASES = ("forward", "backward", "update", "communication")
 
@@ -34,7 +34,7 @@ def coverage(items: pd.DataFrame) -> dict[str, Any]:
     time, total = run["total_ms"].to_numpy(dtype=float), items["total_ms"].sum(min_count=1)
     outside = run[UNMEASURED].to_numpy(bool)
     stand_in = np.array([stands_in(text) for text in run["stand_in"]], dtype=bool)
-    formula = items.loc[items["status"] == RECKONED, "total_ms"].sum()
+    formula = items.loc[items["status"] == BY_FORMULA, "total_ms"].sum()
     ends = [(run[name] * run["repeats"]).sum(min_count=1) + formula for name in ("low_ms", "high_ms")]
     return {
         "low_ms": ends[0],

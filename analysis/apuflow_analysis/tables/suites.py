@@ -24,7 +24,7 @@ from apuflow_analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, 
 from apuflow_analysis.tables.records import COMPLETED, Batch, by_name
 from apuflow_analysis.tables.tables import assemble
 
-RECKONED = "reckoned"
+BY_FORMULA = "by formula"
 """Status of an item whose time a formula gives."""
 _TEXTS = tuple(column.name for column in RUN if column.kind == "provenance")
 _LONGEST = 500
@@ -140,7 +140,7 @@ class Folder:
                 known = self._frame[name].tolist()
                 frame[name] = [None if place < 0 else known[place] for place in places]
             frame.loc[places < 0, "status"] = "not run"
-            frame.loc[~np.isnan(formula), "status"] = RECKONED
+            frame.loc[~np.isnan(formula), "status"] = BY_FORMULA
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 

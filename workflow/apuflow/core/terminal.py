@@ -85,7 +85,7 @@ def blocks(names: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width
     """A table in as few blocks below each other as a width needs; no cell is cut.
 
     Args:
-        names: of the columns; where they do not fit beside each other, of several lines.
+        names: of the columns; they take several lines if the width is too small.
         rows: the cells.
         keys: so many columns say which row it is. Each block begins with them, or, where they take more than
             half of the width, with the row's number.

@@ -1,4 +1,4 @@
-"""The kernels of runs beside each other, for people: tables on the terminal, a CSV file, figures."""
+"""The kernels of two runs compared: tables on the terminal, a CSV file, figures."""
 
 from __future__ import annotations
 
