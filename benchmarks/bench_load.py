@@ -181,8 +181,7 @@ def measure(project: Gem5Project, kills: int, cores: int, chance: random.Random,
 def expected(project: Gem5Project) -> int:
     """Points of the sweep."""
     code = (
-        "from apuflow.campaign.campaign import Campaign;"
-        f"print(len(Campaign().points('{SWEEP}', 'softmax_fwd')))"
+        f"from apuflow.plan.campaign import Campaign;print(len(Campaign().points('{SWEEP}', 'softmax_fwd')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True

@@ -16,7 +16,7 @@ from statistics import median
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import RunRecord, Status, read_run
-from apuflow_analysis.stats.reader import read_stats
+from apuflow.gem5.stats.reader import read_stats
 
 SELECTED = ["hostSeconds", "*.dispatcher.numKernelLaunched", "*.shaderActiveTicks"]
 PARTS = ("filling", "kernels", "end", "start, statistics, ours")

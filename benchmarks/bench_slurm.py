@@ -127,9 +127,7 @@ def rows_completed(project: Gem5Project) -> int:
 
 
 def points(project: Gem5Project) -> int:
-    code = (
-        "from apuflow.campaign.campaign import Campaign; print(len(Campaign().points('many', 'softmax_fwd')))"
-    )
+    code = "from apuflow.plan.campaign import Campaign; print(len(Campaign().points('many', 'softmax_fwd')))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True
     )

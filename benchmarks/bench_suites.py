@@ -32,8 +32,8 @@ SWEEPS: dict[str, dict[str, Any]] = {
 def measure(title: str) -> None:
     """Measure a row with empty caches."""
     from apuflow import preview
-    from apuflow.campaign.points import points
     from apuflow.configure import load_sweep, option_rules
+    from apuflow.plan.points import points
     from apuflow.preflight.plan import plan_sweep
 
     with tempfile.TemporaryDirectory() as directory:

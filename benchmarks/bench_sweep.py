@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
+from apuflow.plan.points import points
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPES = {

@@ -28,12 +28,12 @@ sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import yaml  # noqa: E402
 
-from apuflow.campaign.points import points  # noqa: E402
 from apuflow.configure.loading import sweep_of  # noqa: E402
 from apuflow.configure.point import Point  # noqa: E402
 from apuflow.configure.yaml_source import Document  # noqa: E402
 from apuflow.core.errors import ApuflowError  # noqa: E402
 from apuflow.engines import estimate  # noqa: E402
+from apuflow.plan.points import points  # noqa: E402
 
 SEED = 20261122
 POINTS = 160

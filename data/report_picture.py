@@ -17,8 +17,8 @@ from typing import Any
 import pandas as pd
 
 import apuflow
-from apuflow.campaign.campaign import Campaign
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.plan.campaign import Campaign
 from apuflow_analysis.figures.base import relative
 from apuflow_analysis.report import SweepDescription, render
 

@@ -19,6 +19,7 @@ from frozen_points import ANY_VERSION, SEPARATOR, described_points, digest_lines
 from places import DATA
 from pydantic import TypeAdapter
 
+# All names of the project that this file needs; nothing below imports more.
 from apuflow.cli import build_app
 from apuflow.configure import (
     CommandFile,

@@ -18,13 +18,14 @@ from typing import Any
 
 from conftest import copy_project
 
-# All names of the project that this file needs; nothing below imports more.
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Site, load_release, machine_names, release_names, sweep_names
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ConfigError
+
+# All names of the project that this file needs; nothing below imports more.
+from apuflow.plan.campaign import Campaign
 from apuflow.prepare.requests import request
 
 SEPARATOR = " = "

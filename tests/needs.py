@@ -127,7 +127,7 @@ ANYWHERE = (
     # They reckon, and read and write files, in Python alone.
     *(f"unit/analysis/{room}" for room in ("counters", "figures", "metrics", "report", "stats", "tables")),
     *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
-    *(f"unit/campaign/test_{name}.py" for name in ("members", "rule_inputs")),
+    *(f"unit/plan/test_{name}.py" for name in ("members", "runs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
     "unit/statsnet",
     *(f"unit/results/test_{name}.py" for name in ("kernel_rows", "write")),

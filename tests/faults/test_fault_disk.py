@@ -13,8 +13,6 @@ import pytest
 from places import ROOT
 from standins import repositories
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import logged
 from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
@@ -23,6 +21,8 @@ from apuflow.engines import preview_batch
 from apuflow.miopen import kernel_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import logged
 from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
 from apuflow_analysis.tables import store, tables
 

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from gem5_project import Gem5Project
 
-from apuflow.campaign import repairs
-from apuflow.campaign.campaign import Campaign
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.owner import Owner
+from apuflow.plan import repairs
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.manifest import Manifest
 from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,
@@ -26,6 +28,7 @@ from apuflow.prepare import (
     read_record,
     unchanged_gem5,
 )
+from apuflow.results.write import check_rows
 
 DEAD = f"{os.uname().nodename}/00000000-0000-0000-0000-000000000000/1/1"
 
@@ -149,7 +152,7 @@ def test_workflows_that_start_together_never_take_each_others_lock(locked: Path)
     """Each registers, then locks; a lock that is there when all have started is a living one's."""
     entry(locked, "1-1", DEAD)
     code = (
-        "import sys, time; from pathlib import Path; from apuflow.campaign import repairs\n"
+        "import sys, time; from pathlib import Path; from apuflow.plan import repairs\n"
         "root, me = Path(sys.argv[1]), sys.argv[2]\n"
         "repairs.register(root); lock = root / f'.snakemake/locks/1{me}.output.lock'\n"
         "lock.write_text(me); time.sleep(3); assert lock.exists(), me"
@@ -186,12 +189,12 @@ def test_times_from_the_future_become_times_of_now_or_of_old(tmp_path: Path) -> 
 # records and tools ------------------------------------------------------------------------------------------
 def test_a_table_has_exactly_the_rows_that_were_asked_for(project_copy: Gem5Project) -> None:
     campaign = Campaign(project_copy.root)
-    sweep = campaign.load("one")
     [point] = campaign.points("one", "softmax_fwd")
-    campaign.check_rows(sweep, "softmax_fwd", [("gem5", point.id)])
+    plan, planned = Manifest(paths.manifest("one", "softmax_fwd", "0")), {("gem5", point.id)}
+    check_rows(plan, planned, planned)
     for rows in ([], [("gem5", "u8-ffffffff")], [("gem5", point.id), ("gem5", "u8-ffffffff")]):
         with pytest.raises(ConfigError, match="the records hold"):
-            campaign.check_rows(sweep, "softmax_fwd", rows)
+            check_rows(plan, planned, rows)
 
 
 def test_tools_that_were_changed_after_their_record_are_refused(

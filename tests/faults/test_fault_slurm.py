@@ -26,8 +26,8 @@ from slurm_cluster import Cluster, until
 from standins import repositories
 from workflow_faults import copy_made
 
-from apuflow.campaign.orders import OVERHEAD_SECONDS
 from apuflow.core.record import read_run
+from apuflow.plan.batches import OVERHEAD_SECONDS
 from apuflow.run.status import Run, RunState, runs
 
 BATCH = [sys.executable, str(ROOT / "tests/faults/slurm_batch.py")]
@@ -177,7 +177,6 @@ def test_200_points_of_a_second_share_jobs_and_one_that_fails_costs_no_other(
     assert tries(project, "650MHz") == ["1", "2"]
     assert len(set(cluster.jobs()) - before - jobs) == 1
     assert not list((project.root / "build/batches").iterdir())
-    assert not list((project.root / "build/orders").rglob("*.json"))
 
 
 # who ended a job --------------------------------------------------------------------------------------------

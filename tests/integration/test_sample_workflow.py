@@ -36,8 +36,10 @@ from pathlib import Path
 import pandas as pd
 import psutil
 
+from apuflow.plan.manifest import Manifest
+
 DATA, RUNS = Path(os.environ["TEST_DATA"]), Path(os.environ["TEST_RUNS"])
-axes = dict(snakemake.params.order["axes"])
+axes = Manifest(snakemake.input.plan[0]).axes()["gem5-kernels", snakemake.wildcards.point]
 if len(RUNS.read_text().split()) == int(os.environ["TEST_KILLED_AFTER"]):
     for process in psutil.Process().parents():
         if any(word.endswith("/snakemake") for word in process.cmdline()[:2]):

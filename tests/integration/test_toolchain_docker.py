@@ -13,7 +13,6 @@ import pytest
 from places import ROOT
 from standins.repositories import behave, make_gem5, make_resources
 
-from apuflow.campaign.points import points
 from apuflow.configure import Release, load_release, load_sweep
 from apuflow.configure.image_source import ImageSource
 from apuflow.configure.point import Point
@@ -22,6 +21,7 @@ from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
 from apuflow.engines.dnnmark_program import dnnmark_process, kernel_launches
 from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
+from apuflow.plan.points import points
 from apuflow.prepare import (
     DnnmarkRecord,
     Gem5Record,

@@ -10,8 +10,7 @@ from typing import Any
 
 from snakemake.scheduling.greedy import Scheduler, SchedulerSettings
 
-from apuflow.campaign import schedule
-from apuflow.engines import estimate
+from apuflow.engines import estimate, schedule
 from apuflow.score.errors import recorded
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import load_sweep
 from apuflow.configure.point import Point
+from apuflow.plan.points import points, sweep_workloads
 
 HEAD = "description: x\nengines: [preview]\nworkloads: [softmax_fwd]\n"
 

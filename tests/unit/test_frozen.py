@@ -15,9 +15,9 @@ import pytest
 from frozen_facts import FACTS, FROZEN, changes
 from frozen_points import named
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.engines import preview
+from apuflow.plan.campaign import Campaign
 
 
 @pytest.fixture(scope="module")

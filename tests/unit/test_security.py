@@ -17,8 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.session import check_targets
 from apuflow.configure import labels, load_sweep, load_workload
 from apuflow.containers.docker import _free_name
 from apuflow.containers.job import Job
@@ -26,6 +24,8 @@ from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.owner import Labels
 from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.session import check_targets
 from apuflow.run.command import Gem5, Guest, command_script, environment_file, gem5_command
 from apuflow_analysis import report
 from apuflow_analysis.archive import archive
@@ -78,7 +78,11 @@ def test_no_code_calls_a_shell_or_executes_data(file: Path) -> None:
 
 def test_no_rule_has_a_shell_command() -> None:
     for file in (ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
-        assert not re.search(r"^\s*(shell|run|wrapper|cwl):", file.read_text(), re.M), file
+        text = file.read_text()
+        assert not re.search(r"^\s*(shell|wrapper|cwl):", text, re.M), file
+        assert text.count(" run:\n") == len(
+            re.findall(r" run:\n +session\.run\([^\n]*\)\n(?:\n\n|\Z)", text)
+        ), file
         assert "shell(" not in file.read_text()
 
 

@@ -14,13 +14,12 @@ PRIVATE = ("looked at", "reckoned", "says so", "taken at its word", "hoped", "be
 AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last draw")
 """Words that documents used in several meanings."""
 CLEAN = (
-    "benchmarks",
     "analysis/apuflow_analysis/archive",
     "analysis/apuflow_analysis/figures",
     "analysis/apuflow_analysis/metrics",
     "analysis/apuflow_analysis/report",
-    "analysis/apuflow_analysis/stats",
     "analysis/apuflow_analysis/tables",
+    "benchmarks",
     "workflow/apuflow/answers",
     "workflow/apuflow/ask",
     "workflow/apuflow/commands",
@@ -28,6 +27,7 @@ CLEAN = (
     "workflow/apuflow/core",
     "workflow/apuflow/dnnmark",
     "workflow/apuflow/engines",
+    "workflow/apuflow/gem5",
     "workflow/apuflow/kernels",
     "workflow/apuflow/launcher",
     "workflow/apuflow/miopen",
@@ -36,6 +36,7 @@ CLEAN = (
     "workflow/apuflow/preflight",
     "workflow/apuflow/results",
     "workflow/apuflow/rocblas",
+    "workflow/apuflow/run",
     "workflow/apuflow/sampling",
     "workflow/apuflow/score",
     "workflow/apuflow/statsnet",

@@ -4,16 +4,16 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        ageless(session.inputs.kernels.object_sources),
+        ageless(runs.kernels.object_sources),
     output:
         paths.kernel_object(),
     log:
         paths.log("kernels", "{gfx}", "{object}"),
-    priority: session.inputs.input_priority(paths.kernel_object())
+    priority: runs.input_priority(paths.kernel_object())
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.kernels.object_order,
+        order=runs.kernels.made_from(paths.kernel_object()),
     message:
         "kernel {wildcards.object} for {wildcards.gfx}"
     script:
@@ -23,16 +23,16 @@ rule kernel_object:
 rule gemm_assembly:
     """One of rocBLAS' kernels as Tensile writes it, for all GPUs. Seconds."""
     input:
-        ageless(session.inputs.kernels.assembly_sources),
+        ageless(runs.kernels.assembly_sources),
     output:
         paths.kernel_assembly(),
     log:
         paths.log("kernels", "{assembly}"),
-    priority: session.inputs.input_priority(paths.kernel_assembly())
+    priority: runs.input_priority(paths.kernel_assembly())
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.kernels.assembly_order,
+        order=runs.kernels.made_from(paths.kernel_assembly()),
     message:
         "assembly of rocBLAS' {wildcards.assembly}"
     script:
@@ -42,16 +42,16 @@ rule gemm_assembly:
 rule gemm_object:
     """One of rocBLAS' kernels, changed for gem5 and assembled, once for all sweeps."""
     input:
-        ageless(session.inputs.kernels.gemm_assembly),
+        ageless(runs.kernels.gemm_assembly),
     output:
         paths.kernel_object(name="{gemm}"),
     log:
         paths.log("kernels", "{gfx}", "{gemm}"),
-    priority: session.inputs.input_priority(paths.kernel_object(name="{gemm}"))
+    priority: runs.input_priority(paths.kernel_object(name="{gemm}"))
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.kernels.gemm_order,
+        order=runs.kernels.made_from(paths.kernel_object(name="{gemm}")),
     message:
         "rocBLAS' kernel {wildcards.gemm} for {wildcards.gfx}"
     script:
@@ -61,16 +61,16 @@ rule gemm_object:
 rule product_table:
     """The table that the image's rocBLAS looks up the changed kernels of some products in. Seconds."""
     input:
-        ageless(session.inputs.kernels.table_sources),
+        ageless(runs.kernels.table_sources),
     output:
         paths.product_table(),
     log:
         paths.log("kernels", "rocblas-{table}"),
-    priority: session.inputs.input_priority(paths.product_table())
+    priority: runs.input_priority(paths.product_table())
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=session.inputs.kernels.table_order,
+        order=runs.kernels.made_from(paths.product_table()),
     message:
         "rocBLAS' table {output}"
     script:
@@ -80,16 +80,16 @@ rule product_table:
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        ageless(session.inputs.kernels.database_objects),
+        ageless(runs.kernels.database_objects),
     output:
         paths.kernel_database(),
     log:
         paths.log("kernels", "{release}", "{rows}", "{database}"),
-    priority: session.inputs.input_priority(paths.kernel_database())
+    priority: runs.input_priority(paths.kernel_database())
     conda:
         "../envs/apuflow.yaml"
     params:
-        plan=session.inputs.kernels.database_order,
+        rows=runs.kernels.database_keys,
     message:
         "kernel database {output}"
     script:
@@ -102,7 +102,7 @@ rule mmap:
         paths.mmap_file(),
     log:
         paths.log("inputs", "mmap-{bytes}"),
-    priority: session.inputs.input_priority(paths.mmap_file())
+    priority: runs.input_priority(paths.mmap_file())
     conda:
         "../envs/apuflow.yaml"
     resources:
@@ -119,7 +119,7 @@ rule launcher:
         paths.launcher(),
     log:
         paths.log("inputs", "launcher-{sources}"),
-    priority: session.inputs.input_priority(paths.launcher())
+    priority: runs.input_priority(paths.launcher())
     conda:
         "../envs/apuflow.yaml"
     message:

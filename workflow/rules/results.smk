@@ -8,57 +8,22 @@ rule table:
     says `on_failure: record`.
     """
     input:
-        unpack(lambda wildcards: session.inputs.table_inputs(wildcards, checkpoints)),
-        configuration=session.campaign.table_configuration,
+        unpack(
+            session.checked(
+                lambda wildcards: runs.table_inputs(wildcards, checkpoints)
+            )
+        ),
+        configuration=mine(campaign.table_configuration),
     output:
         csv=paths.table(),
         parquet=paths.table(extension="parquet"),
         columns=paths.table_columns(),
     log:
         paths.log("tables", "{under}{workload}"),
-    conda:
-        "../envs/apuflow.yaml"
-    params:
-        under=lambda wildcards: wildcards.under,
-        names=lambda wildcards: [wildcards.workload],
     message:
         "table {output.csv}"
-    script:
-        "../scripts/table.py"
-
-
-for tables in session.sets("tables"):
-
-    rule:
-        name:
-            tables.rule
-        input:
-            records=[
-                paths.preview_record(tables.sweep, each)
-                for each in session.campaign.previewed(tables.under)
-            ],
-            configuration=session.campaign.tables_configuration(
-                tables.under, tables.names
-            ),
-        output:
-            [
-                file
-                for each in tables.names
-                for file in paths.table_files(tables.under, each)
-            ],
-        log:
-            paths.log("tables", tables.sweep, "all"),
-        localrule: True
-        conda:
-            "../envs/apuflow.yaml"
-        threads: 4
-        params:
-            under=tables.under,
-            names=tables.names,
-        message:
-            "tables of results/{params.under}"
-        script:
-            "../scripts/table.py"
+    run:
+        session.run("table", log, input=input, output=output, wildcards=wildcards)
 
 
 rule suite_items:
@@ -67,50 +32,17 @@ rule suite_items:
     """
     input:
         table=paths.table(workload=paths.OPERATIONS, extension="parquet"),
-        configuration=session.campaign.suite_configuration,
+        configuration=mine(session.checked(campaign.suite_configuration)),
     output:
         each=paths.suite_items(),
         times=paths.suite_times(),
         summary=paths.suite_summary(),
     log:
         paths.log("suites", "{under}{suite}"),
-    conda:
-        "../envs/apuflow.yaml"
-    params:
-        under=lambda wildcards: wildcards.under,
-        suites=lambda wildcards: [wildcards.suite],
     message:
         "items of suite {wildcards.suite}: {output.each}"
-    script:
-        "../scripts/suite_items.py"
-
-
-for suites in session.sets("suites"):
-
-    rule:
-        name:
-            suites.rule
-        input:
-            table=paths.table(suites.under, paths.OPERATIONS, "parquet"),
-            configuration=session.campaign.set_configuration(suites.under, suites.names),
-        output:
-            [
-                file
-                for each in suites.names
-                for file in paths.suite_files(suites.under, each)
-            ],
-        log:
-            paths.log("suites", suites.sweep),
-        localrule: True
-        conda:
-            "../envs/apuflow.yaml"
-        params:
-            under=suites.under,
-            suites=suites.names,
-        message:
-            "items of the suites of results/{params.under}"
-        script:
-            "../scripts/suite_items.py"
+    run:
+        session.run("suite_items", log, input=input, output=output, wildcards=wildcards)
 
 
 checkpoint sample_round:
@@ -118,11 +50,7 @@ checkpoint sample_round:
     is as narrow as asked or the budget is spent.
     """
     input:
-        unpack(
-            lambda wildcards: session.inputs.in_batches(
-                *rounds.round_records(wildcards)
-            )
-        ),
+        unpack(lambda wildcards: runs.in_batches(*rounds.round_records(wildcards))),
     output:
         touch(paths.sample_round()),
     log:
@@ -136,25 +64,25 @@ checkpoint sample_round:
 rule sampled:
     """A sample of a sweep's suites: every operation, measured or estimated, and the total of each iteration."""
     input:
-        records=lambda wildcards: rounds.records(wildcards, checkpoints),
-        configuration=session.campaign.sweep_configuration,
+        records=session.checked(
+            lambda wildcards: rounds.records(wildcards, checkpoints)
+        ),
+        configuration=mine(campaign.sweep_configuration),
     output:
         members=paths.sampled(),
         totals=paths.sampled_totals(),
     log:
         paths.log("samples", "{under}sampled"),
-    conda:
-        "../envs/apuflow.yaml"
     message:
         "sample {output.totals}"
-    script:
-        "../scripts/sampled.py"
+    run:
+        session.run("sampled", log, input=input, output=output, wildcards=wildcards)
 
 
 rule figure:
     """One figure of a sweep, as SVG and PNG, with the numbers it shows as CSV."""
     input:
-        tables=session.campaign.figure_tables,
+        tables=session.checked(campaign.figure_tables),
     output:
         svg=report(
             paths.figure(),
@@ -166,62 +94,20 @@ rule figure:
         csv=paths.figure(extension="csv"),
     log:
         paths.log("figures", "{under}{figure}"),
-    conda:
-        "../envs/apuflow.yaml"
-    params:
-        under=lambda wildcards: wildcards.under,
-        names=lambda wildcards: [wildcards.figure],
     message:
         "figure {output.svg}"
-    script:
-        "../scripts/figure.py"
-
-
-for figures in session.sets("figures"):
-
-    rule:
-        name:
-            figures.rule
-        input:
-            tables=session.campaign.figures_tables(figures.under, figures.names),
-        output:
-            [
-                report(
-                    paths.figure(figures.under, each),
-                    caption="../report/figure.rst",
-                    category="Figures",
-                    labels={"figure": each},
-                )
-                for each in figures.names
-            ],
-            [
-                paths.figure(figures.under, each, extension)
-                for each in figures.names
-                for extension in ("png", "csv")
-            ],
-        log:
-            paths.log("figures", figures.sweep),
-        localrule: True
-        conda:
-            "../envs/apuflow.yaml"
-        threads: 4
-        params:
-            under=figures.under,
-            names=figures.names,
-        message:
-            "figures of results/{params.under}"
-        script:
-            "../scripts/figure.py"
+    run:
+        session.run("figure", log, input=input, output=output, wildcards=wildcards)
 
 
 rule report:
     """One self-contained page per sweep: what the sweep describes, what ran, tables, figures, definitions."""
     input:
-        tables=session.campaign.sweep_tables,
-        figures=session.campaign.sweep_figures,
-        sampled=session.campaign.sweep_sampled,
-        suites=session.campaign.sweep_items,
-        configuration=session.campaign.sweep_configuration,
+        tables=session.checked(campaign.sweep_tables),
+        figures=campaign.sweep_figures,
+        sampled=campaign.sweep_sampled,
+        suites=campaign.sweep_items,
+        configuration=mine(campaign.sweep_configuration),
     output:
         report(
             paths.report(),
@@ -230,9 +116,19 @@ rule report:
         ),
     log:
         paths.log("reports", "{under}report"),
-    conda:
-        "../envs/apuflow.yaml"
     message:
         "report {output}"
-    script:
-        "../scripts/report.py"
+    run:
+        session.run("report", log, input=input, output=output, wildcards=wildcards)
+
+
+if session.is_ours_alone:
+
+    rule no_such_result:
+        """A target that looks like a result and is none: a message names the nearest result."""
+        input:
+            session.refuse_unknown,
+        output:
+            "{unknown}",
+        wildcard_constraints:
+            unknown=session.unknown_results,

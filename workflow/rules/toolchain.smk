@@ -6,7 +6,7 @@ says what the configuration asks for; so the age of a record means nothing.
 rule source:
     """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
     input:
-        session.inputs.source_checked,
+        runs.toolchain.source_inputs,
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
@@ -26,17 +26,17 @@ checkpoint image:
     gem5 point's identity, so the points are known only after it.
     """
     input:
-        ageless(session.inputs.image_sources),
+        ageless(runs.toolchain.image_inputs),
     output:
         paths.tool_record(tool="image"),
     log:
         paths.log("toolchain", "{release}", "image-{request}"),
     conda:
         "../envs/apuflow.yaml"
-    threads: lambda wildcards: session.inputs.tools(wildcards.release).image_threads
+    threads: lambda wildcards: runs.tools(wildcards.release).image_threads
     resources:
         mem_mb=lambda wildcards, threads: 1000 * max(2, threads),
-        runtime=lambda wildcards: session.inputs.tools(wildcards.release).image_minutes,
+        runtime=lambda wildcards: runs.tools(wildcards.release).image_minutes,
     message:
         "container image for gem5 {wildcards.release} (stages and their times: {log})"
     script:
@@ -46,7 +46,7 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        ageless(session.inputs.gem5_sources),
+        ageless(runs.toolchain.gem5_inputs),
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
@@ -66,7 +66,7 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site supplies, recorded as it is."""
     input:
-        ageless(session.inputs.gem5_sources),
+        ageless(runs.toolchain.gem5_inputs),
     output:
         paths.tool_record(tool="gem5"),
     log:
@@ -82,7 +82,7 @@ rule own_gem5:
 rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
-        ageless(session.inputs.dnnmark_sources),
+        ageless(runs.toolchain.dnnmark_inputs),
     output:
         paths.tool_record(tool="dnnmark"),
     log:

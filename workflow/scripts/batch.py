@@ -1,7 +1,7 @@
 """Rule batch: short points, one after the other."""
 
-from apuflow.campaign.run_batch import run_batch
-from apuflow.campaign.script import rule
+from apuflow.plan.job import run_batch
+from apuflow.plan.script import rule
 
 with rule(snakemake) as (output, log):
-    run_batch(snakemake.wildcards.batch, output)
+    run_batch(snakemake.input.plan[0], snakemake.wildcards.batch, output)

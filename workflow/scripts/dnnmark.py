@@ -1,6 +1,6 @@
 """Rule dnnmark: DNNMark's programs."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 

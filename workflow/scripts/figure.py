@@ -1,10 +1,9 @@
-"""Rules figure and figures_of_SWEEP: figures of a sweep, from its tables."""
+"""Rule figure: a figure of a sweep, from its tables."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
-from apuflow.results.write import write_figures
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
+from apuflow.results.write import write_figure
 
 with rule(snakemake) as (output, log):
-    params = snakemake.params
-    tables, processes = snakemake.input.tables, snakemake.threads
-    write_figures(Campaign(), params.under, params.names, tables, output.parent, processes)
+    wildcards = snakemake.wildcards
+    write_figure(Campaign(), wildcards.under, wildcards.figure, snakemake.input.tables, output.parent)

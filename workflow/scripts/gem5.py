@@ -1,6 +1,6 @@
 """Rules gem5 and own_gem5: a gem5 for one build target, or the site's own."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 

@@ -1,6 +1,6 @@
 """Rule gemm_assembly: one of rocBLAS' kernels, as Tensile writes it."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import ObjectOrder
 

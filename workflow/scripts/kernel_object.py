@@ -1,6 +1,6 @@
 """Rule kernel_object: one compiled kernel."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import ObjectOrder
 

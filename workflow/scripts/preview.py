@@ -1,9 +1,7 @@
-"""Rules preview and previews_of_SWEEP: the timing model over all points of workloads of a sweep."""
+"""Rule preview: the timing model over all points of a workload of a sweep."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
-from apuflow.results.write import write_previews
+from apuflow.plan.script import rule
+from apuflow.results.write import write_preview
 
-with rule(snakemake):
-    params = snakemake.params
-    write_previews(Campaign(), params.sweep, params.workloads, snakemake.threads)
+with rule(snakemake) as (counters, log):
+    write_preview(snakemake.input.plan[0], counters, snakemake.output.record, snakemake.threads)

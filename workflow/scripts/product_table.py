@@ -1,6 +1,6 @@
 """Rule product_table: the table of changed kernels for the image's rocBLAS."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 
 with rule(snakemake) as (output, log):

@@ -1,7 +1,7 @@
 """Rule report: one self-contained page for a sweep."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.results.write import write_report
 
 with rule(snakemake) as (output, log):

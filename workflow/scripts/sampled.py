@@ -1,7 +1,7 @@
 """Rule sampled: a sample of a sweep's suites, from finished runs."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.script import rule
 from apuflow.sampling.rounds import write_sample
 
 with rule(snakemake):

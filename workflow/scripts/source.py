@@ -1,6 +1,6 @@
 """Rule source: a repository at the release's commit."""
 
-from apuflow.campaign.script import rule
+from apuflow.plan.script import rule
 from apuflow.prepare import stages
 from apuflow.prepare.tools import Toolset
 

@@ -1,9 +1,11 @@
-"""Rules table and tables_of_SWEEP: run records and statistics to tidy tables."""
+"""Rule table: run records and statistics to a tidy table."""
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.script import rule
-from apuflow.results.write import write_tables
+from apuflow.plan.script import rule
+from apuflow.results.write import write_suite_table, write_table
 
-with rule(snakemake):
-    params, late = snakemake.params, bool(snakemake.input.get("batches"))
-    write_tables(Campaign(), params.under, params.names, snakemake.threads, late=late)
+with rule(snakemake) as (output, log):
+    wildcards, given, files = snakemake.wildcards, snakemake.input, list(snakemake.output)
+    if plan := given.get("plan"):
+        write_table(plan[0], files, sampled=given.get("sampled", []), late=bool(given.get("batches")))
+    else:
+        write_suite_table(wildcards.under, wildcards.workload, given.records[0], files)

@@ -10,9 +10,9 @@ from sweep_texts import HEAD
 
 from apuflow.ask.question import table_of
 from apuflow.ask.search import save_best, search
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.plan.points import points
 from apuflow_analysis.tables.objectives import Objective, pareto
 
 SPACE = (

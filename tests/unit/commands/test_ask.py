@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow import preview
-from apuflow.campaign.points import points
 from apuflow.cli import build_app
 from apuflow.configure import load_sweep
 from apuflow.configure.option_rules import defaults
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.plan.points import points
 
 
 @pytest.fixture(autouse=True)

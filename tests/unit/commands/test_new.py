@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from apuflow.campaign.points import points
 from apuflow.cli import build_app
 from apuflow.commands.new import write_study
 from apuflow.configure import (
     load_sweep,
 )
 from apuflow.core.errors import ConfigError
+from apuflow.plan.points import points
 
 
 def test_a_new_study_runs_as_it_is(root: Path) -> None:

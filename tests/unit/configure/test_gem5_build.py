@@ -12,11 +12,11 @@ import pytest
 from scons_builds import Recorder, built
 from sweep_texts import HEAD
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
 from apuflow.containers import Exit, Job
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.plan.points import points
 from apuflow.prepare import Gem5Record, SourceRecord, stages, write_record
 from apuflow.prepare.tools import Toolset
 

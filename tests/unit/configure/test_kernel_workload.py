@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_workload
 from apuflow.configure.kernel_work import KernelsWork
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
+from apuflow.plan.campaign import Campaign
 
 OWN = """\
 description: one kernel

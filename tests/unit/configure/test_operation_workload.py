@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep, load_workload
 from apuflow.configure.work import OperationWork
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
+from apuflow.plan.points import points
 
 FILE = """\
 description: a product

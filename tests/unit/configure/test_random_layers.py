@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import load_sweep
+from apuflow.plan.points import points, sweep_workloads
 from apuflow.score.errors import held_out
 
 

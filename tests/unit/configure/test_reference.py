@@ -8,13 +8,13 @@ from typing import get_args
 import pytest
 from places import ROOT
 
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import (
     load_sweep,
 )
 from apuflow.configure.loading import suite_names
 from apuflow.configure.reference import MODELS, options_text, refresh
 from apuflow.launcher.defects import DefectName
+from apuflow.plan.points import points, sweep_workloads
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_models() -> None:

@@ -9,13 +9,13 @@ import pytest
 from places import ROOT
 from sweep_texts import HEAD
 
-from apuflow.campaign.points import points
 from apuflow.configure import (
     load_site,
     load_sweep,
 )
 from apuflow.containers import found
 from apuflow.core.errors import ConfigError
+from apuflow.plan.points import points
 from apuflow.prepare.tools import Toolset
 
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sweep_texts import HEAD, expand
 
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import (
     Sweep,
     load_sweep,
@@ -22,6 +21,7 @@ from apuflow.configure import (
 from apuflow.configure.catalogue import catalogue
 from apuflow.core.engines import ENGINES
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.plan.points import points, sweep_workloads
 
 BAD = {
     "empty file": ("", "empty"),

@@ -9,7 +9,6 @@ import pytest
 from sweep_texts import HEAD, expand
 
 from apuflow import dnnmark
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import (
     load_release,
     load_sweep,
@@ -20,6 +19,7 @@ from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
 from apuflow.engines.gem5 import command_process
+from apuflow.plan.points import points, sweep_workloads
 
 # n, c, h, w of the first layer, handles, program: DNNMark's config_example and benchmarks/*.cc
 UPSTREAM = {

@@ -13,10 +13,10 @@ import pytest
 from places import ROOT
 from run_records import RECORDS, batch_record, run_record
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, LaunchRecord, RunRecord, Status, read, read_run
 from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.campaign import Campaign
 
 
 def written(directory: Path, content: Any) -> Path:

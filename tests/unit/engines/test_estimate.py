@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 from sweep_texts import HEAD, one
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.engines import estimate, get_engine
+from apuflow.plan.points import points
 from apuflow.score.errors import recorded
 
 

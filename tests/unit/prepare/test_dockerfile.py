@@ -11,10 +11,10 @@ import yaml
 from standins.repositories import commit, git
 from sweep_texts import HEAD
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_release, load_site, load_sweep
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines.simulated import provenance
+from apuflow.plan.points import points
 from apuflow.prepare import Gem5Record, ImageRecord, SourceRecord
 from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
 from apuflow.prepare.image_choice import lock, locked_source

@@ -8,10 +8,10 @@ import pytest
 from standins.repositories import Repository, git, make_gem5
 from sweep_texts import HEAD
 
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import EngineError
 from apuflow.engines.simulated import provenance
+from apuflow.plan.points import points
 from apuflow.prepare import Gem5Record, unchanged_gem5, use_checkout
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.patches import gem5_patches, patched_source, read_patches

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
 from apuflow.results.archive_files import study_files
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_sweep, option_rules
+from apuflow.plan.campaign import Campaign
 from apuflow.preview import run
 from apuflow.results.kernel_rows import kernel_rows
 from apuflow_analysis import figures

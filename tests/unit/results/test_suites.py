@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import points
 from apuflow.results.suites import iterations, points_of_suite
 from apuflow.suites.text import details, overview
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.runs import Runs
 from apuflow.results import write as results
 
 WORKLOADS = ("conv_fwd", "softmax_fwd")
@@ -40,8 +41,12 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
 def make_table(campaign: Campaign, workload: str) -> str:
     parquet = paths.table("two/", workload, "parquet")
     Path(parquet).parent.mkdir(parents=True, exist_ok=True)
-    results.write_tables(campaign, "two/", [workload])
+    results.write_table(plan_of(campaign, workload), paths.table_files("two/", workload))
     return parquet
+
+
+def plan_of(campaign: Campaign, workload: str) -> str:
+    return Runs(campaign).plan(campaign.load("two"), workload, []).path
 
 
 def test_a_table_has_a_row_per_point(campaign: Campaign) -> None:
@@ -52,26 +57,14 @@ def test_a_table_has_a_row_per_point(campaign: Campaign) -> None:
     assert list(table.columns) == [column["name"] for column in described["columns"]]
 
 
-def test_several_processes_write_what_one_writes(campaign: Campaign) -> None:
-    files = [Path(file) for workload in WORKLOADS for file in paths.table_files("two/", workload)]
-    files[0].parent.mkdir(parents=True)
-    written = []
-    for processes in (1, 2):
-        results.write_previews(campaign, "two", WORKLOADS, processes)
-        results.write_tables(campaign, "two/", WORKLOADS, processes)
-        written.append([file.read_text() for file in files if file.suffix == ".csv"])
-        for file in files:
-            file.unlink()
-    assert written[0] == written[1]
-
-
-@pytest.mark.usefixtures("campaign")
-def test_a_mistake_in_another_process_is_told_as_it_is() -> None:
-    file = Path("configs/sweeps/two.yaml")
-    file.write_text(file.read_text().replace("[4, 8]", "[4, 8, 16]"))
-    with pytest.raises(ConfigError, match="no row of this point") as caught:
-        results.write_tables(Campaign(), "two/", WORKLOADS, 2)
-    assert caught.value.remedy and "runs/preview" in str(caught.value.file)
+def test_a_preview_of_a_plan_is_that_of_the_sweep(campaign: Campaign) -> None:
+    counters = Path(paths.preview_counters("two", "conv_fwd"))
+    first = counters.read_bytes()
+    counters.unlink()
+    plan = plan_of(campaign, "conv_fwd")
+    Path("configs/sweeps/two.yaml").unlink()
+    results.write_preview(plan, counters, paths.preview_record("two", "conv_fwd"))
+    assert counters.read_bytes() == first
 
 
 @pytest.mark.usefixtures("campaign")
@@ -83,18 +76,15 @@ def test_a_batch_of_an_older_sweep_makes_no_table() -> None:
     assert not Path("results/two/softmax_fwd.csv").exists()
 
 
-def test_figures_are_drawn_from_kernels_or_from_tables_and_together_as_alone(campaign: Campaign) -> None:
+def test_figures_are_drawn_from_kernels_or_from_tables(campaign: Campaign) -> None:
     tables = [make_table(campaign, workload) for workload in WORKLOADS]
-    together, alone = Path("results/two/figures"), Path("results/two/alone")
-    results.write_figures(campaign, "two/", ["kernels", "ipc", "stalls"], tables, together, processes=2)
-    results.write_figures(campaign, "two/", ["ipc"], tables, alone)
+    directory = Path("results/two/figures")
     for name, per_kernel in (("kernels", True), ("ipc", False)):
-        drawn = pd.read_csv(together / f"{name}.csv")
+        results.write_figure(campaign, "two/", name, tables, directory)
+        drawn = pd.read_csv(directory / f"{name}.csv")
         assert ("kernel" in drawn.columns) == per_kernel
         assert "conv_fwd" in set(drawn["workload"])
-        assert (together / f"{name}.svg").read_text().count("<svg") == 1
-    for extension in ("svg", "png", "csv"):
-        assert (together / f"ipc.{extension}").read_bytes() == (alone / f"ipc.{extension}").read_bytes()
+        assert (directory / f"{name}.svg").read_text().count("<svg") == 1
 
 
 def test_a_report_says_how_far_the_preview_is_off(campaign: Campaign) -> None:

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from network_runs import network_sweep
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
+from apuflow.plan.campaign import Campaign
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.runs import Ran
 from apuflow.sampling.suites import Sampled

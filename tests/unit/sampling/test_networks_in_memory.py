@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from network_runs import network_sweep
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure.sampling import Sampling
+from apuflow.plan.campaign import Campaign
 from apuflow.sampling.suites import sample_suites
 
 

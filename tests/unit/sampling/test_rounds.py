@@ -13,13 +13,13 @@ from places import DATA
 from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.members import AXIS
-from apuflow.campaign.session import check_targets
 from apuflow.cli import build_app
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.members import AXIS
+from apuflow.plan.session import check_targets
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.rounds import SampleRounds, write_sample
 from apuflow.sampling.runs import Ran

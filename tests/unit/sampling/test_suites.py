@@ -19,13 +19,13 @@ from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import load_release, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.plan.campaign import Campaign
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.runs import Ran
 from apuflow.sampling.suites import Sampled
@@ -251,7 +251,9 @@ def played(
     recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
     runs: dict[str, Ran] = {}
     monkeypatch.setattr(sampled_suites, "read_ran", lambda point, *_: runs.get(point.id))
-    while (one := sampled(root, aim)[0]).round:
+    campaign = Campaign(root)
+    sweep = campaign.load("net")
+    while (one := sampled_suites.sample_suites(campaign, sweep, aim)[0]).round:
         for name in identifiers(one.round):
             operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
             runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))

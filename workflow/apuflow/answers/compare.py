@@ -73,7 +73,7 @@ def same_work(found: Sequence[Difference]) -> bool:
     return not any(each.name in WORK for each in changed(found, "counter"))
 
 
-def made_otherwise(recorded: Answer, here: Answer) -> tuple[str, ...]:
+def causes(recorded: Answer, here: Answer) -> tuple[str, ...]:
     """Differences in what two answers were made from, the strongest cause first."""
     found = differences(recorded, here)
     facts = {each.name: each for each in changed(found, "fact")}
@@ -96,7 +96,7 @@ def _seen(answer: Answer, name: str) -> str:
     return f"{value} by {compiler}" if name == "kernel_code" and compiler else value
 
 
-def _unnamed(found: Sequence[Difference]) -> str:
+def _unknown_cause(found: Sequence[Difference]) -> str:
     """The usual cause if all facts of the two runs are equal."""
     if not same_work(found):
         return (
@@ -112,7 +112,7 @@ def _unnamed(found: Sequence[Difference]) -> str:
 def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
     """The differences as text: up to ``most`` counters with values, names of others, the usual cause."""
     found = differences(recorded, here)
-    counters, made = changed(found, "counter"), made_otherwise(recorded, here)
+    counters, made = changed(found, "counter"), causes(recorded, here)
     if equal(found):
         yield from (f"though made from {each}" for each in made)
         return
@@ -125,7 +125,7 @@ def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
         yield f"rows of {', '.join(each.name for each in parts)} differ"
     if counters and same_work(found):
         yield "the work of the GPU is as recorded: workgroups, wavefronts, instructions of each kind"
-    for cause in made or (_unnamed(found),):
+    for cause in made or (_unknown_cause(found),):
         yield f"usual cause: {cause}"
 
 

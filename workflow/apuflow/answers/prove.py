@@ -13,12 +13,12 @@ from pathlib import Path
 from apuflow.answers.answer import SWEEP, Answer
 from apuflow.answers.compare import differences, equal
 from apuflow.answers.take import of_preview, of_run
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines import get_engine
+from apuflow.plan.campaign import Campaign
 from apuflow.prepare.tools import Toolset
 
 

@@ -1,4 +1,4 @@
-"""The face of apuflow in Python: what ``import apuflow`` offers, for notebooks and scripts."""
+"""The interface of apuflow in Python: what ``import apuflow`` offers, for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from apuflow import preview
-from apuflow.ask import question as ask
-from apuflow.campaign.points import points as _points
-from apuflow.campaign.points import sweep_workloads
+from apuflow.ask import question as asking
 from apuflow.configure.loading import load_sweep
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths, project
+from apuflow.plan.points import points as _points
+from apuflow.plan.points import sweep_workloads
 from apuflow.rocblas.tables import Products
 from apuflow_analysis.tables import store
 
@@ -76,7 +76,7 @@ def evaluate(
     if axes:
         content["axes"] = axes
     where = _root(root)
-    return ask.answer(ask.question(content, where), where)
+    return asking.answer(asking.question(content, where), where)
 
 
 def sweep(name: str, root: str | Path | None = None) -> Sweep:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from apuflow.ask.search import Found, made_by
-from apuflow.campaign.points import sweep_workloads
 from apuflow.configure import load_sweep
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
+from apuflow.plan.points import sweep_workloads
 from apuflow_analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, values
 from apuflow_analysis.tables.records import COMPLETED
 from apuflow_analysis.tables.store import read

@@ -9,8 +9,6 @@ from typing import Any, Final
 import pandas as pd
 
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.points import chosen_points, points, sweep_workloads
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.combinations import PLACES, Assignment, plan
 from apuflow.configure.layer_list import plain_value
@@ -22,6 +20,8 @@ from apuflow.core import forked, paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import chosen_points, points, sweep_workloads
 from apuflow.results.suites import iterations
 from apuflow_analysis.tables.cliffs import cliff_texts
 from apuflow_analysis.tables.columns import PRODUCTS, axis_column

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from apuflow.ask.question import answer_of
-from apuflow.campaign.points import sweep_workloads
 from apuflow.configure.combinations import Assignment, Plan, plan
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
+from apuflow.plan.points import sweep_workloads
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.objectives import Objective, holds, of_machines, pareto, values
 

@@ -51,7 +51,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _pack(sweep: str, out: Path) -> None:
-    from apuflow.campaign.campaign import Campaign
+    from apuflow.plan.campaign import Campaign
     from apuflow.results.archive_files import about, study_files
     from apuflow_analysis.archive.archive import write
 

@@ -46,9 +46,9 @@ def sample(
     is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
     first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
-    from apuflow.campaign.campaign import Campaign
     from apuflow.configure.sampling import Sampling
     from apuflow.core.files import write_csv
+    from apuflow.plan.campaign import Campaign
     from apuflow.sampling.suites import sample_suites
     from apuflow.sampling.tables import member_table
 

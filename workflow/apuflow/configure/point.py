@@ -124,14 +124,23 @@ class Point:
         found = self.work.launches(self.compute_units if compute_units is None else compute_units)
         return library_launches(found, self.gfx) if self.software.products is not None else found
 
-    def row(self) -> dict[str, str]:
-        """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text."""
-        return {
-            name: value
-            if isinstance(value := getattr(self, name), str)
-            else adapter.dump_json(value, exclude_unset=True).decode()
-            for name, adapter in _adapters().items()
-        }
+    def row(self, known: dict[int, str] | None = None) -> dict[str, str]:
+        """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text.
+
+        Args:
+            known: texts by ``id`` of a field's object, which points share; their texts are added.
+        """
+        known = {} if known is None else known
+        row = {}
+        for name, adapter in _adapters().items():
+            value = getattr(self, name)
+            if isinstance(value, str):
+                row[name] = value
+                continue
+            if id(value) not in known:
+                known[id(value)] = adapter.dump_json(value, exclude_unset=True).decode()
+            row[name] = known[id(value)]
+        return row
 
     @classmethod
     def of_row(cls, row: Mapping[str, str]) -> Point:

@@ -193,7 +193,7 @@ class DockerEngine:
 
     def _stop_if_due(self, identifier: str, job: Job, watch: StopWatch) -> None:
         with contextlib.suppress(docker.errors.APIError):  # it may end meanwhile
-            if watch.should_ask():
+            if watch.should_stop():
                 self.client.api.kill(identifier, job.limits.stop_signal.name)
             if watch.should_kill():
                 self.client.api.kill(identifier, "SIGKILL")

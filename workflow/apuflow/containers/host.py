@@ -248,7 +248,7 @@ def _follow(process: subprocess.Popen[bytes] | Fork, job: Job, watch: StopWatch)
             if job.on_sample is not None and watch.seconds >= next_sample:
                 next_sample = watch.seconds + job.sample_seconds
                 job.on_sample(Sample(watch.seconds, memory))
-        if watch.should_ask():
+        if watch.should_stop():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, job.limits.stop_signal)
         if watch.should_kill():

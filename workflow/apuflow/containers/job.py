@@ -182,7 +182,7 @@ class StopWatch:
         """Wall time since the start."""
         return time.monotonic() - self.started
 
-    def should_ask(self) -> bool:
+    def should_stop(self) -> bool:
         """True once, when the job must be stopped (for ``reason``)."""
         if self.reason is None:
             if self.limits.wall_seconds is not None and self.seconds >= self.limits.wall_seconds:

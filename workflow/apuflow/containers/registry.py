@@ -85,11 +85,11 @@ def _parts(name: str) -> tuple[str, str, str]:
 def _get(session: requests.Session, registry: str, repository: str, reference: str) -> requests.Response:
     path = f"{registry}/v2/{repository}/manifests/{reference}"
     try:
-        answer = _ask(session, f"https://{path}", registry)
+        answer = _fetch(session, f"https://{path}", registry)
     except requests.exceptions.ConnectionError:
         if not _LOOPBACK.fullmatch(registry):
             raise
-        answer = _ask(session, f"http://{path}", registry)
+        answer = _fetch(session, f"http://{path}", registry)
     if answer.status_code in (401, 403):
         raise EngineError(f"{registry}: unauthorized")
     if answer.status_code == 404:
@@ -98,7 +98,7 @@ def _get(session: requests.Session, registry: str, repository: str, reference: s
     return answer
 
 
-def _ask(session: requests.Session, url: str, registry: str) -> requests.Response:
+def _fetch(session: requests.Session, url: str, registry: str) -> requests.Response:
     """Fetch a document, with a token if the registry requires one."""
     answer = session.get(url, headers={"Accept": _ACCEPT}, timeout=_SECONDS)
     if answer.status_code != 401:

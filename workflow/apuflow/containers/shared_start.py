@@ -73,7 +73,7 @@ class Fork:
         self._connection: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         if (connection := _connect(place)) is not None:
-            self._ask(connection)
+            self._request(connection)
         if not self.forked:
             self._process = _begin(start, place, env, project)
             self.pid = self._process.pid
@@ -87,7 +87,7 @@ class Fork:
                 self.returncode = self._process.returncode
                 return self.returncode
             if (connection := _connect(self._place)) is not None:
-                self._ask(connection)
+                self._request(connection)
             elif deadline is not None and time.monotonic() >= deadline:
                 raise subprocess.TimeoutExpired(["fork"], timeout or 0.0)
             else:
@@ -102,7 +102,7 @@ class Fork:
         if self._connection is not None:
             self._connection.close()
 
-    def _ask(self, connection: socket.socket) -> None:
+    def _request(self, connection: socket.socket) -> None:
         """Request a fork; without effect if the process has just ended."""
         outdir = self._job_dir / self._start.outdir
         outdir.mkdir(exist_ok=True)

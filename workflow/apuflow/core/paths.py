@@ -89,6 +89,11 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
+def run_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """Everything of a run but its record, where storage carries it."""
+    return f"{run_dir(engine, workload, point)}/run.tar.gz"
+
+
 def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
     """One preview batch: all points of a sweep's workload, by one version of the model."""
     return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
@@ -182,6 +187,26 @@ _TARGETS = (
     matcher(table_columns(), under=_UNDER),
     matcher(table(extension="{extension}"), under=_UNDER, extension="csv|parquet"),
 )
+
+
+def unknown_result(*roots: str) -> str:
+    """Regular expression of paths that look like results and are none.
+
+    They are in ``results``, in a directory whose name is nearly that, in no directory but named as a table or
+    report, or are a result's absolute path.
+
+    Args:
+        roots: absolute paths of the project's directory.
+    """
+    known = "|".join(re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern) for pattern in _TARGETS)
+    name = RESULTS
+    cuts = [(name[:place], name[place:]) for place in range(len(name) + 1)]
+    near = {rf"{a}\w?{b}" for a, b in cuts} | {rf"{a}\w?{b[1:]}" for a, b in cuts}
+    near |= {f"{a}{b[1:2]}{b[:1]}{b[2:]}" for a, b in cuts} | {rf"\w{{0,3}}{name}", rf"{name}\w{{0,3}}"}
+    near |= {one.replace(r"\w?", "") for one in near}
+    inside = rf"[^/]+\.(?:csv|parquet)|report\.html|{name}(?:/.*)?|(?i:{'|'.join(sorted(near))})/.*"
+    absolute = "|".join(map(re.escape, dict.fromkeys(roots)))
+    return rf"(?!(?:{known})$)(?:{inside})|(?:{absolute})/{name}/.*"
 
 
 def target(path: str) -> dict[str, str] | None:
@@ -278,9 +303,17 @@ def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str 
     return f"{CACHE}/{release}/{rows}/{file}"
 
 
-def point_order(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """What the job of a point on another machine has to know."""
-    return f"build/orders/{engine}/{workload}/{point}.json"
+def manifest(sweep: str = "{sweep}", workload: str = "{workload}", content: str = "{content}") -> str:
+    """The resolved points of a sweep's workload; ``content``: hash of all that it was made from.
+
+    Each is in a directory of its own: Snakemake lists a directory once and takes later files for missing.
+    """
+    return f"build/plan/{sweep}/{workload}-{content}/points.sqlite"
+
+
+def current_plan() -> str:
+    """Names of the manifests that jobs read, one a line."""
+    return "build/plan/current"
 
 
 def sample_round(sweep: str = "{sweep}", name: str = "{round}") -> str:
@@ -293,14 +326,14 @@ def batch(name: str = "{batch}") -> str:
     return f"build/batches/{name}.json"
 
 
-def batch_order(name: str = "{batch}") -> str:
-    """What the job of a batch has to know of each of its points."""
-    return f"build/batches/{name}.order.json"
-
-
 def log(*parts: str) -> str:
     """Log of a rule: its kind and what tells its jobs apart."""
     return "logs/" + "/".join(parts) + ".log"
+
+
+def failed_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """What a run without a record left, where storage carries it: a log, which a failed job may have."""
+    return f"logs/simulate/{engine}/{workload}/{point}.tar.gz"
 
 
 # Snakemake's own -----------------------------------------------------------------------------------------

@@ -119,6 +119,10 @@ class Needs:
             "launcher": [self.launcher] if self.launcher else [],
         }
 
+    def objects_by_row(self) -> dict[tuple[str, str], str]:
+        """Paths of kernel objects by program and arguments, as the launcher looks for them."""
+        return {(o.row.program, o.row.arguments): paths.kernel_object(o.gfx, o.name) for o in self.objects}
+
     def made_for_runs(self) -> list[str]:
         """All that is made for runs, on the way to them too; tools are made for a release."""
         made = [file for name, files in self.rule_inputs().items() if name != "tools" for file in files]
@@ -142,6 +146,14 @@ class Inputs:
     data: str | None = None
     launcher: str | None = None
     objects: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Sequence[str]], objects: Mapping[tuple[str, str], str]) -> Inputs:
+        """Those among the named inputs of a rule (``Needs.rule_inputs``), and kernel objects."""
+        database, data, launcher = (
+            next(iter(given[name]), None) for name in ("database", "data", "launcher")
+        )
+        return cls(given["tools"][0], database, data, launcher, objects)
 
 
 @dataclass(frozen=True)
@@ -175,22 +187,6 @@ class SimulatingEngine(Engine):
             ConfigError: the point cannot run on this release or site.
             NotDerivable: a layer whose kernel key MIOpen's formulas do not give.
         """
-
-    def inputs(self, tools: Toolset, point: Point, given: Mapping[str, Sequence[str]]) -> Inputs:
-        """What a point reads.
-
-        Args:
-            given: the rule's named inputs, as Needs.rule_inputs() names them; none where the record was
-                there.
-        """
-        needs = self.needs(tools, point)
-        return Inputs(
-            needs.tools[0],
-            needs.database.path if needs.database else None,
-            needs.data,
-            needs.launcher,
-            {(o.row.program, o.row.arguments): paths.kernel_object(o.gfx, o.name) for o in needs.objects},
-        )
 
     @abstractmethod
     def prepare(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -84,13 +83,6 @@ class Gem5(SimulatingEngine):
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
         return _program(tools.workload(point.workload)).needs(tools, point)
-
-    @override
-    def inputs(self, tools: Toolset, point: Point, given: Mapping[str, Sequence[str]]) -> Inputs:
-        if not given:
-            return super().inputs(tools, point, given)
-        database, data = (next(iter(given[name]), None) for name in ("database", "data"))
-        return Inputs(given["tools"][0], database, data)
 
     @override
     def prepare(

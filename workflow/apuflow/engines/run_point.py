@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from typing import Literal
 
-from apuflow.configure import Sweep
 from apuflow.configure.point import Point
 from apuflow.containers import Limits
 from apuflow.core import paths
@@ -12,6 +12,7 @@ from apuflow.core.files import wait_for_files
 from apuflow.core.record import RunRecord
 from apuflow.core.units import size_bytes
 from apuflow.engines import simulating_engine
+from apuflow.engines.base import Inputs
 from apuflow.engines.simulated import gem5_of, mounts, point_facts
 from apuflow.prepare import Gem5Record, read_record, stages, unchanged_gem5
 from apuflow.prepare.tools import Toolset
@@ -21,20 +22,23 @@ from apuflow.run.process import Simulation
 
 def run_point(
     tools: Toolset,
-    sweep: Sweep,
     point: Point,
-    given: Mapping[str, Sequence[str]],
+    inputs: Inputs,
+    files: Iterable[str],
     *,
     memory_mb: int | None,
+    wall_seconds: float,
+    on_failure: Literal["strict", "record"],
     wait: bool = True,
 ) -> RunRecord:
     """Stage ``simulate``: one point, to its proven end.
 
     Args:
-        given: the rule's named inputs; none where the record was there already. Files that another machine
-            made
-            just now are waited for.
+        inputs: what it reads.
+        files: all that must be there; those that another machine made just now are waited for.
         memory_mb: the run is ended above this; None: no limit.
+        wall_seconds: the run is ended after so long.
+        on_failure: whether a run that proves nothing leaves a record.
         wait: for another process that is running the point.
 
     Raises:
@@ -43,8 +47,7 @@ def run_point(
         EngineError: gem5 or DNNMark are not what their records say.
     """
     engine = simulating_engine(point.engine)
-    wait_for_files(tools.root / file for files in given.values() for file in files)
-    inputs = engine.inputs(tools, point, given)
+    wait_for_files(tools.root / file for file in files)
     root = tools.root.resolve()
     run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
     recorded = root / inputs.gem5
@@ -62,9 +65,9 @@ def run_point(
             container=container,
             image=tools.image.reference,
             mounts=mounts(installed, prepared.reads),
-            limits=Limits(memory_bytes=memory or None, wall_seconds=sweep.limits.wall_seconds),
+            limits=Limits(memory_bytes=memory or None, wall_seconds=wall_seconds),
             compress=tools.site.compress,
-            on_failure=sweep.on_failure,
+            on_failure=on_failure,
             provenance=prepared.provenance,
             launches=prepared.launches,
             shared_start=root / paths.started_dir() if tools.site.shared_start else None,

@@ -101,6 +101,8 @@ class Contents:
             case "uniform":
                 bits = _mix(self.parameters[0], size // 4) >> np.uint32(8)
                 return (bits.astype(np.float32) * np.float32(2.0**-24)).view(np.uint8)
+            case "constant":
+                return np.full(size // 4, self.parameters[0], np.uint32).view(np.uint8)
             case "modulo":
                 return (_mix(self.parameters[0], size) % np.uint32(self.parameters[1])).astype(np.uint8)
             case "indices":

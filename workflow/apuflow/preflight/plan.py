@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from apuflow.campaign.points import points, sweep_workloads
 from apuflow.configure import Sweep, load_site, load_sweep
 from apuflow.configure.base import did_you_mean
 from apuflow.configure.combinations import machines, plan, releases
@@ -20,6 +19,7 @@ from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.core.units import format_duration
+from apuflow.plan.points import points, sweep_workloads
 from apuflow.preflight.products import of_points
 from apuflow.preflight.workload import PlannedWorkload, planned_workload, sample_of
 from apuflow.prepare.tools import Toolset

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 from apuflow.ask.question import steep_steps
-from apuflow.campaign.orders import batch_sizes
 from apuflow.configure import load_release, load_site, load_workload, ruby_sets
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
@@ -18,6 +17,7 @@ from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError
 from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
+from apuflow.plan.batches import batch_sizes
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""

@@ -70,7 +70,7 @@ def build_stages(engine: DockerEngine, build: SourcesBuild, name: str, log: Path
     """
     arguments = _arguments(engine, build, log)
     done = read_done(build.note)
-    say = _Teller(log)
+    say = _MarkedLog(log)
     say(f"{build.recipe.directory}: {cost(build.recipe, done)}")
     with tempfile.TemporaryFile() as context:
         _pack(build, context)
@@ -182,7 +182,7 @@ def _base(engine: DockerEngine, base: str, mirror: str | None, log: Path) -> str
             remedy="apt install debootstrap and run as root once, or name an image that you have "
             f"(image.base: debian:{base})",
         )
-    say = _Teller(log)
+    say = _MarkedLog(log)
     say(f"base: debian {base} by debootstrap")
     with tempfile.TemporaryDirectory(prefix="apuflow-base-", dir="/var/tmp") as work:
         root, archive = Path(work) / "root", Path(work) / "base.tar"
@@ -239,7 +239,7 @@ def _plain(name: str) -> str:
     return head if head and "/" not in tag else name
 
 
-class _Teller:
+class _MarkedLog:
     """Writes marked lines to a log with the engine's output."""
 
     def __init__(self, log: Path) -> None:

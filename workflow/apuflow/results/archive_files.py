@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from apuflow import __version__
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, load_site, load_workload
 from apuflow.configure.combinations import releases
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.git import changes_of, commit_of
 from apuflow.core.project import files_below, files_of
+from apuflow.plan.campaign import Campaign
 from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
 

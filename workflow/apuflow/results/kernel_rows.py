@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -15,6 +14,7 @@ from apuflow.core.engines import is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
 from apuflow.launcher import gemm
+from apuflow.plan.campaign import Campaign
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.kernels import kernel_table
 from apuflow_analysis.tables.records import COMPLETED, judgement

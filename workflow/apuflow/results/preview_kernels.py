@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import option_rules
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord
+from apuflow.plan.campaign import Campaign
 from apuflow_analysis.counters.table import NAMES as COUNTERS
 from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import axis_column

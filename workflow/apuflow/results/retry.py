@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import sweep_names
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import Status
+from apuflow.plan.campaign import Campaign
 from apuflow.run.status import Run, RunState, runs
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.members import Member
 from apuflow.configure import Sweep, labels, sweep_names
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.members import Member
 from apuflow.suites.ring import FLOAT_BYTES, Ring
 from apuflow.suites.spec import Refused
 from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step

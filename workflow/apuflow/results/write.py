@@ -2,150 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from apuflow.campaign.campaign import Campaign
-from apuflow.core import forked, paths
+from apuflow.core import paths
 from apuflow.core.engines import is_batch
+from apuflow.core.errors import ConfigError
 from apuflow.core.files import wait_for_files
-from apuflow.core.scalar import Scalar
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.manifest import Manifest
+from apuflow.plan.sampled import simulated_points
 from apuflow.results.suites import suite_items, suite_table
 from apuflow_analysis.tables import store, tables
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def write_previews(campaign: Campaign, sweep: str, workloads: Sequence[str], processes: int = 1) -> None:
-    """Run the timing model over all points of workloads of a sweep, and write their counters and records.
+def write_preview(plan: str, counters: str | Path, record: str | Path, processes: int = 1) -> None:
+    """Run the timing model over all points of a manifest, and write their counters and their record.
 
     Args:
-        campaign: the project.
-        sweep: its name.
-        workloads: their names.
-        processes: that share the work.
+        plan: the manifest.
+        counters, record: see ``preview_batch.write_batch``.
+        processes: that may share the work.
 
     Raises:
         NotModelled: the model refuses a layer or an option.
     """
-    each = max(1, processes // max(1, len(workloads)))  # of the processes, those for the points of a workload
-    _shared(processes, partial(_preview, sweep, each), campaign, workloads)
-
-
-def _preview(sweep: str, processes: int, campaign: Campaign, workloads: Sequence[str]) -> None:
     from apuflow.engines.preview_batch import write_batch
 
-    for workload in workloads:
-        counters = campaign.root / paths.preview_counters(sweep, workload)
-        record = campaign.root / paths.preview_record(sweep, workload)
-        write_batch(campaign.batch(sweep, workload), counters, record, processes)
+    write_batch(Manifest(plan).points(), counters, record, processes)
 
 
-def write_tables(
-    campaign: Campaign, under: str, names: Sequence[str], processes: int = 1, *, late: bool = False
+def write_table(
+    plan: str, files: Sequence[str], root: Path = Path(), *, sampled: Sequence[str] = (), late: bool = False
 ) -> None:
-    """Write tables of workloads, a row per point in the sweep's order, and of suites, a row per iteration.
+    """Write a workload's table, a row per point in the order of its manifest.
 
     Args:
-        campaign: the project.
-        under: the sweep's place below results/, as ``paths.under`` gives it.
-        names: of workloads and suites; a suite's table is made from that of the operations.
-        processes: that share the work.
+        plan: the manifest.
+        files: CSV, Parquet and columns.
+        sampled: a table of the operations of a sample, whose rows are those simulated and the preview's.
         late: other machines have made records just now, which this one may see a little later.
 
     Raises:
-        ConfigError: the records' points are not the sweep's.
+        ConfigError: the records' points are not the plan's.
         AnalysisError: a record or its statistics cannot be read; or a point failed, and the sweep does not
-            say ``on_failure: record``.
+            have ``on_failure: record``.
     """
-    suites = campaign.suites(campaign.sweep(under))
-    for are_suites in (False, True):
-        chosen = [name for name in names if (name in suites) == are_suites]
-        _shared(processes, partial(_tabulate, under, late), campaign, chosen)
+    manifest = Manifest(plan, root)
+    settings, axes = manifest.settings, manifest.axes()
+    for table in sampled:
+        simulated = simulated_points(root / table)
+        axes = {key: values for key, values in axes.items() if is_batch(key[0]) or key in simulated}
+    records = [root / record for record in manifest.records(axes)]
+    if late:
+        wait_for_files(records)
+    frame = tables.build(records, axes=axes)
+    check_rows(manifest, axes, zip(frame["engine"], frame["point"], strict=True))
+    if settings.on_failure == "strict":
+        tables.require_completed(frame)
+    store.write(frame, *(root / file for file in files))
 
 
-def _tabulate(under: str, late: bool, campaign: Campaign, names: Sequence[str]) -> None:
-    sweep = campaign.sweep(under)
-    suites = campaign.suites(sweep)
-    for name in names:
-        records = [campaign.root / record for record in campaign.records(sweep, name)]
-        files = [campaign.root / file for file in paths.table_files(under, name)]
-        if name in suites:
-            store.write(suite_table(campaign, sweep, name, records[0]), *files)
-            continue
-        axes: dict[tuple[str, str], Mapping[str, Scalar]] = {
-            (point.engine, point.id): point.axes for point in campaign.table_points(sweep, name)
-        }
-        if late:
-            wait_for_files(records)
-        frame = tables.build(records, axes=axes)
-        campaign.check_rows(sweep, name, zip(frame["engine"], frame["point"], strict=True))
-        if sweep.on_failure == "strict":
-            tables.require_completed(frame)
-        store.write(frame, *files)
-
-
-def write_figures(
-    campaign: Campaign,
-    under: str,
-    names: Sequence[str],
-    table_files: Sequence[str],
-    directory: Path,
-    processes: int = 1,
+def check_rows(
+    manifest: Manifest, planned: Collection[tuple[str, str]], rows: Iterable[tuple[str, str]]
 ) -> None:
-    """Write figures of a sweep as SVG and PNG, and their numbers as CSV.
+    """Refuse a table whose rows are not exactly the planned points.
+
+    Args:
+        planned, rows: engine and point of each.
+
+    Raises:
+        ConfigError: a record was put into another point's directory, or a preview batch is of another
+            state of the sweep.
+    """
+    recorded = set(rows)
+    for engine, point in (*planned, *recorded):
+        key = (engine, point)
+        if key in planned and key in recorded:
+            continue
+        problem = "no row of this point" if key in planned else "a point that the sweep does not have"
+        batch = paths.preview_dir(manifest.sweep, manifest.workload)
+        raise ConfigError(
+            f"the records hold {problem}",
+            file=batch if is_batch(engine) else paths.run_dir(engine, manifest.workload, point),
+            value=point,
+            remedy="remove that directory and start the workflow again: it is made again",
+        )
+
+
+def write_suite_table(
+    under: str, name: str, operations: str, files: Sequence[str], root: Path = Path()
+) -> None:
+    """Write a suite's table, a row per iteration.
+
+    Args:
+        under: the sweep's place below results/, as ``paths.under`` gives it.
+        operations: the table of the sweep's operations, Parquet.
+        files: CSV, Parquet and columns.
+    """
+    campaign = Campaign(root)
+    frame = suite_table(campaign, campaign.sweep(under), name, root / operations)
+    store.write(frame, *(root / file for file in files))
+
+
+def write_figure(
+    campaign: Campaign, under: str, name: str, table_files: Sequence[str], directory: Path
+) -> None:
+    """Write a figure of a sweep as SVG and PNG, and its numbers as CSV.
 
     Args:
         campaign: the project.
         under: the sweep's place below results/.
-        names: the figures (``apuflow_analysis.figures.FIGURES``).
+        name: of the figure (``apuflow_analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
-        directory: where they go, each under its name.
-        processes: that share the work.
+        directory: where it goes, under its name.
     """
-    _shared(processes, partial(_draw, under, table_files, directory), campaign, names)
-
-
-def _draw(
-    under: str, table_files: Sequence[str], directory: Path, campaign: Campaign, names: Sequence[str]
-) -> None:
     from apuflow.results.kernel_rows import kernel_rows
     from apuflow_analysis import figures  # matplotlib: a table has no use for it
 
-    @cache
-    def frame(*, per_item: bool, per_kernel: bool) -> pd.DataFrame:
-        if per_item:
-            operations = next(file for file in table_files if Path(file).stem == paths.OPERATIONS)
-            return suite_items(campaign, campaign.sweep(under), operations)
-        if per_kernel:
-            return kernel_rows(campaign, campaign.sweep(under))
-        return figures.combine(
+    sweep, known = campaign.sweep(under), figures.FIGURES[name]
+    if known.per_item:
+        operations = next(file for file in table_files if Path(file).stem == paths.OPERATIONS)
+        rows = suite_items(campaign, sweep, operations)
+    elif known.per_kernel:
+        rows = kernel_rows(campaign, sweep)
+    else:
+        rows = figures.combine(
             [store.read(file, whole=True) for file in table_files if Path(file).stem != paths.OPERATIONS]
         )
-
-    sweep = campaign.sweep(under)
     wanted = sweep.figures
     choice = figures.Choice.of(wanted.x, wanted.lines, wanted.baseline, sweep.together, wanted.objectives)
-    for name in names:
-        known = figures.FIGURES[name]
-        rows = frame(per_item=known.per_item, per_kernel=known.per_kernel)
-        plot = figures.make_or_say(name, figures.choose(rows, choice))
-        figures.save(plot.figure, plot.data, directory / name)
-
-
-def _shared(
-    processes: int, act: Callable[[Campaign, Sequence[str]], None], campaign: Campaign, names: Sequence[str]
-) -> None:
-    """Act on all names, of which each process takes a part, with a campaign of its own."""
-    count = min(processes, len(names))
-    if count < 2:
-        act(campaign, names)
-        return
-    parts = [names[start::count] for start in range(count)]
-    forked.each(lambda part: act(Campaign(campaign.root), part), parts)
+    plot = figures.make_or_say(name, figures.choose(rows, choice))
+    figures.save(plot.figure, plot.data, directory / name)
 
 
 def write_report(

@@ -97,8 +97,8 @@ def write_table(sizes: Sequence[Size], tensile: Path, rocblas: Path, out: Path, 
         given, made = Path(work).resolve() / "order.json", Path(work).resolve() / TABLE
         given.write_text(json.dumps(order), encoding="utf-8")
         run_tensile(tensile, ["table", str(given), str(made)], made, log, what="rocBLAS' table of kernels")
-        asked = [(m, n, k, solutions()[problem, number].kernel) for problem, m, n, k, number in sizes]
-        if sorted(read_table(made)) != sorted(asked):
+        requested = [(m, n, k, solutions()[problem, number].kernel) for problem, m, n, k, number in sizes]
+        if sorted(read_table(made)) != sorted(requested):
             raise EngineError(
                 "Tensile's table differs from the request",
                 file=log,

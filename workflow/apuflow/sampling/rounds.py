@@ -6,16 +6,18 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
 from apuflow.core.files import wait_for_files, write_files
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.storage import Storage
 
 if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
     from apuflow.sampling.runs import Ran
     from apuflow.sampling.suites import Sampled
 
+_RUN = paths.matcher(paths.run_record())
 Wildcards = Mapping[str, str]
 
 
@@ -24,10 +26,15 @@ class SampleRounds:
 
     A round follows from the runs that are there and from nothing else: after a workflow was killed the next
     one goes on with what is left.
+
+    Args:
+        campaign: the project.
+        storage: where the runs are; None: in the project.
     """
 
-    def __init__(self, campaign: Campaign) -> None:
+    def __init__(self, campaign: Campaign, storage: Storage | None = None) -> None:
         self._campaign = campaign
+        self._storage = storage
         self._rounds: dict[str, tuple[str, ...]] = {}
         self._begun: dict[str, str] = {}
         self._known: dict[str, Ran] = {}
@@ -45,6 +52,9 @@ class SampleRounds:
         sweep = self._campaign.sweep(wildcards["under"])
         if begun := self._begun.get(sweep.name):
             checkpoints.sample_round.get(sweep=sweep.name, round=begun)
+            if self._storage:
+                for run in filter(None, map(_RUN.fullmatch, self._rounds[begun])):
+                    self._storage.bring_run(**run.groupdict())
             wait_for_files(self._campaign.root / record for record in self._rounds[begun])
         self._campaign.points(sweep.name, paths.OPERATIONS)
         found = _sampled(self._campaign, sweep, self._known)

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 
 from apuflow import preview
-from apuflow.campaign.campaign import Campaign
-from apuflow.campaign.members import AXIS, Member
 from apuflow.configure import Sweep, labels, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sampling import Sampling
@@ -22,6 +20,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.members import AXIS, Member
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.sampling.estimate import Estimate, Sample
 from apuflow.sampling.runs import Ran, read_ran

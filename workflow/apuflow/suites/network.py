@@ -15,7 +15,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.suites.spec import workspace_bytes
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, asked
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, with_algorithm
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -176,7 +176,7 @@ class Network:
             weights,
             activations,
             (weights + activations) if backward else 0,
-            max((workspace_bytes(asked(step, choice)) for step in filtering), default=0),
+            max((workspace_bytes(with_algorithm(step, choice)) for step in filtering), default=0),
             weights if update else 0,
         )
 

@@ -83,7 +83,7 @@ class Choice:
     latency: float = 1.0
 
 
-def asked(step: Step, choice: Choice) -> Step:
+def with_algorithm(step: Step, choice: Choice) -> Step:
     """The step with the algorithm of a convolution, if it is not GEMM."""
     if choice.algorithm == "gemm" or step.op != "conv":
         return step

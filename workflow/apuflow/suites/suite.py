@@ -15,7 +15,7 @@ from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, check_names, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import ALL_REDUCE, Choice, Step, asked
+from apuflow.suites.step import ALL_REDUCE, Choice, Step, with_algorithm
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -85,7 +85,7 @@ class Suite:
             ConfigError: an impossible choice, or a mistake in its table.
         """
         self.check(choice)
-        steps = [asked(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
+        steps = [with_algorithm(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in self._all(choice))
             raise ConfigError(

@@ -1,0 +1,60 @@
+"""What a run leaves beside its record, as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from apuflow.run.bundle import bundled, unpack
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """A run with an attempt, a link to an input, and marks of a run that goes on."""
+    attempt = tmp_path / "project/runs/gem5/w/p/attempts/1"
+    attempt.mkdir(parents=True)
+    (attempt / "simerr").write_text("said")
+    (attempt / "data").symlink_to("/an/input")
+    directory = attempt.parents[1]
+    for name in ("stats.txt.gz", "run.json", ".lock", "progress.json"):
+        (directory / name).write_text(name)
+    return directory
+
+
+def files(directory: Path) -> dict[str, str]:
+    found = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_text() for path in found}
+
+
+def test_a_finished_run_comes_back_as_it_was(run_dir: Path, tmp_path: Path) -> None:
+    """Its record is an output of its own; what was in the way is replaced."""
+    bundle, there = run_dir / "run.tar.gz", tmp_path / "there"
+    with bundled(run_dir, str(bundle), str(tmp_path / "failed.tar.gz")):
+        pass
+    (there / "attempts/1").mkdir(parents=True)
+    (there / "attempts/1/simerr").write_text("of another time")
+    unpack(bundle, there)
+    assert files(there) == {"attempts/1/simerr": "said", "stats.txt.gz": "stats.txt.gz"}
+    assert not (tmp_path / "failed.tar.gz").exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit, KeyboardInterrupt])
+def test_what_a_failed_run_left_is_packed_before_the_job_ends(
+    run_dir: Path, tmp_path: Path, error: type[BaseException]
+) -> None:
+    failed = tmp_path / "logs/failed.tar.gz"
+    with pytest.raises(error), bundled(run_dir, str(run_dir / "run.tar.gz"), str(failed)):
+        raise error
+    unpack(failed, tmp_path)
+    assert (tmp_path / "attempts/1/simerr").read_text() == "said"
+    assert not (run_dir / "run.tar.gz").exists()
+
+
+def test_where_machines_share_the_project_nothing_is_packed(run_dir: Path) -> None:
+    before = files(run_dir)
+    with pytest.raises(RuntimeError), bundled(run_dir, None, None):
+        raise RuntimeError
+    with bundled(run_dir, None, None):
+        pass
+    assert files(run_dir) == before

@@ -1,0 +1,363 @@
+"""From a combination of axis values to what really runs: options, network, memory, label, software.
+
+Each distinct set of options and each distinct network is resolved and checked once, so that a sweep of
+10,000 points costs little more than its distinct parts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
+from apuflow.configure.base import alike_together, together
+from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
+from apuflow.configure.fewer_workgroups import label_part
+from apuflow.configure.fit import Capacity, capacity, overflows
+from apuflow.configure.loading import load_machine, load_release
+from apuflow.configure.option_rules import OptionProblem
+from apuflow.configure.point import Point
+from apuflow.configure.products import Decision
+from apuflow.configure.release import Release
+from apuflow.configure.site import load_site
+from apuflow.configure.software import Software
+from apuflow.configure.sweep import Sweep
+from apuflow.configure.work import Work, launches_products
+from apuflow.configure.workloads import Workload, Works
+from apuflow.core import inputs, paths, units
+from apuflow.core.engines import SIMULATING, EngineName
+from apuflow.core.errors import ConfigError
+from apuflow.core.options import Options
+from apuflow.core.record import ReleaseFacts
+from apuflow.core.scalar import Scalar
+from apuflow.engines import get_engine, runs_on
+from apuflow.engines.fewer_workgroups import where_large
+from apuflow.engines.one_product import OneProduct
+from apuflow.engines.software import of_work
+
+MAX_PROBLEMS = 20
+"""Problems that one message lists in full."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A machine on a release: what a point's own options are laid over."""
+
+    release: str
+    release_file: Release
+    defaults: Mapping[str, Scalar]
+    given: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class _Machine:
+    base: Base
+    changed: Mapping[str, Scalar]
+    compute_units: int
+    capacity: Capacity
+    memory: str | None
+    label: tuple[str, ...]
+    name: str
+    gfx: str
+    facts: ReleaseFacts
+    too_many: tuple[OptionProblem, ...]
+
+
+class _Memory(NamedTuple):
+    """Simulated memory of a point, and what its label says of it."""
+
+    size: str
+    label: str
+
+
+class Resolver:
+    """Resolves the combinations of one sweep for one workload, and collects what is wrong with them."""
+
+    def __init__(self, sweep: Sweep, workload: Workload, plan: Plan, root: Path) -> None:
+        self._sweep = sweep
+        self._workload = workload
+        self._plan = plan
+        self._root = root
+        self._site = load_site(root).with_products(sweep.products)
+        self._problems: dict[tuple[str, str, str], ConfigError] = {}
+        self._bases: dict[tuple[str, str], Base | None] = {}
+        self._machines: dict[Assignment, _Machine | None] = {}
+        self._options: dict[tuple[int, str], Mapping[str, Scalar]] = {}
+        self._works = Works(workload, plan.layer, self._note_work)
+        self._softwares: dict[tuple[EngineName, str, str], Software] = {}
+        self._accepts: dict[tuple[object, ...], bool] = {}
+        self._release_of: dict[str, str] = {}
+        self._one_product = OneProduct()
+
+    def check_engine(self, engine: EngineName) -> None:
+        """Note when the engine cannot run the workload at all."""
+        runs = runs_on(self._workload, engine)
+        if runs.state == "no":
+            self._note(
+                f"{engine} cannot run {self._workload.name}: {runs.reason}",
+                "workloads",
+                self._workload.name,
+                "leave it out of the sweep",
+            )
+
+    def raise_problems(self) -> None:
+        """Raise one ConfigError that lists everything found, if anything was."""
+        problems = alike_together(self._problems.values())
+        if len(problems) > MAX_PROBLEMS:
+            more = len(problems) - MAX_PROBLEMS
+            problems = [*problems[:MAX_PROBLEMS], ConfigError(f"... and {more} more of this sweep")]
+        if problems:
+            raise together(problems)
+
+    def resolve(self, engine: EngineName, assignment: Assignment) -> Point | None:
+        """The point of these values; None when something is wrong with it (noted)."""
+        machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
+        work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        if machine is None or work is None or not self._accepted(engine, machine):
+            return None
+        memory = self._memory(machine, work)
+        if (
+            memory is None
+            or not self._hosts(machine)
+            or not self._places(engine, machine, work)
+            or not self._computes(engine, machine, work)
+            or not self._multiplies(engine, machine, work)
+        ):
+            return None
+        changed = self._changed(machine, memory.size)
+        software = self._software(engine, machine, work)
+        workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
+        parts = (inputs.label_part(self._sweep.inputs), label_part(workgroups))
+        label = labels.join(*machine.label, *work.label, memory.label, *parts)
+        base = machine.base
+        return Point(
+            engine=engine,
+            workload=self._workload.name,
+            work=work,
+            software=software,
+            release=base.release,
+            release_facts=machine.facts,
+            gfx=machine.gfx,
+            axes=dict(assignment),
+            label=label,
+            options_of=base.release_file.options_of,
+            changed=changed,
+            read=get_engine(engine).options_read(changed),
+            inputs=self._sweep.inputs,
+            workgroups=workgroups,
+        )
+
+    # options -------------------------------------------------------------------------------------------
+
+    def _machine(self, assignment: Assignment) -> _Machine | None:
+        if assignment not in self._machines:
+            self._machines[assignment] = self._resolve_machine(dict(assignment))
+        return self._machines[assignment]
+
+    def _resolve_machine(self, values: dict[str, Scalar]) -> _Machine | None:
+        places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
+        base = self._base(places["release"], places["machine"])
+        if base is None:
+            return None
+        given = {**base.given, **self._plan.options, **values}
+        described = base.release_file.options_of
+        problems = option_rules.check(given, described)
+        self._note_options(problems, base, places["machine"])
+        if problems:
+            return None
+        full = option_rules.resolve(given, described)
+        compute_units = int(full["num-compute-units"])
+        if "cu-per-sa" not in given and "sa-per-complex" not in given:
+            full["cu-per-sa"] = compute_units
+        gfx = str(full["gfx-version"])
+        if gfx not in base.release_file.gfx:
+            self._note(
+                f"gem5 {base.release} cannot run this GPU architecture",
+                "gfx-version",
+                gfx,
+                f"one of {', '.join(base.release_file.gfx)}, or another release",
+            )
+            return None
+        names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
+        changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
+        memory = str(full["mem-size"]) if "mem-size" in given else None
+        return _Machine(
+            base,
+            changed,
+            compute_units,
+            capacity(full),
+            memory,
+            labels.option_parts(base.release, changed, compute_units),
+            places["machine"],
+            gfx,
+            base.release_file.facts_on(gfx),
+            ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
+        )
+
+    def _base(self, release: str, machine: str) -> Base | None:
+        key = (release, machine)
+        if key not in self._bases:
+            self._bases[key] = self._load_base(release, machine)
+        return self._bases[key]
+
+    def _load_base(self, release: str, machine: str) -> Base | None:
+        try:
+            release_file = load_release(release, self._root)
+            given = load_machine(machine, self._root).options
+        except ConfigError as error:
+            self._keep(error)
+            return None
+        return Base(release, release_file, option_rules.defaults(release_file.options_of), given)
+
+    # both ----------------------------------------------------------------------------------------------
+
+    def _changed(self, machine: _Machine, memory: str) -> Mapping[str, Scalar]:
+        """One object for all points with these options."""
+        key = (id(machine), memory)
+        if key not in self._options:
+            self._options[key] = {**machine.changed, "mem-size": memory}
+        return self._options[key]
+
+    def _memory(self, machine: _Machine, work: Work) -> _Memory | None:
+        """The memory that the point needs, or was given; None: noted that this is too small."""
+        derived = units.format_size(1 << max(29, (work.simulated_bytes - 1).bit_length()))
+        if machine.memory is None:
+            return _Memory(derived, "")
+        if (units.size_bytes(machine.memory) or 0) < work.device_bytes:
+            self._note(
+                f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
+                "mem-size",
+                machine.memory,
+                f"leave it out, or {derived}",
+            )
+            return None
+        other = machine.memory != derived
+        return _Memory(machine.memory, labels.value_part("mem-size", machine.memory) if other else "")
+
+    def _hosts(self, machine: _Machine) -> bool:
+        """Whether each thread of the workload's program has a CPU core."""
+        given, needed = Options(machine.base.defaults, machine.changed)["num-cpus"], self._workload.cpu_cores
+        if int(given) < needed:
+            self._note(
+                f"{self._workload.name} needs {needed} CPU cores, one for each of its threads: with fewer it "
+                "would wait for ever",
+                "num-cpus",
+                given,
+                f"options: {{num-cpus: {needed}}}, under per_workload for it alone",
+            )
+        return int(given) >= needed
+
+    def _accepted(self, engine: EngineName, machine: _Machine) -> bool:
+        """Whether the engine can run on this machine."""
+        key = (engine, id(machine))
+        if key not in self._accepts:
+            problem = get_engine(engine).objection({**machine.base.defaults, **machine.changed})
+            if problem is not None:
+                self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
+            starts = engine not in SIMULATING or (
+                self._own_gem5(machine.base.release) and self._fits_sets(machine)
+            )
+            self._accepts[key] = problem is None and starts
+        return self._accepts[key]
+
+    def _fits_sets(self, machine: _Machine) -> bool:
+        """Whether Ruby's sets of this release have a bit for each controller."""
+        self._note_options(machine.too_many, machine.base, machine.name)
+        return not machine.too_many
+
+    def _own_gem5(self, release: str) -> bool:
+        """Whether the gem5 that the site supplies for this release is not another release's as well."""
+        gem5 = self._site.of(release).gem5
+        place = gem5.binary or gem5.source
+        first = release if place is None else self._release_of.setdefault(place, release)
+        if first != release:
+            self._keep(
+                ConfigError(
+                    f"the site gives one gem5 for two releases, {first} and {release}",
+                    file="configs/site.yaml",
+                    key="gem5",
+                    value=place,
+                    remedy=f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}",
+                )
+            )
+        return first == release
+
+    def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
+        """Whether the engine can run these layers."""
+        key = (engine, id(work), machine.compute_units, machine.gfx)
+        if key not in self._accepts:
+            problem = get_engine(engine).layer_objection(work, machine.compute_units, machine.gfx)
+            if problem is not None:
+                about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
+                shown = ", ".join(work.label) or "as shipped"
+                self._note(f"{problem.message}{about}", "layer", shown, problem.remedy or "another engine")
+            self._accepts[key] = problem is None
+        return self._accepts[key]
+
+    def _products(self, engine: EngineName, machine: _Machine) -> Decision | None:
+        """Whose kernels compute products on this machine; None: the engine's program decides."""
+        decision = get_engine(engine).products(self._site)
+        return None if decision is None else decision.on(machine.gfx)
+
+    def _multiplies(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
+        """Whether the same kernels compute the products of all GPUs of this engine's table."""
+        decision = self._products(engine, machine)
+        if decision is None or not launches_products(work):
+            return True
+        problem = self._one_product.problem(engine, machine.gfx, decision)
+        if problem is not None:
+            self._note(problem.message, "products", problem.value, problem.remedy or "")
+        return problem is None
+
+    def _places(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
+        """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
+        if machine.capacity.ample or not self._workload.derives_kernels:
+            return True
+        decision = self._products(engine, machine)
+        library = machine.gfx if decision is not None and decision.products == "rocblas" else None
+        problems = overflows(work, machine.compute_units, machine.capacity, library)
+        for problem in problems:
+            value = Options(machine.base.defaults, machine.changed)[problem.option]
+            self._note(problem.message, problem.option, value, f"at least {problem.needed}")
+        return not problems
+
+    def _software(self, engine: EngineName, machine: _Machine, work: Work) -> Software:
+        base = machine.base
+        key = (engine, base.release, machine.gfx)
+        if key not in self._softwares:
+            self._softwares[key] = get_engine(engine).software(
+                base.release_file, key[2], self._workload, self._site.of(base.release), self._root
+            )
+        return of_work(self._softwares[key], self._workload, work)
+
+    def _note(
+        self, message: str, option: str, value: object, remedy: str, machine: str | None = None
+    ) -> None:
+        """Keep a problem; ``machine``: the option may stand in that machine's file instead of the sweep's."""
+        file = line_of(self._sweep, self._root, [option.removeprefix("layer."), option])
+        if machine is not None and option not in self._plan.options and option not in self._plan.axes:
+            document = yaml_source.load(self._root / paths.machine_file(machine))
+            file = document.where(("options", option))
+        self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
+
+    def _note_options(self, problems: Iterable[OptionProblem], base: Base, machine: str) -> None:
+        for one in problems:
+            file = machine if one.option in base.given else None
+            self._note(one.message, one.option, one.value, one.remedy, file)
+
+    def _note_work(self, error: ConfigError) -> None:
+        if error.file is None:
+            error.file = line_of(self._sweep, self._root, [(error.key or "").removeprefix("layer."), "layer"])
+        self._keep(error)
+
+    def _keep(self, error: ConfigError) -> None:
+        self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+@functools.cache
+def _order() -> Mapping[str, int]:
+    """Place of each option in the catalogue: labels do not follow the order of a sweep file."""
+    return {name: number for number, name in enumerate(catalogue.catalogue())}

@@ -1,0 +1,103 @@
+"""How points are divided into jobs of a scheduler, and what memory and time each job asks for."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from apuflow.configure.point import Point
+from apuflow.engines import get_engine
+from apuflow.plan.manifest import Task
+
+MARGIN = 4
+"""A job asks for this many times its expected time: nine of ten estimates are less than 85 % off."""
+
+START_MINUTES = 10
+"""Asked for besides: to start on a slow file system, to stop at the wall limit, and to publish."""
+
+OVERHEAD_SECONDS = 0.3
+"""What a run in a batch takes besides its own time: gem5's start, the proof, the record."""
+
+OWN_MEMORY_MB = 1000
+"""Asked for above a run's own limit, for Snakemake (twice) and the job's script, 150 MB each: the run's limit
+strikes first, and its record names it."""
+
+LEAST_MEMORY_MB = 4000
+MEMORY_MARGIN = 2
+"""A run is ended above this many times its estimated memory: room for a wrong estimate, none for a leak."""
+
+
+def expected_memory(point: Point) -> int:
+    """Megabytes that a run is expected to take."""
+    return get_engine(point.engine).host_memory(point) >> 20
+
+
+def memory_limit(point: Point) -> int:
+    """Megabytes above which a run is ended."""
+    return max(LEAST_MEMORY_MB, MEMORY_MARGIN * expected_memory(point))
+
+
+def minutes(seconds: float | None, wall_seconds: float) -> int:
+    """Minutes that the job of one run asks for.
+
+    Args:
+        seconds: what the run is expected to take; None: unknown, so it may take its wall limit.
+        wall_seconds: the sweep's wall limit, which ends the run.
+    """
+    expected = wall_seconds if seconds is None else min(wall_seconds, MARGIN * (seconds + OVERHEAD_SECONDS))
+    return math.ceil(expected / 60) + START_MINUTES
+
+
+def batch_minutes(tasks: Iterable[Task]) -> int:
+    """Minutes that the job of a batch asks for."""
+    return math.ceil(MARGIN * sum(_taken(task.seconds) for task in tasks) / 60) + START_MINUTES
+
+
+def batch_name(tasks: Iterable[Task]) -> str:
+    """Sixteen hex digits that name just these points."""
+    text = "\n".join(task.record for task in tasks)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def divide(tasks: Iterable[Task], seconds: float) -> Iterator[Sequence[Task]]:
+    """Divide points into batches that take about ``seconds`` each.
+
+    A point has a job of its own where its time is unknown, where it takes more than half of a batch, and
+    where it would be alone in one. A batch asks for the memory of its largest run, so points of one batch
+    differ in memory by less than a factor of two.
+    """
+    groups: dict[tuple[str, int], list[Task]] = {}
+    for task in tasks:
+        if task.seconds is not None and _taken(task.seconds) <= seconds / 2:
+            key = (task.point.engine, int(math.log2(max(1, task.memory_mb))))
+            groups.setdefault(key, []).append(task)
+    for group in groups.values():
+        start = 0
+        for size in _sizes([task.seconds or 0.0 for task in group], seconds):
+            if size > 1:
+                yield group[start : start + size]
+            start += size
+
+
+def batch_sizes(expected: Iterable[float], seconds: float) -> Iterator[int]:
+    """Points of each batch into which points that take so many seconds would be divided."""
+    short = [each for each in expected if _taken(each) <= seconds / 2]
+    return (size for size in _sizes(short, seconds) if size > 1)
+
+
+def _sizes(expected: Iterable[float], seconds: float) -> Iterator[int]:
+    """How many to take each time, in their order, for about ``seconds``."""
+    count, taken = 0, 0.0
+    for each in map(_taken, expected):
+        if count and taken + each > seconds:
+            yield count
+            count, taken = 0, 0.0
+        count += 1
+        taken += each
+    if count:
+        yield count
+
+
+def _taken(seconds: float | None) -> float:
+    return (seconds or 0.0) + OVERHEAD_SECONDS

@@ -1,0 +1,271 @@
+"""Manifests: the points of a sweep's workload as one call of Snakemake has resolved them.
+
+Rules and jobs read points from here; none resolves a sweep again. A manifest is an SQLite file, because
+a job reads its row among thousands by key, with the standard library alone. It never
+changes: its name has a hash of its content and of the code that resolved it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from apuflow.configure.point import Point
+from apuflow.configure.sweep import Sweep
+from apuflow.core import paths, project
+from apuflow.core.engines import is_batch
+from apuflow.core.errors import EngineError
+from apuflow.core.files import atomic_write, write_text
+from apuflow.core.scalar import Scalar
+from apuflow.engines.base import Inputs
+from apuflow.plan.storage import Storage
+from apuflow.rocblas.tables import Products
+
+_POINT = tuple(field.name for field in fields(Point))
+_TASK = ("needs", "memory_mb", "minutes", "seconds", "batch")
+_COLUMNS = ("id", *_POINT, *_TASK)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the runs of a sweep have in common.
+
+    Attributes:
+        wall_seconds: a run is ended after so long.
+        on_failure: whether a failed run leaves a record (``Sweep.on_failure``).
+        products: whose kernels compute matrix products, where the sweep has a word in it.
+    """
+
+    sweep: str
+    wall_seconds: float
+    on_failure: Literal["strict", "record"]
+    products: Products | None
+
+    @classmethod
+    def of(cls, sweep: Sweep) -> Settings:
+        """Those of a sweep."""
+        return cls(sweep.name, sweep.limits.wall_seconds, sweep.on_failure, sweep.products)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point that is to run.
+
+    Attributes:
+        rule_inputs: files that must be there, as named inputs of a rule (``Needs.rule_inputs``).
+        objects: kernel objects by program and arguments.
+        memory_mb: the run is ended above this.
+        minutes: what a job with this point alone asks a scheduler for.
+        seconds: what the run is expected to take; None: unknown.
+        batch: name of the batch that runs it; "": it has a job of its own.
+    """
+
+    point: Point
+    rule_inputs: Mapping[str, list[str]]
+    objects: Mapping[tuple[str, str], str]
+    memory_mb: int
+    minutes: int
+    seconds: float | None = None
+    batch: str = ""
+
+    @property
+    def record(self) -> str:
+        """Path of the record that it leaves."""
+        return record_of(self.point)
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the run reads."""
+        return Inputs.of(self.rule_inputs, self.objects)
+
+
+def record_of(point: Point) -> str:
+    """Path of the record that a run of a point leaves."""
+    return paths.run_record(point.engine, point.workload, point.id)
+
+
+def write(
+    sweep: Sweep, workload: str, points: Sequence[Point], tasks: Mapping[str, Task], root: Path = Path()
+) -> Manifest:
+    """Write the manifest of points, unless it is there.
+
+    Args:
+        points: in the order of the table.
+        tasks: by record, of those that are to run.
+    """
+    texts: dict[int, str] = {}
+    rows = [_row(point, tasks.get(record_of(point)), texts) for point in points]
+    about = json.dumps({**asdict(Settings.of(sweep)), "version": project.code_version()})
+    content = hashlib.sha256(json.dumps([about, rows]).encode()).hexdigest()[:16]
+    found = Manifest(paths.manifest(sweep.name, workload, content), root)
+    if not found.file.exists():
+        with atomic_write(found.file, flush=False) as part, contextlib.closing(sqlite3.connect(part)) as base:
+            base.execute("PRAGMA journal_mode = OFF")
+            base.execute("PRAGMA synchronous = OFF")
+            base.execute("CREATE TABLE about (settings TEXT)")
+            base.execute("INSERT INTO about VALUES (?)", (about,))
+            base.execute(f"CREATE TABLE points ({', '.join(_COLUMNS)})")
+            marks = ", ".join("?" * len(_COLUMNS))
+            base.executemany(f"INSERT INTO points VALUES ({marks})", rows)
+            base.execute("CREATE INDEX by_id ON points (engine, id)")
+            base.execute("CREATE INDEX by_batch ON points (batch)")
+            base.commit()
+    return found
+
+
+def _row(point: Point, task: Task | None, texts: dict[int, str]) -> tuple[Any, ...]:
+    row = point.row(texts)
+    about: tuple[Any, ...] = (None, None, None, None, None)
+    if task is not None:
+        objects = [[*key, path] for key, path in task.objects.items()]
+        needs = json.dumps([task.rule_inputs, objects])
+        about = (needs, task.memory_mb, task.minutes, task.seconds, task.batch)
+    return (point.id, *(row[name] for name in _POINT), *about)
+
+
+class Manifest:
+    """A manifest that has been written.
+
+    Args:
+        path: of the file, relative to ``root``.
+        root: the project's directory.
+    """
+
+    def __init__(self, path: str, root: Path = Path()) -> None:
+        self.path = path
+        self.root = root
+        self.file = root / path
+
+    @property
+    def sweep(self) -> str:
+        """The sweep's name."""
+        return Path(self.path).parts[-3]
+
+    @property
+    def workload(self) -> str:
+        """The workload's name."""
+        return Path(self.path).parts[-2].rpartition("-")[0]
+
+    @property
+    def settings(self) -> Settings:
+        """What its runs have in common.
+
+        Raises:
+            EngineError: the file is not there, damaged, or of another version of the code.
+        """
+        ((text,),) = self._select("SELECT settings FROM about")
+        found = json.loads(text)
+        if (version := found.pop("version")) != project.code_version():
+            raise self._unusable("another version of apuflow has written this plan", "version", version)
+        return Settings(**found)
+
+    def points(self) -> list[Point]:
+        """All its points, in the order of the table."""
+        self.settings  # noqa: B018 (refuses another version)
+        return list(map(Point.of_row, self._rows()))
+
+    def axes(self) -> dict[tuple[str, str], Mapping[str, Scalar]]:
+        """What varies, by engine and point, in the order of the table."""
+        return {
+            (engine, point): json.loads(axes)
+            for engine, point, axes in self._select("SELECT engine, id, axes FROM points ORDER BY rowid")
+        }
+
+    def records(self, keys: Iterable[tuple[str, str]]) -> list[str]:
+        """Records of points, by engine and point; last the one of all that are computed together."""
+        simulated, previewed = [], dict[str, None]()
+        for engine, point in keys:
+            if is_batch(engine):
+                previewed[paths.preview_record(self.sweep, self.workload)] = None
+            else:
+                simulated.append(paths.run_record(engine, self.workload, point))
+        return [*simulated, *previewed]
+
+    def task(self, engine: str, identifier: str) -> Task | None:
+        """A point that is to run; None: it has no such point."""
+        return next(self._tasks("engine = ? AND id = ?", engine, identifier), None)
+
+    def batch(self, name: str) -> list[Task]:
+        """The points of a batch; none: it has no such batch."""
+        return list(self._tasks("batch = ?", name))
+
+    def is_done(self) -> bool:
+        """Whether each of its runs has left its record; so it is where the file is damaged."""
+        with contextlib.suppress(EngineError):
+            keys = self._select("SELECT engine, id FROM points WHERE needs IS NOT NULL")
+            records = (paths.run_record(engine, self.workload, point) for engine, point in keys)
+            return all((self.root / record).exists() for record in records)
+        return True
+
+    def _batch_names(self) -> list[str]:
+        """Names of its batches."""
+        with contextlib.suppress(EngineError):
+            return [name for (name,) in self._select("SELECT DISTINCT batch FROM points WHERE batch > ''")]
+        return []
+
+    def remove(self) -> None:
+        """Remove it, and the marks of its batches."""
+        for name in self._batch_names():
+            (self.root / paths.batch(name)).unlink(missing_ok=True)
+        shutil.rmtree(self.file.parent, ignore_errors=True)
+
+    def _tasks(self, condition: str, *values: str) -> Iterator[Task]:
+        for row in self._rows(condition, *values):
+            if row["needs"] is not None:
+                rule_inputs, objects = json.loads(row["needs"])
+                by_row = {(program, arguments): path for program, arguments, path in objects}
+                yield Task(Point.of_row(row), rule_inputs, by_row, *(row[name] for name in _TASK[1:]))
+
+    def _rows(self, condition: str = "TRUE", *values: str) -> list[dict[str, Any]]:
+        found = self._select(
+            f"SELECT {', '.join(_COLUMNS)} FROM points WHERE {condition} ORDER BY rowid", *values
+        )
+        return [dict(zip(_COLUMNS, row, strict=True)) for row in found]
+
+    def _select(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+        place = f"{self.file.absolute().as_uri()}?mode=ro&immutable=1"
+        try:
+            with contextlib.closing(sqlite3.connect(place, uri=True)) as base:
+                return base.execute(question, values).fetchall()
+        except sqlite3.Error as error:
+            problem = "cannot be read" if self.file.exists() else "is not there (any more)"
+            raise self._unusable(f"the plan of this workload {problem}", "plan", str(error)) from None
+
+    def _unusable(self, problem: str, key: str, value: str) -> EngineError:
+        table = paths.table(paths.under(self.sweep), self.workload)
+        return EngineError(
+            problem,
+            file=self.file,
+            key=key,
+            value=value,
+            remedy=f"start the workflow again, which plans what is missing: snakemake --cores all {table}",
+        )
+
+
+def publish(manifests: Iterable[Manifest], root: Path = Path(), storage: Storage | None = None) -> None:
+    """Make these the first manifests that jobs look into; those of earlier calls come after them.
+
+    Args:
+        storage: what carries the list to jobs; None: they share the project's directory.
+    """
+    mine = dict.fromkeys(each.path for each in manifests)
+    earlier = [each.path for each in published(root) if each.file.exists()]
+    text = "".join(f"{path}\n" for path in dict.fromkeys((*mine, *earlier)))
+    if mine:
+        write_text(root / paths.current_plan(), text)
+        if storage:
+            storage.store(paths.current_plan())
+
+
+def published(root: Path = Path()) -> list[Manifest]:
+    """The manifests that jobs look into."""
+    with contextlib.suppress(FileNotFoundError):
+        return [Manifest(path, root) for path in (root / paths.current_plan()).read_text().splitlines()]
+    return []

@@ -1,0 +1,153 @@
+"""What a call of ``snakemake`` names, its targets and configuration, checked before anything is planned."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from apuflow.configure import Site, Sweep, sweep_names
+from apuflow.configure.base import did_you_mean
+from apuflow.configure.catalogue import catalogue
+from apuflow.core import paths, project
+from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.plan.campaign import Campaign
+
+_FORMS = (
+    f"The forms are {paths.report('SWEEP/')}, {paths.table('SWEEP/', 'WORKLOAD')} (or .parquet), "
+    f"{paths.figure('SWEEP/', 'NAME')} (or .png, .csv), without SWEEP/ for sweep {paths.DEFAULT_SWEEP}"
+)
+
+
+def is_ours_alone(snakefile: str | None) -> bool:
+    """Whether a main Snakefile has no rules but apuflow's: that of a checkout, or of ``apuflow init``."""
+    if snakefile is None:
+        return False
+    with contextlib.suppress(OSError):
+        text = Path(snakefile).read_text()
+        own = [
+            place for name in ("Snakefile", "workflow/Snakefile") if (place := project.place(name)).is_file()
+        ]
+        return text == project.SNAKEFILE or text in [place.read_text() for place in own]
+    return False
+
+
+def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
+    """Refuse a target that looks like a result and is none, where Snakemake would name no other.
+
+    Raises:
+        ConfigError: with the nearest result that there is.
+    """
+    if Path(target).is_absolute():
+        inside = os.path.relpath(target, campaign.root.absolute())
+        inside = os.path.relpath(target, campaign.root.resolve()) if inside.startswith("..") else inside
+        raise ConfigError(
+            "a result is named by its path inside of the project",
+            value=target,
+            remedy=f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}",
+        )
+    near = _nearest(campaign, target)
+    raise ConfigError("no result has this name", value=target, remedy=f"did you mean {near}? {_FORMS}")
+
+
+def _nearest(campaign: Campaign, target: str) -> str:
+    """The result whose path is nearest to a target; the report of its sweep where none is near."""
+    parts = target.split("/")[1:] or [target]
+    sweeps = sweep_names(campaign.root)
+    name = parts[0] if parts else ""
+    close = difflib.get_close_matches(name, sweeps, n=1, cutoff=0.6)
+    under = paths.under(name if name in sweeps else close[0] if close else paths.DEFAULT_SWEEP)
+    if len(parts) < 2 and not close:
+        under = ""
+    known = _results(campaign, under)
+    wanted = "/".join((paths.RESULTS, under + "/".join(parts[1:] if under else parts))).strip("/").lower()
+    if any(each.lower().startswith(f"{wanted}/") for each in known):
+        return paths.report(under)
+    place = len(f"{paths.RESULTS}/{under}")
+    stems: dict[str, str] = {}
+    for each in known:
+        stems.setdefault(each[place:].lower().removesuffix(Path(each).suffix), each)
+    stem = wanted[place:].removesuffix(Path(wanted).suffix)
+    close = difflib.get_close_matches(stem, stems, n=1, cutoff=0.6)
+    return stems[close[0]] if close else paths.report(under)
+
+
+def _results(campaign: Campaign, under: str) -> list[str]:
+    """Every result of a sweep; its report alone where the sweep has a mistake."""
+    known = [paths.report(under)]
+    with contextlib.suppress(ApuflowError):
+        sweep = campaign.sweep(under)
+        for name in campaign.shown(sweep):
+            known += paths.table_files(under, name)
+        for name in campaign.figure_names(under):
+            known += [paths.figure(under, name, extension) for extension in ("svg", "png", "csv")]
+    return known
+
+
+def refuse_configuration(config: Mapping[str, Any], files: Sequence[Path]) -> None:
+    """Refuse ``--config`` and ``--configfile``, which no rule reads.
+
+    Raises:
+        ConfigError: with the file that each key belongs to.
+    """
+    if files:
+        raise ConfigError(
+            "apuflow reads no --configfile",
+            value=str(files[0]),
+            remedy="a sweep is configs/sweeps/NAME.yaml, the machine that runs it configs/site.yaml",
+        )
+    for key in config:
+        raise ConfigError("apuflow reads no --config", key=str(key), remedy=_place_of(str(key)))
+
+
+def _place_of(key: str) -> str:
+    options, site, sweep = catalogue(), Site.model_fields, Sweep.model_fields
+    for name in (key, key.replace("_", "-")):
+        if name in options:
+            return f"write it into the sweep: configs/sweeps/NAME.yaml, options: {{{name}: ...}}"
+    if key in site:
+        return f"write it into configs/site.yaml: {key}: ..."
+    if key in sweep:
+        return f"write it into the sweep: configs/sweeps/NAME.yaml, {key}: ..."
+    hint = did_you_mean(key, [*options, *site, *sweep])
+    return f"{hint}sweeps are in configs/sweeps/NAME.yaml, the machine that runs them in configs/site.yaml"
+
+
+def refuse_moved_paths(modifier: Any) -> None:
+    """Refuse ``prefix:`` and ``replace_prefix:`` of a module: runs would be sought where they are not.
+
+    Args:
+        modifier: ``workflow.modifier`` while the module is loaded (snakemake 9.27, ``path_modifier.py``).
+
+    Raises:
+        ConfigError: the module has one.
+    """
+    moved = getattr(modifier, "path_modifier", None)
+    given = getattr(moved, "prefix", None) or (
+        "..." if getattr(moved, "_prefix_replacements", None) else None
+    )
+    if given:
+        raise ConfigError(
+            "a module of apuflow cannot have prefix or replace_prefix: its paths are those of its project",
+            key="module: prefix",
+            value=given,
+            remedy="leave it out; for a project elsewhere, run `snakemake --directory DIR`",
+        )
+
+
+def refuse_braces(root: Path) -> None:
+    """Refuse a project whose path Snakemake takes apart.
+
+    Raises:
+        EngineError: the path has braces, which Snakemake takes for wildcards, or characters that end a line.
+    """
+    for place in {str(root.absolute()), str(project.PACKAGE)}:
+        if found := [letter for letter in place if letter in "{}" or not letter.isprintable()]:
+            raise EngineError(
+                f"the path has {found[0]!r}, which Snakemake and its scripts do not take as part of a name",
+                file=repr(place)[1:-1],
+                remedy="move the project to a directory whose path has no braces and no control characters",
+            )
