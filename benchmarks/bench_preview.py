@@ -131,7 +131,7 @@ def formulas_alone(found: list[Point], defaults: dict[str, Any]) -> float:
 
 def against_gem5(table: Path) -> None:
     """Host seconds of recorded runs of gem5, and of predicting them."""
-    from apuflow.study.score import read_runs, score
+    from apuflow.score.errors import read_runs, score
 
     real = sum(gem5_seconds(table))
     frame = read_runs(table)

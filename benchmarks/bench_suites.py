@@ -34,7 +34,7 @@ def measure(title: str) -> None:
     from apuflow import preview
     from apuflow.configure import load_sweep, option_rules
     from apuflow.plan.points import points
-    from apuflow.study.plan import plan_sweep
+    from apuflow.preflight.plan import plan_sweep
 
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)

@@ -10,7 +10,7 @@ layers are the stand-in's, which runs on every GPU. Shapes, 1 to 64 compute unit
 sizes log-uniform, with a fixed seed. All kernels of a layer run in one gem5 process, with caches and TLBs of
 the previous kernel. A layer is dropped if it cannot run, or if the preview expects gem5 to take less than
 ``--least`` or more than ``--most`` seconds. A hash of the points' names selects the held-out third
-(``apuflow.study.score.held_out``).
+(``apuflow.score.errors.held_out``).
 """
 
 from __future__ import annotations

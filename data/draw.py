@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from apuflow.study.score import SHAPE, read_tables, recorded, score
-from apuflow.study.score_runs import KEYS
+from apuflow.score.errors import SHAPE, read_tables, recorded, score
+from apuflow.score.runs import KEYS
 from apuflow_analysis.figures.output import render_svg
 from apuflow_analysis.figures.style import BLUE, NAMED, VERMILLION, new_figure, style
 

@@ -2,7 +2,8 @@
 
 TABLE is a file as ``gem5_runs/networks.csv``: a row per kernel launch of every completed run of gem5-kernels
 in ``results/SWEEP``. Rows that are there already stay as they are. A new table has ``barrier_slots`` of its
-gem5 release and ``gfx_version``, too. README.md and ``SHA256SUMS`` are for you.
+gem5 release and ``gfx_version``, too. Rows for ``layers.csv.xz`` get the next number of ``draw``. Update
+README.md and ``SHA256SUMS`` yourself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pandas as pd
 
 from apuflow.core import paths
 from apuflow.core.record import read_run
-from apuflow.study.score_runs import is_result_table, project_of, record_rows
+from apuflow.score.runs import is_result_table, project_of, record_rows
 from apuflow_analysis.tables.kernels import UNNAMED, kernel_table
 
 HERE = Path(__file__).resolve().parent
@@ -77,6 +78,8 @@ def main() -> None:
         for table in sorted(Path(paths.RESULTS, sweep).glob("*.csv")):
             frames.append(rows(table, sweep))
     whole = pd.concat(frames).drop_duplicates("id", keep="first").reindex(columns=old.columns)
+    if "draw" in old:
+        whole["draw"] = whole["draw"].fillna(str(old["draw"].astype(int).max() + 1))
     whole.to_csv(place, index=False, lineterminator="\n")
     print(f"{place}: {len(whole) - len(old)} kernels more, {len(whole)} in all")
 

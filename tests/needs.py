@@ -129,8 +129,10 @@ ANYWHERE = (
     *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
     *(f"unit/plan/test_{name}.py" for name in ("members", "runs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
-    *(f"unit/study/test_{name}.py" for name in ("kernel_rows", "score", "score_runs", "statsnet")),
-    *(f"unit/study/test_{name}.py" for name in ("results", "sampled_suites", "sampling")),
+    "unit/statsnet",
+    *(f"unit/results/test_{name}.py" for name in ("kernel_rows", "write")),
+    *(f"unit/sampling/test_{name}.py" for name in ("estimate", "suites")),
+    *(f"unit/score/test_{name}.py" for name in ("errors", "runs")),
     *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
     # Their tools are Python packages.
     "test_style.py",

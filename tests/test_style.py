@@ -35,6 +35,20 @@ def test_checker_is_content(hook: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_mypy_knows_the_columns_of_the_model(tmp_path: Path) -> None:
+    """``compute_units`` is a field of ``GpuModel``, ``compute_unit`` is not."""
+    file = tmp_path / "use.py"
+    file.write_text(
+        "from apuflow.preview.tables import Gpus\n"
+        "def use(of: Gpus) -> None:\n"
+        "    print(of.compute_units)\n"
+        "    print(of.compute_unit)\n"
+    )
+    done = subprocess.run([str(BIN / "mypy"), str(file)], cwd=ROOT, capture_output=True, text=True)
+    (error, _) = done.stdout.splitlines()
+    assert error.endswith('use.py:4: error: a table of "GpuModel" has no column "compute_unit"  [misc]')
+
+
 def test_actions_of_workflows_are_pinned_by_commit() -> None:
     text = "".join(file.read_text() for file in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)", text)

@@ -28,7 +28,7 @@ from apuflow.prepare import (
     read_record,
     unchanged_gem5,
 )
-from apuflow.study.results import check_rows
+from apuflow.results.write import check_rows
 
 DEAD = f"{os.uname().nodename}/00000000-0000-0000-0000-000000000000/1/1"
 

@@ -23,7 +23,7 @@ from slurm_cluster import until
 from standins import repositories
 
 from apuflow.run.status import RunState, runs
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 SCHEDULER = [sys.executable, str(ROOT / "tests/standins/cluster.py")]
 BINARY = "build/GCN3_X86/gem5.opt"

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from gem5_project import RELEASE, Gem5Project
 
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import lzma
+from functools import cache
 from typing import Any
 
 from apuflow.preview.timing import times
-from apuflow.study.score import recorded
-from apuflow.study.score_runs import KEYS, row_machine, row_steps
+from apuflow.score.errors import random_layers, recorded
+from apuflow.score.runs import KEYS, row_machine, row_steps
 
 CAMPAIGN = recorded()[1]
 
@@ -15,6 +17,13 @@ CAMPAIGN = recorded()[1]
 def runs(start: str = "") -> list[dict[str, Any]]:
     with CAMPAIGN.open(newline="") as file:
         return [row for row in csv.DictReader(file) if row["id"].startswith(start)]
+
+
+@cache
+def layer_rows() -> list[dict[str, Any]]:
+    """Rows of the table of random layers."""
+    with lzma.open(random_layers(), "rt", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def is_default(row: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from places import STATS
 
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 from apuflow_analysis.counters.counters import counters
 from apuflow_analysis.counters.table import NAMES as COUNTERS
 from apuflow_analysis.metrics import compute

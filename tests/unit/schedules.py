@@ -11,7 +11,7 @@ from typing import Any
 from snakemake.scheduling.greedy import Scheduler, SchedulerSettings
 
 from apuflow.engines import estimate, schedule
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 
 @dataclass

@@ -15,10 +15,14 @@ AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last 
 """Words that documents used in several meanings."""
 CLEAN = (
     "analysis/apuflow_analysis/archive",
+    "analysis/apuflow_analysis/figures",
     "analysis/apuflow_analysis/metrics",
     "analysis/apuflow_analysis/report",
+    "analysis/apuflow_analysis/tables",
     "benchmarks",
     "workflow/apuflow/answers",
+    "workflow/apuflow/ask",
+    "workflow/apuflow/commands",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",
     "workflow/apuflow/dnnmark",
@@ -29,9 +33,15 @@ CLEAN = (
     "workflow/apuflow/miopen",
     "workflow/apuflow/operations",
     "workflow/apuflow/prepare",
+    "workflow/apuflow/preflight",
+    "workflow/apuflow/results",
     "workflow/apuflow/rocblas",
     "workflow/apuflow/run",
+    "workflow/apuflow/sampling",
+    "workflow/apuflow/score",
+    "workflow/apuflow/statsnet",
     "workflow/apuflow/suites",
+    "workflow/apuflow/workloads",
     "workflow/rules",
     "workflow/scripts",
     "workflow/snakemake_logger_plugin_apuflow",
@@ -40,7 +50,7 @@ CLEAN = (
 DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
-    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config")),
+    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config", "data")),
     *DOCUMENTS,
 ]
 MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 40_000}

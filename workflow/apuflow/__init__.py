@@ -1,7 +1,7 @@
 """apuflow: describe and run DNN experiments on gem5's GCN3 APU model.
 
 In Python: ``evaluate`` asks the preview, ``Sweep``, ``sweep`` and ``points`` say what a sweep runs,
-``read_results`` reads what the workflow made, ``figures`` draws it (``apuflow.study.face``,
+``read_results`` reads what the workflow made, ``figures`` draws it (``apuflow.ask.api``,
 ``apuflow_analysis.figures``).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["__version__", "figures", *_FACE]
 def __getattr__(name: str) -> Any:
     """What stands in ``__all__``, loaded when it is first used: a job has no use for it."""
     if name in _FACE:
-        return getattr(importlib.import_module("apuflow.study.face"), name)
+        return getattr(importlib.import_module("apuflow.ask.api"), name)
     if name == "figures":
         return importlib.import_module("apuflow_analysis.figures")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import rule
-from apuflow.study.results import write_report
+from apuflow.results.write import write_report
 
 with rule(snakemake) as (output, log):
     inputs = snakemake.input

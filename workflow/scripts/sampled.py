@@ -2,7 +2,7 @@
 
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import rule
-from apuflow.study.sample_rounds import write_sample
+from apuflow.sampling.rounds import write_sample
 
 with rule(snakemake):
     output = snakemake.output

@@ -2,7 +2,7 @@
 
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import rule
-from apuflow.study.suites import write_items
+from apuflow.results.suites import write_items
 
 with rule(snakemake):
     wildcards = snakemake.wildcards

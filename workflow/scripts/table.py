@@ -1,7 +1,7 @@
 """Rule table: run records and statistics to a tidy table."""
 
 from apuflow.plan.script import rule
-from apuflow.study.results import write_suite_table, write_table
+from apuflow.results.write import write_suite_table, write_table
 
 with rule(snakemake) as (output, log):
     wildcards, given, files = snakemake.wildcards, snakemake.input, list(snakemake.output)

@@ -94,7 +94,7 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
         directory: where the files go; made if it is not there.
 
     Raises:
-        AnalysisError: as ``verify``, or something else stands where a file of the archive belongs.
+        AnalysisError: as ``verify``, or something else is where a file of the archive belongs.
     """
     verify(archive)
     target = Path(directory)

@@ -54,7 +54,7 @@ class Axis:
         column: its column.
         label: what to write at it.
         values: the distinct values in order.
-        positions: where each stands: its size where all have one, else 0, 1, 2 ...
+        positions: of each value: its size where all have one, else 0, 1, 2 ...
         numeric: whether positions are sizes.
     """
 

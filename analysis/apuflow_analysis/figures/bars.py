@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from apuflow_analysis.figures import interval
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.panels import CROSS, crosses, origin_notes, unmeasured
 from apuflow_analysis.figures.products import engine_parts
 from apuflow_analysis.figures.selection import COMBINATION, DIRECTIONS, Selection, select
@@ -29,7 +29,7 @@ from apuflow_analysis.figures.style import (
     SKY,
     VERMILLION,
     Plot,
-    head,
+    finish,
     legend,
     log_ticks,
     new_figure,
@@ -57,7 +57,7 @@ _REST = "rest"
 _REST_COLOUR = "#dddddd"
 
 
-def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Why resident wavefronts did not issue: shares of their cycles, per workload.
 
     Raises:
@@ -73,9 +73,7 @@ def stalls(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any
     )
 
 
-def instruction_mix(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+def instruction_mix(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Shares of the wavefront instructions by class, per workload.
 
     Raises:
@@ -95,7 +93,7 @@ def program_bars(
     factor: float = 1.0,
     power: int = 0,
 ) -> Plot:
-    """One bar per workload, forward and backward beside each other, for a table in which nothing varies.
+    """One bar per workload, forward and backward side by side, for a table in which nothing varies.
 
     ``power``: as of ``apuflow_analysis.figures.lines.Quantity``.
     """
@@ -143,57 +141,51 @@ def program_bars(
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
     legend(figure, list(handles.values()), list(handles))
     notes = (*selection.notes, *origin_notes(rows))
-    head(figure, title, notes)
-    return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+    return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 
 
+@style()
 def _stacked(
     frame: pd.DataFrame,
     parts: Sequence[tuple[str, str, str]],
     title: str,
     label: str,
     x: str | None,
-    where: Mapping[str, Any] | None,
+    where: Where,
 ) -> Plot:
-    with style():
-        known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
-        if not known:
-            raise FigureError("the table has no shares for this figure", key=parts[0][0])
-        selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=few(frame))
-        rows, ends = at_ends(selection)
-        rows = labelled(selection, rows)
-        if len(known) < len(parts):
-            missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
-            known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
-            rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
-        order = list(dict.fromkeys(rows["_label"]))
-        columns = [column for column, _, _ in known]
-        figure = stacked_shares(
-            order,
-            ends,
-            [colour for _, _, colour in known],
-            lambda end: (
-                rows[rows["_end"] == end]
-                .set_index("_label")[columns]
-                .reindex(order)
-                .clip(lower=0.0)
-                .to_numpy(dtype=float)
-                .T
-            ),
-            label="Share (%)",
-            axis=selection.x.label if selection.x is not None else None,
-        )
-        shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
-        legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
-        absent = [part[1] for part in known if part not in shown and part[0] != _REST]
-        notes = (
-            *selection.notes,
-            label,
-            *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []),
-        )
-        head(figure, title, notes)
-        numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=notes)
+    known = [part for part in parts if part[0] in frame.columns and frame[part[0]].notna().any()]
+    if not known:
+        raise FigureError("the table has no shares for this figure", key=parts[0][0])
+    selection = select(frame, [name for name, _, _ in known], x=x, where=where, most=few(frame))
+    rows, ends = at_ends(selection)
+    rows = labelled(selection, rows)
+    if len(known) < len(parts):
+        missing = ", ".join(text for name, text, _ in parts if name not in {one[0] for one in known})
+        known.append((_REST, f"rest, not told apart by the engine: {missing}", _REST_COLOUR))
+        rows[_REST] = (1 - rows[[name for name, _, _ in known[:-1]]].sum(axis=1)).clip(lower=0)
+    order = list(dict.fromkeys(rows["_label"]))
+    columns = [column for column, _, _ in known]
+    figure = stacked_shares(
+        order,
+        ends,
+        [colour for _, _, colour in known],
+        lambda end: (
+            rows[rows["_end"] == end]
+            .set_index("_label")[columns]
+            .reindex(order)
+            .clip(lower=0.0)
+            .to_numpy(dtype=float)
+            .T
+        ),
+        label="Share (%)",
+        axis=selection.x.label if selection.x is not None else None,
+    )
+    shown = [part for part in known if float(rows[part[0]].max()) > 0.0005]
+    legend(figure, [Patch(color=colour) for _, _, colour in shown], [text for _, text, _ in shown])
+    absent = [part[1] for part in known if part not in shown and part[0] != _REST]
+    notes = (*selection.notes, label, *([f"below 0.05 % everywhere: {', '.join(absent)}"] if absent else []))
+    numbers = [numbers_of(rows, name, "share").assign(part=name) for name, _, _ in known]
+    return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 
 
 def few(frame: pd.DataFrame) -> int:

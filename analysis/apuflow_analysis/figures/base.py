@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from apuflow_analysis.figures.axis import axis, axis_columns, in_sentence, label
-from apuflow_analysis.figures.choice import across, choice_of, effects, matching
+from apuflow_analysis.figures.choice import Where, across, choice_of, effects, matching
 from apuflow_analysis.figures.interval import factors
 from apuflow_analysis.figures.selection import completed, independent
 
 
-def bases(
-    frame: pd.DataFrame, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> tuple[pd.Series[Any], str]:
+def bases(frame: pd.DataFrame, x: str | None = None, where: Where = None) -> tuple[pd.Series[Any], str]:
     """The row that each completed row's speedup is relative to.
 
     It is of the same engine and workload. Each axis has the value that the sweep's ``baseline`` names, else
@@ -66,7 +63,7 @@ def bases(
 
 
 def relative(
-    frame: pd.DataFrame, time: str, x: str | None = None, where: Mapping[str, Any] | None = None
+    frame: pd.DataFrame, time: str, x: str | None = None, where: Where = None
 ) -> tuple[pd.DataFrame, str]:
     """The table with the time of each row's base, and the base in words (``bases``).
 

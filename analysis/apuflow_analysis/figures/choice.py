@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ FEW = 3
 
 _TIMES = ("gpu_time", "gpu_cycles")
 _ATTRIBUTE = "choice"
+
+Where: TypeAlias = Mapping[str, Any] | None
+"""Rows to keep: column to a value or several; None: all."""
 
 
 class FigureError(AnalysisError):
@@ -51,7 +54,7 @@ class Choice:
         together: Sequence[Sequence[str]] = (),
         objectives: Sequence[str] = (),
     ) -> Choice:
-        """From names as they stand in a sweep: ``num-compute-units``, ``layer.n``."""
+        """From names as a sweep has them: ``num-compute-units``, ``layer.n``."""
         return cls(
             None if x is None else axis_column(x),
             None if lines is None else tuple(map(axis_column, lines)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -16,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from apuflow_analysis.figures import interval
 from apuflow_analysis.figures.axis import Axis, axis, axis_columns, in_sentence
 from apuflow_analysis.figures.base import relative
-from apuflow_analysis.figures.choice import FigureError, choice_of, effects, ranked
+from apuflow_analysis.figures.choice import FigureError, Where, choice_of, effects, ranked
 from apuflow_analysis.figures.choice import across as across_of
 from apuflow_analysis.figures.panels import CROSS, bottom, crosses, grid, unmeasured
 from apuflow_analysis.figures.selection import (
@@ -28,7 +27,7 @@ from apuflow_analysis.figures.selection import (
     machine_note,
     reading_order,
 )
-from apuflow_analysis.figures.style import Plot, head, legend, style
+from apuflow_analysis.figures.style import Plot, finish, legend, style
 
 TIME = "gpu_time"
 _MOST_PANELS = 24
@@ -38,13 +37,14 @@ _MOST_CHARACTERS = 16
 _LABEL = 24
 
 
+@style()
 def heatmap(
     frame: pd.DataFrame,
     *,
     x: str | None = None,
     y: str | None = None,
     value: str | None = None,
-    where: Mapping[str, Any] | None = None,
+    where: Where = None,
 ) -> Plot:
     """A quantity over two axes, one panel per workload and engine; further axes are held.
 
@@ -57,89 +57,85 @@ def heatmap(
     Raises:
         FigureError: fewer than two axes vary, or there are no numbers.
     """
-    with style():
-        column, base = value or TIME, ""
-        if value is None:
-            frame, base = relative(frame, TIME, x, where)
-        rows, notes = completed(frame, where)
-        if column not in rows.columns or rows[column].isna().all():
-            raise FigureError("the table has no numbers for the heat map", key=column)
-        rows = rows.dropna(subset=[column])
-        rows.attrs = dict(frame.attrs)
-        varying = [axis(rows, name) for name in axis_columns(rows)]
-        choice = choice_of(rows)
-        if x is None and choice.x in {candidate.column for candidate in varying}:
-            x = choice.x
-        leaders, _ = independent(rows, varying, [], x)
-        effect = effects(rows, leaders)
-        first = across_of(leaders, effect, x)
-        if first is None or len(varying) < 2:
-            raise FigureError(
-                "a heat map needs two axes",
-                value=[candidate.column for candidate in varying],
-                remedy="give the sweep another axis",
-            )
-        rows = rows.dropna(subset=[first.column])  # a suite's axis is no other suite's
-        rows.attrs = dict(frame.attrs)
-        keys, _ = independent(
-            rows, [other for other in varying if other.column != first.column], [first.column]
+    column, base = value or TIME, ""
+    if value is None:
+        frame, base = relative(frame, TIME, x, where)
+    rows, notes = completed(frame, where)
+    if column not in rows.columns or rows[column].isna().all():
+        raise FigureError("the table has no numbers for the heat map", key=column)
+    rows = rows.dropna(subset=[column])
+    rows.attrs = dict(frame.attrs)
+    varying = [axis(rows, name) for name in axis_columns(rows)]
+    choice = choice_of(rows)
+    if x is None and choice.x in {candidate.column for candidate in varying}:
+        x = choice.x
+    leaders, _ = independent(rows, varying, [], x)
+    effect = effects(rows, leaders)
+    first = across_of(leaders, effect, x)
+    if first is None or len(varying) < 2:
+        raise FigureError(
+            "a heat map needs two axes",
+            value=[candidate.column for candidate in varying],
+            remedy="give the sweep another axis",
         )
-        keys = ranked(keys, effect, choice.lines)
-        if y is not None and y not in {candidate.column for candidate in keys}:
-            raise FigureError("this does not vary beside the axis across", key=y)
-        panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
-        panels.sort(key=lambda panel: reading_order(str(panel[0])))
-        panels = [panel for panel in panels if _second(_own(rows, panel), keys, y) is not None]
-        if not panels:
-            raise FigureError(
-                "a heat map needs two axes that vary by themselves", remedy="give the sweep another axis"
-            )
-        if len(panels) > _MOST_PANELS:
-            notes.append(f"the first {_MOST_PANELS} of {len(panels)} workloads are drawn")
-            panels = panels[:_MOST_PANELS]
-        engines = engines_of(rows)
-        figure, drawn = grid(len(panels), share_y=False, share_x=False, height=1.75)
-        tables, seconds = [], []
-        held: dict[str, dict[str, str]] = {}
-        for panel in panels:
-            own = _own(rows, panel)
-            second = _second(own, keys, y)
-            assert second is not None
-            others = [key for key in keys if key.column != second.column]
-            own, _, _ = hold(own, others, 1, held)
-            tables.append(_table(own, first, second, column))
-            seconds.append(second)
-        shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
-        for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
-            across = axis(table, first.column)
-            _draw(axes, table, across, second, shown)
-            if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
-                axes.set_ylabel(textwrap.fill(second.label, _LABEL))
-            axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
-        if len({(second.column, second.values) for second in seconds}) == 1:
-            for axes in drawn:
-                axes.tick_params(labelleft=axes in drawn[:: _columns(axes)])
-        bottom(drawn, first.label)
-        what = column if value is not None else "Speedup"
-        bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
-        bar.set_label(what)
-        if isinstance(shown, LogNorm):
-            bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
-            bar.ax.yaxis.set_minor_locator(NullLocator())
-        names = dict.fromkeys((first.label, *(second.label for second in seconds)))
-        title = f"{what} over {' and '.join(map(in_sentence, names)) if len(names) == 2 else 'two axes'}"
-        factors = {key.label: effect[key.column] for key in keys if key.column in effect}
-        notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
-        if base:
-            notes.append(f"GPU active time, relative to that at {base}")
-        if any(table["low"].notna().any() for table in tables):
-            notes.append("small numbers in a cell: the interval")
-        handles = crosses(tables)
-        legend(figure, list(handles.values()), list(handles))
-        unique = tuple(dict.fromkeys((machine_note(rows, engines), *interval.note(rows), *notes)))
-        head(figure, title, unique)
-        return Plot(figure, pd.concat(tables, ignore_index=True), title, notes=unique)
+    rows = rows.dropna(subset=[first.column])  # a suite's axis is no other suite's
+    rows.attrs = dict(frame.attrs)
+    keys, _ = independent(rows, [other for other in varying if other.column != first.column], [first.column])
+    keys = ranked(keys, effect, choice.lines)
+    if y is not None and y not in {candidate.column for candidate in keys}:
+        raise FigureError("this does not vary beside the axis across", key=y)
+    panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
+    panels.sort(key=lambda panel: reading_order(str(panel[0])))
+    panels = [panel for panel in panels if _second(_own(rows, panel), keys, y) is not None]
+    if not panels:
+        raise FigureError(
+            "a heat map needs two axes that vary by themselves", remedy="give the sweep another axis"
+        )
+    if len(panels) > _MOST_PANELS:
+        notes.append(f"the first {_MOST_PANELS} of {len(panels)} workloads are drawn")
+        panels = panels[:_MOST_PANELS]
+    engines = engines_of(rows)
+    figure, drawn = grid(len(panels), share_y=False, share_x=False, height=1.75)
+    tables, seconds = [], []
+    held: dict[str, dict[str, str]] = {}
+    for panel in panels:
+        own = _own(rows, panel)
+        second = _second(own, keys, y)
+        assert second is not None
+        others = [key for key in keys if key.column != second.column]
+        own, _, _ = hold(own, others, 1, held)
+        tables.append(_table(own, first, second, column))
+        seconds.append(second)
+    shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
+    for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
+        across = axis(table, first.column)
+        _draw(axes, table, across, second, shown)
+        if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
+            axes.set_ylabel(textwrap.fill(second.label, _LABEL))
+        axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
+    if len({(second.column, second.values) for second in seconds}) == 1:
+        for axes in drawn:
+            axes.tick_params(labelleft=axes in drawn[:: _columns(axes)])
+    bottom(drawn, first.label)
+    what = column if value is not None else "Speedup"
+    bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
+    bar.set_label(what)
+    if isinstance(shown, LogNorm):
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        bar.ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+    names = dict.fromkeys((first.label, *(second.label for second in seconds)))
+    title = f"{what} over {' and '.join(map(in_sentence, names)) if len(names) == 2 else 'two axes'}"
+    factors = {key.label: effect[key.column] for key in keys if key.column in effect}
+    notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
+    if base:
+        notes.append(f"GPU active time, relative to that at {base}")
+    if any(table["low"].notna().any() for table in tables):
+        notes.append("small numbers in a cell: the interval")
+    handles = crosses(tables)
+    legend(figure, list(handles.values()), list(handles))
+    unique = tuple(dict.fromkeys((machine_note(rows, engines), *interval.note(rows), *notes)))
+    return finish(figure, pd.concat(tables, ignore_index=True), title, unique)
 
 
 def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:

@@ -53,7 +53,7 @@ def whiskers(axes: Axes, data: pd.DataFrame, colour: str, factor: float = 1.0) -
 
 
 def legend_entry(data: pd.DataFrame) -> dict[str, Line2D]:
-    """What stands for the bars in a legend, where there are some."""
+    """The legend's entry for the bars, if there are any."""
     if not (data["high"] > data["low"]).any():
         return {}
     bar = Line2D([], [], marker="|", markersize=8, linestyle="none", color="#444444", alpha=0.7)

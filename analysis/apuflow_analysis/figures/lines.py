@@ -17,9 +17,9 @@ from apuflow_analysis.figures import interval, panels
 from apuflow_analysis.figures.axis import COMPUTE_UNITS, in_sentence
 from apuflow_analysis.figures.bars import program_bars
 from apuflow_analysis.figures.base import relative
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import Selection, select
-from apuflow_analysis.figures.style import GREY, Plot, head, legend, log_ticks, style
+from apuflow_analysis.figures.style import GREY, Plot, finish, legend, log_ticks, style
 from apuflow_analysis.tables.cliffs import CYCLES, cliff_texts
 
 SATURATED = 0.9
@@ -53,7 +53,8 @@ class Quantity:
     power: int = 0
 
 
-def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+@style()
+def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Speedup of the GPU's active time over an axis, relative to the page's base (see ``figures.base``).
 
     The ideal line (proportional to the axis) is drawn over compute units only. A ring marks where a line
@@ -68,81 +69,79 @@ def speedup(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, An
     Raises:
         FigureError: nothing varies, or there are no times.
     """
-    with style():
-        frame, base = relative(frame, TIME, x, where)
-        selection = select(frame, [TIME], x=x, where=where)
-        if selection.x is None:
-            raise FigureError("a speedup needs something that varies", remedy="give the sweep an axis")
-        across = selection.x
-        figure, drawn = panels.grid(len(selection.programs))
-        seen: list[panels.Line] = []
-        numbers: list[pd.DataFrame] = []
-        saturating = ideal = False
-        alone: list[str] = []
-        start = across.positions[selection.baseline.get(across.column, across.values[0])]
-        for axes, program in zip(drawn, selection.programs, strict=True):
-            rows = selection.rows[selection.rows["program"] == program]
-            axes.set_title(program)
-            before = len(seen)
-            for line in panels.lines(selection, rows):
-                data = _over(across.column, across.positions, line, program)
-                if not _speedups(data):
-                    alone.append(f"{program} {line.label}")
-                data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
-                reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
-                gains = float(data["speedup"].max()) > LEAST_GAIN * float(data["speedup"].iloc[0])
-                data["saturation"] = (data.index == reached) & gains
-                line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
-                interval.whiskers(axes, data, line.colour)
-                panels.cross_out(axes, data, data["speedup"])
-                if gains:
-                    saturating = True
-                    axes.plot(
-                        data.loc[reached, "position"],
-                        data.loc[reached, "speedup"],
-                        marker="o",
-                        markersize=9,
-                        markerfacecolor="none",
-                        markeredgecolor=line.colour,
-                        markeredgewidth=0.9,
-                        linestyle="none",
-                        clip_on=False,
-                    )
-                seen.append(line)
-                numbers.append(data)
-            if across.column == COMPUTE_UNITS:
-                ideal = True
-                span = np.array([min(across.positions.values()), max(across.positions.values())])
-                axes.plot(span, span / start, color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
-            panels.scale_across(axes, across)
-            if panels.crowded(selection):
-                panels.own_legend(axes, seen[before:])
-        every = pd.concat(numbers, ignore_index=True)
-        _speedup_scale(drawn, every)
-        panels.bottom(drawn, across.label)
-        panels.left(drawn, "Speedup")
-        handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
-        handles |= interval.legend_entry(every)
-        if ideal:
-            handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
-        if saturating:
-            handles["saturation: 90 % of the line's maximum"] = Line2D(
-                [],
-                [],
-                marker="o",
-                markersize=8,
-                markerfacecolor="none",
-                markeredgecolor="#444444",
-                linestyle="none",
-            )
-        legend(figure, list(handles.values()), list(handles))
-        title = f"Speedup over {in_sentence(across.label)}"
-        told = f"GPU active time, relative to that at {base}"
-        if alone:
-            told += f"; there is none for {', '.join(alone)}: relative to its own first"
-        notes = (*selection.notes, told, *_cliff_notes(selection))
-        head(figure, title, notes)
-        return Plot(figure, every, title, notes=notes)
+    frame, base = relative(frame, TIME, x, where)
+    selection = select(frame, [TIME], x=x, where=where)
+    if selection.x is None:
+        raise FigureError("a speedup needs something that varies", remedy="give the sweep an axis")
+    across = selection.x
+    figure, drawn = panels.grid(len(selection.programs))
+    seen: list[panels.Line] = []
+    numbers: list[pd.DataFrame] = []
+    saturating = ideal = False
+    alone: list[str] = []
+    start = across.positions[selection.baseline.get(across.column, across.values[0])]
+    for axes, program in zip(drawn, selection.programs, strict=True):
+        rows = selection.rows[selection.rows["program"] == program]
+        axes.set_title(program)
+        before = len(seen)
+        for line in panels.lines(selection, rows):
+            data = _over(across.column, across.positions, line, program)
+            if not _speedups(data):
+                alone.append(f"{program} {line.label}")
+            data["ideal"] = data["position"] / start if across.column == COMPUTE_UNITS else np.nan
+            reached = data.index[data["speedup"] >= SATURATED * data["speedup"].max()][0]
+            gains = float(data["speedup"].max()) > LEAST_GAIN * float(data["speedup"].iloc[0])
+            data["saturation"] = (data.index == reached) & gains
+            line.draw(axes, data["position"].to_numpy(), data["speedup"].to_numpy())
+            interval.whiskers(axes, data, line.colour)
+            panels.cross_out(axes, data, data["speedup"])
+            if gains:
+                saturating = True
+                axes.plot(
+                    data.loc[reached, "position"],
+                    data.loc[reached, "speedup"],
+                    marker="o",
+                    markersize=9,
+                    markerfacecolor="none",
+                    markeredgecolor=line.colour,
+                    markeredgewidth=0.9,
+                    linestyle="none",
+                    clip_on=False,
+                )
+            seen.append(line)
+            numbers.append(data)
+        if across.column == COMPUTE_UNITS:
+            ideal = True
+            span = np.array([min(across.positions.values()), max(across.positions.values())])
+            axes.plot(span, span / start, color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
+        panels.scale_across(axes, across)
+        if panels.crowded(selection):
+            panels.own_legend(axes, seen[before:])
+    every = pd.concat(numbers, ignore_index=True)
+    _speedup_scale(drawn, every)
+    panels.bottom(drawn, across.label)
+    panels.left(drawn, "Speedup")
+    handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
+    handles |= interval.legend_entry(every)
+    if ideal:
+        handles["ideal"] = Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
+    if saturating:
+        handles["saturation: 90 % of the line's maximum"] = Line2D(
+            [],
+            [],
+            marker="o",
+            markersize=8,
+            markerfacecolor="none",
+            markeredgecolor="#444444",
+            linestyle="none",
+        )
+    legend(figure, list(handles.values()), list(handles))
+    title = f"Speedup over {in_sentence(across.label)}"
+    told = f"GPU active time, relative to that at {base}"
+    if alone:
+        told += f"; there is none for {', '.join(alone)}: relative to its own first"
+    notes = (*selection.notes, told, *_cliff_notes(selection))
+    return finish(figure, every, title, notes)
 
 
 def _speedups(data: pd.DataFrame) -> bool:
@@ -164,60 +163,57 @@ def _cliff_notes(selection: Selection) -> tuple[str, ...]:
     return tuple(f"steep step: {text}" for text in found)
 
 
-def over(
-    frame: pd.DataFrame, shown: Quantity, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+@style()
+def over(frame: pd.DataFrame, shown: Quantity, *, x: str | None = None, where: Where = None) -> Plot:
     """One quantity per program over an axis; bars where nothing varies.
 
     Raises:
         FigureError: the table has no such numbers.
     """
-    with style():
-        selection = select(frame, [shown.column], x=x, where=where)
-        if selection.x is None:
-            return program_bars(
-                selection,
-                shown.column,
-                shown.label,
-                shown.title + (f" (figure {shown.paper} of the DNNMark paper)" if shown.paper else ""),
-                percent=shown.percent,
-                logarithmic=shown.logarithmic,
-                factor=shown.factor,
-                power=shown.power,
-            )
-        across = selection.x
-        alike = not (shown.logarithmic and _decades_apart(selection, shown.column))
-        figure, drawn = panels.grid(len(selection.programs), share_y=alike)
-        seen: list[panels.Line] = []
-        numbers: list[pd.DataFrame] = []
-        for axes, program in zip(drawn, selection.programs, strict=True):
-            rows = selection.rows[selection.rows["program"] == program]
-            axes.set_title(program)
-            before = len(seen)
-            for line in panels.lines(selection, rows):
-                data = _over(across.column, across.positions, line, program, shown.column, shown.power)
-                line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
-                interval.whiskers(axes, data, line.colour, shown.factor)
-                panels.cross_out(axes, data, data[shown.column] * shown.factor)
-                seen.append(line)
-                numbers.append(data)
-            panels.scale_across(axes, across)
-            if panels.crowded(selection):
-                panels.own_legend(axes, seen[before:])
-        data = pd.concat(numbers, ignore_index=True)
-        for axes, program in zip(drawn, selection.programs, strict=True):
-            own = data if alike else data[data["program"] == program]
-            _quantity_scale(axes, shown, interval.reach(own, shown.column) * shown.factor)
-        panels.bottom(drawn, across.label)
-        panels.left(drawn, shown.label)
-        handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
-        handles |= interval.legend_entry(data)
-        legend(figure, list(handles.values()), list(handles))
-        title = f"{shown.title} over {in_sentence(across.label)}"
-        notes = selection.notes if alike else (*selection.notes, "each panel has its own range")
-        notes += _cliff_notes(selection) if shown.column == CYCLES else ()
-        head(figure, title, notes)
-        return Plot(figure, data, title, notes=notes)
+    selection = select(frame, [shown.column], x=x, where=where)
+    if selection.x is None:
+        return program_bars(
+            selection,
+            shown.column,
+            shown.label,
+            shown.title + (f" (figure {shown.paper} of the DNNMark paper)" if shown.paper else ""),
+            percent=shown.percent,
+            logarithmic=shown.logarithmic,
+            factor=shown.factor,
+            power=shown.power,
+        )
+    across = selection.x
+    alike = not (shown.logarithmic and _decades_apart(selection, shown.column))
+    figure, drawn = panels.grid(len(selection.programs), share_y=alike)
+    seen: list[panels.Line] = []
+    numbers: list[pd.DataFrame] = []
+    for axes, program in zip(drawn, selection.programs, strict=True):
+        rows = selection.rows[selection.rows["program"] == program]
+        axes.set_title(program)
+        before = len(seen)
+        for line in panels.lines(selection, rows):
+            data = _over(across.column, across.positions, line, program, shown.column, shown.power)
+            line.draw(axes, data["position"].to_numpy(), data[shown.column].to_numpy() * shown.factor)
+            interval.whiskers(axes, data, line.colour, shown.factor)
+            panels.cross_out(axes, data, data[shown.column] * shown.factor)
+            seen.append(line)
+            numbers.append(data)
+        panels.scale_across(axes, across)
+        if panels.crowded(selection):
+            panels.own_legend(axes, seen[before:])
+    data = pd.concat(numbers, ignore_index=True)
+    for axes, program in zip(drawn, selection.programs, strict=True):
+        own = data if alike else data[data["program"] == program]
+        _quantity_scale(axes, shown, interval.reach(own, shown.column) * shown.factor)
+    panels.bottom(drawn, across.label)
+    panels.left(drawn, shown.label)
+    handles = {**panels.shared_legend(selection, seen), **panels.crosses(numbers)}
+    handles |= interval.legend_entry(data)
+    legend(figure, list(handles.values()), list(handles))
+    title = f"{shown.title} over {in_sentence(across.label)}"
+    notes = selection.notes if alike else (*selection.notes, "each panel has its own range")
+    notes += _cliff_notes(selection) if shown.column == CYCLES else ()
+    return finish(figure, data, title, notes)
 
 
 def _over(

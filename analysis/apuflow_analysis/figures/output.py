@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from apuflow.core.files import write_files
-from apuflow_analysis.figures.style import Plot, head, new_figure, style
+from apuflow_analysis.figures.style import Plot, finish, new_figure, style
 
 
 def render_svg(figure: Figure) -> bytes:
@@ -55,15 +56,9 @@ def save(figure: Figure, data: pd.DataFrame, stem: str | Path) -> tuple[Path, Pa
     return paths
 
 
+@style()
 def notice(name: str, title: str, reason: str) -> Plot:
     """A figure that says why there is none, for a sweep in which no point carries it."""
-    with style():
-        figure = new_figure(5.0, 0.2)
-        head(figure, title, (f"Not drawn: {reason}",))
-        return Plot(
-            figure,
-            pd.DataFrame({"figure": [name], "not_drawn": [reason]}),
-            title,
-            name,
-            f"Not drawn: {reason}",
-        )
+    said = f"Not drawn: {reason}"
+    data = pd.DataFrame({"figure": [name], "not_drawn": [reason]})
+    return replace(finish(new_figure(5.0, 0.2), data, title, (said,), name), caption=said)

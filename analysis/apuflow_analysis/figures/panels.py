@@ -64,7 +64,7 @@ class Line:
         }
 
     def handle(self) -> Line2D:
-        """What stands for it in a legend."""
+        """Its entry in a legend."""
         return Line2D([], [], **self.look())
 
 
@@ -138,7 +138,7 @@ def grid(
 def bottom(panels: Sequence[Axes], label: str) -> None:
     """Write the x axis' label at the panels that have none below them.
 
-    Above an empty place, label and ticks stand in it, so that the rows keep their distance.
+    Above an empty place, label and ticks are in it, so that the rows keep their distance.
     """
     for panel in panels:
         spec = panel.get_subplotspec()

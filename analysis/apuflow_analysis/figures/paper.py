@@ -5,16 +5,16 @@ Source: Dong and Kaeli, "DNNMark: A Deep Neural Network Benchmark Suite for GPUs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.interval import note
 from apuflow_analysis.figures.panels import origin_notes
 from apuflow_analysis.figures.selection import DIRECTIONS, completed, engines_of, machine_note, reading_order
-from apuflow_analysis.figures.style import GREEN, VERMILLION, Plot, head, style
+from apuflow_analysis.figures.style import GREEN, VERMILLION, Plot, finish, style
 from apuflow_analysis.figures.text_table import text_table
 from apuflow_analysis.tables.bounds import BOUNDS
 
@@ -41,7 +41,8 @@ _STALLS = {
 }
 
 
-def statements(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+@style()
+def statements(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """What the paper says of its primitives, whether it holds on this machine, with numbers and why.
 
     Args:
@@ -52,31 +53,29 @@ def statements(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str,
     Raises:
         FigureError: a workload has several points, or none of the statements' primitives is there.
     """
-    with style():
-        rows, notes = completed(frame, where)
-        engines = engines_of(rows)
-        own = rows[rows["engine"] == engines[0]]
-        if own["workload"].duplicated().any():
-            raise FigureError(
-                "the paper's statements are about one machine",
-                key="workload",
-                value=own.loc[own["workload"].duplicated(), "workload"].iloc[0],
-                remedy="select one point per workload with where=, or use a sweep in which nothing varies",
-            )
-        judged = list(_judge(own.set_index("workload")))
-        if not judged:
-            raise FigureError("the table has none of the primitives that the paper speaks of")
-        data = pd.DataFrame(judged, columns=["statement", "criterion", "verdict", "numbers", "why"])
-        figure = text_table(
-            ["The paper says", "Holds if, in both passes", "Here", "Numbers, forward and backward", "Why"],
-            judged,
-            [0.19, 0.20, 0.11, 0.23, 0.27],
-            {HOLDS: GREEN, NOT: VERMILLION},
+    rows, notes = completed(frame, where)
+    engines = engines_of(rows)
+    own = rows[rows["engine"] == engines[0]]
+    if own["workload"].duplicated().any():
+        raise FigureError(
+            "the paper's statements are about one machine",
+            key="workload",
+            value=own.loc[own["workload"].duplicated(), "workload"].iloc[0],
+            remedy="select one point per workload with where=, or use a sweep in which nothing varies",
         )
-        title = "Statements of the DNNMark paper on this machine"
-        all_notes = (machine_note(own, engines[:1]), *note(own), *notes, *origin_notes(own), _PAPER)
-        head(figure, title, all_notes)
-        return Plot(figure, data, title, notes=all_notes)
+    judged = list(_judge(own.set_index("workload")))
+    if not judged:
+        raise FigureError("the table has none of the primitives that the paper speaks of")
+    data = pd.DataFrame(judged, columns=["statement", "criterion", "verdict", "numbers", "why"])
+    figure = text_table(
+        ["The paper says", "Holds if, in both passes", "Here", "Numbers, forward and backward", "Why"],
+        judged,
+        [0.19, 0.20, 0.11, 0.23, 0.27],
+        {HOLDS: GREEN, NOT: VERMILLION},
+    )
+    title = "Statements of the DNNMark paper on this machine"
+    all_notes = (machine_note(own, engines[:1]), *note(own), *notes, *origin_notes(own), _PAPER)
+    return finish(figure, data, title, all_notes)
 
 
 def _judge(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
@@ -184,9 +183,8 @@ def _percents(values: pd.Series[float]) -> str:
     return " / ".join(f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in shares) + " %"
 
 
-def dominant_kernels(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+@style()
+def dominant_kernels(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The kernel that takes most of a benchmark's GPU cycles, forward and backward (the paper's table 4).
 
     Args:
@@ -197,31 +195,29 @@ def dominant_kernels(
     Raises:
         FigureError: the table does not tell kernels apart.
     """
-    with style():
-        rows, notes = completed(frame, where, wrong_too=True)
-        rows = rows[rows["engine"] == engines_of(rows)[0]].dropna(subset=["kernel", "gpu_cycles"])
-        rows = rows[rows["point"] == rows.groupby("workload")["point"].transform("last")]
-        sums = rows.groupby(["workload", "direction", "program", "kernel"], sort=False)["gpu_cycles"].sum()
-        shares = (sums / sums.groupby(level="workload").transform("sum")).reset_index(name="share")
-        top = shares.sort_values("share", ascending=False, kind="stable").drop_duplicates("workload")
-        cells: dict[str, dict[str, tuple[str, str]]] = {}
-        for _, row in top.iterrows():
-            own = (str(row["kernel"]), f"{100 * row['share']:.0f} %")
-            cells.setdefault(str(row["program"]), {})[str(row["direction"])] = own
-        none = ("", "")
-        order = sorted(cells, key=reading_order)
-        figure = text_table(
-            ["Benchmark", "Dominant kernel forward", "Share", "Dominant kernel backward", "Share"],
-            [
-                (name, *cells[name].get("fwd", cells[name].get("both", none)), *cells[name].get("bwd", none))
-                for name in order
-            ],
-            [0.14, 0.35, 0.08, 0.35, 0.08],
-        )
-        title = "Dominant kernels (as table 4 of the DNNMark paper)"
-        said = (*notes, "share of the benchmark's GPU cycles")
-        all_notes = (machine_note(rows, engines_of(rows)), *note(rows), *said)
-        head(figure, title, all_notes)
-        places = [order.index(name) for name in top["program"]]
-        data = top.assign(_place=places).sort_values(["_place", "direction"], ascending=[True, False])
-        return Plot(figure, data.drop(columns="_place").reset_index(drop=True), title, notes=all_notes)
+    rows, notes = completed(frame, where, wrong_too=True)
+    rows = rows[rows["engine"] == engines_of(rows)[0]].dropna(subset=["kernel", "gpu_cycles"])
+    rows = rows[rows["point"] == rows.groupby("workload")["point"].transform("last")]
+    sums = rows.groupby(["workload", "direction", "program", "kernel"], sort=False)["gpu_cycles"].sum()
+    shares = (sums / sums.groupby(level="workload").transform("sum")).reset_index(name="share")
+    top = shares.sort_values("share", ascending=False, kind="stable").drop_duplicates("workload")
+    cells: dict[str, dict[str, tuple[str, str]]] = {}
+    for _, row in top.iterrows():
+        own = (str(row["kernel"]), f"{100 * row['share']:.0f} %")
+        cells.setdefault(str(row["program"]), {})[str(row["direction"])] = own
+    none = ("", "")
+    order = sorted(cells, key=reading_order)
+    figure = text_table(
+        ["Benchmark", "Dominant kernel forward", "Share", "Dominant kernel backward", "Share"],
+        [
+            (name, *cells[name].get("fwd", cells[name].get("both", none)), *cells[name].get("bwd", none))
+            for name in order
+        ],
+        [0.14, 0.35, 0.08, 0.35, 0.08],
+    )
+    title = "Dominant kernels (as table 4 of the DNNMark paper)"
+    said = (*notes, "share of the benchmark's GPU cycles")
+    all_notes = (machine_note(rows, engines_of(rows)), *note(rows), *said)
+    places = [order.index(name) for name in top["program"]]
+    data = top.assign(_place=places).sort_values(["_place", "direction"], ascending=[True, False])
+    return finish(figure, data.drop(columns="_place").reset_index(drop=True), title, all_notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter
 
 from apuflow.core.engines import is_batch
 from apuflow_analysis.figures.axis import axis_columns, label, short_label
-from apuflow_analysis.figures.choice import choice_of
+from apuflow_analysis.figures.choice import Where, choice_of
 from apuflow_analysis.figures.interval import note
 from apuflow_analysis.figures.output import save
 from apuflow_analysis.figures.selection import completed, engines_of, machine_note
@@ -24,7 +24,7 @@ from apuflow_analysis.figures.style import (
     SINGLE_WIDTH,
     VERMILLION,
     Plot,
-    head,
+    finish,
     legend,
     log_ticks,
     new_figure,
@@ -37,7 +37,8 @@ TITLE = "Points that none beats"
 _MOST_ROWS = 30
 
 
-def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+@style()
+def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The points that none beats, of each engine, the best of the first objective first.
 
     Args:
@@ -48,23 +49,21 @@ def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str
     Raises:
         FigureError: no completed point.
     """
-    with style():
-        rows, objectives, axes, notes = _searched(frame, where)
-        own = rows[rows["best"]].reset_index(drop=True)
-        shown = own.head(_MOST_ROWS)
-        if len(shown) < len(own):
-            notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
-        columns = ["engine", *axes, *objectives]
-        figure = text_table(
-            ["Engine", *map(short_label, axes), *objectives],
-            [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
-            [1 / len(columns)] * len(columns),
-        )
-        head(figure, TITLE, notes)
-        return Plot(figure, own, TITLE, notes=tuple(notes))
+    rows, objectives, axes, notes = _searched(frame, where)
+    own = rows[rows["best"]].reset_index(drop=True)
+    shown = own.head(_MOST_ROWS)
+    if len(shown) < len(own):
+        notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
+    columns = ["engine", *axes, *objectives]
+    figure = text_table(
+        ["Engine", *map(short_label, axes), *objectives],
+        [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
+        [1 / len(columns)] * len(columns),
+    )
+    return finish(figure, own, TITLE, notes)
 
 
-def front(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+def front(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The sweep's first two objectives against each other.
 
     Args:
@@ -94,7 +93,7 @@ def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], stem: Path) -> S
 
 
 def _searched(
-    frame: pd.DataFrame, where: Mapping[str, Any] | None
+    frame: pd.DataFrame, where: Where
 ) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...], list[str]]:
     """A row per engine and machine with its objectives and ``best``; objectives, axes, notes."""
     objectives = choice_of(frame).objectives
@@ -151,8 +150,7 @@ def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]
         axes.set_xlabel(_label(across))
         axes.set_ylabel(_label(up))
         legend(figure, handles, labels)
-        head(figure, TITLE, notes)
-        return Plot(figure, rows, TITLE, notes=tuple(notes))
+        return finish(figure, rows, TITLE, notes)
 
 
 def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Line2D | None:

@@ -144,7 +144,7 @@ def planned(
     *,
     workloads: bool = True,
     of_suites: bool = False,
-    asked: Collection[str] = (),
+    named: Collection[str] = (),
 ) -> tuple[str, ...]:
     """The figures of a sweep before any of it ran.
 
@@ -153,7 +153,7 @@ def planned(
         engines: the sweep's engines.
         workloads: whether it runs workloads, whose kernels are told apart.
         of_suites: whether it runs suites.
-        asked: figures that it names.
+        named: figures that it names.
 
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
@@ -165,7 +165,7 @@ def planned(
         if spec.releases < 2 or "release" in axes
         if not spec.per_kernel or (workloads and set(engines) & PER_KERNEL)
         if of_suites or not spec.per_item
-        if spec.name in asked or not spec.on_request
+        if spec.name in named or not spec.on_request
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from apuflow_analysis.figures.axis import axis_columns, label
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import completed
 from apuflow_analysis.figures.style import (
     BLUE,
@@ -21,7 +21,7 @@ from apuflow_analysis.figures.style import (
     ORANGE,
     VERMILLION,
     Plot,
-    head,
+    finish,
     legend,
     new_figure,
     style,
@@ -88,9 +88,8 @@ def _mean_ratio(before: pd.Series[Any], after: pd.Series[Any]) -> float:
     return float(np.exp(np.log(b[known] / a[known]).mean())) if known.any() else float("nan")
 
 
-def release_comparison(
-    frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None
-) -> Plot:
+@style()
+def release_comparison(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Cycles, instructions and DRAM traffic of each workload on every release, over those on the oldest.
 
     A cross marks workloads with outputs that are not what NumPy says. ``x`` has no meaning here.
@@ -98,43 +97,41 @@ def release_comparison(
     Raises:
         FigureError: fewer than two releases, or they share no completed point.
     """
-    with style():
-        rows, notes = completed(frame, where, wrong_too=True)
-        names = sorted(set(map(str, rows[RELEASE])))
-        if len(names) < 2:
-            raise FigureError(
-                "the figure releases compares gem5 releases",
-                key=RELEASE,
-                value=names,
-                remedy="give the sweep an axis release",
-            )
-        reference, others = names[0], names[1:]
-        tables = [changes(rows, reference, other) for other in others]
-        if all(table.empty for table in tables):
-            raise FigureError(
-                "no point is completed on two of the releases",
-                value=names,
-                remedy="run the same layers on each; where releases need machines of their own, one for each",
-            )
-        workloads = list(dict.fromkeys(name for table in tables if len(table) for name in table["workload"]))
-        figure = new_figure(FULL_WIDTH, 0.7 + _ROW * len(workloads))
-        panels = figure.subplots(1, len(others), squeeze=False, sharey=True)[0]
-        for axes, other, table in zip(panels, others, tables, strict=True):
-            _panel(axes, table, workloads)
-            axes.set_title(f"{other}: {int(table['points'].sum()) if len(table) else 0} points")
-            axes.set_xlabel(f"{other}: change against {reference}")
-        panels[0].set_yticks(range(len(workloads)), workloads)
-        panels[0].invert_yaxis()
-        handles = [
-            Line2D([], [], linestyle="none", marker=marker, color=colour) for *_, colour, marker in QUANTITIES
-        ]
-        handles.append(Line2D([], [], linestyle="none", marker="x", color=VERMILLION))
-        legend(figure, handles, [*(name for _, name, *_ in QUANTITIES), "wrong outputs there"])
-        data = pd.concat([table for table in tables if len(table)], ignore_index=True)
-        all_notes = (*notes, *_machines(rows, names), *_results(data, reference))
-        title = "What changed between releases"
-        head(figure, title, all_notes)
-        return Plot(figure, data, title, notes=all_notes)
+    rows, notes = completed(frame, where, wrong_too=True)
+    names = sorted(set(map(str, rows[RELEASE])))
+    if len(names) < 2:
+        raise FigureError(
+            "the figure releases compares gem5 releases",
+            key=RELEASE,
+            value=names,
+            remedy="give the sweep an axis release",
+        )
+    reference, others = names[0], names[1:]
+    tables = [changes(rows, reference, other) for other in others]
+    if all(table.empty for table in tables):
+        raise FigureError(
+            "no point is completed on two of the releases",
+            value=names,
+            remedy="run the same layers on each; where releases need machines of their own, one for each",
+        )
+    workloads = list(dict.fromkeys(name for table in tables if len(table) for name in table["workload"]))
+    figure = new_figure(FULL_WIDTH, 0.7 + _ROW * len(workloads))
+    panels = figure.subplots(1, len(others), squeeze=False, sharey=True)[0]
+    for axes, other, table in zip(panels, others, tables, strict=True):
+        _panel(axes, table, workloads)
+        axes.set_title(f"{other}: {int(table['points'].sum()) if len(table) else 0} points")
+        axes.set_xlabel(f"{other}: change against {reference}")
+    panels[0].set_yticks(range(len(workloads)), workloads)
+    panels[0].invert_yaxis()
+    handles = [
+        Line2D([], [], linestyle="none", marker=marker, color=colour) for *_, colour, marker in QUANTITIES
+    ]
+    handles.append(Line2D([], [], linestyle="none", marker="x", color=VERMILLION))
+    legend(figure, handles, [*(name for _, name, *_ in QUANTITIES), "wrong outputs there"])
+    data = pd.concat([table for table in tables if len(table)], ignore_index=True)
+    all_notes = (*notes, *_machines(rows, names), *_results(data, reference))
+    title = "What changed between releases"
+    return finish(figure, data, title, all_notes)
 
 
 def _panel(axes: Any, table: pd.DataFrame, workloads: Sequence[str]) -> None:

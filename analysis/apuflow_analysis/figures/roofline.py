@@ -11,7 +11,6 @@ there reads it first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +21,18 @@ from matplotlib.lines import Line2D
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow_analysis.figures.axis import quantity
-from apuflow_analysis.figures.choice import FigureError
+from apuflow_analysis.figures.choice import FigureError, Where
 from apuflow_analysis.figures.selection import DIRECTIONS, Selection, select
-from apuflow_analysis.figures.style import FULL_WIDTH, GREY, Plot, head, legend, many_look, new_figure, style
+from apuflow_analysis.figures.style import (
+    FULL_WIDTH,
+    GREY,
+    Plot,
+    finish,
+    legend,
+    many_look,
+    new_figure,
+    style,
+)
 
 _ROOFS = {"DRAM": "#8c6d46", "memory link": "#333333", "TCC to TCP links": "#333333"}
 
@@ -57,67 +65,66 @@ _LEVELS = (
 )
 
 
-def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> Plot:
+@style()
+def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """Operations per second over operations per byte, under the machine's ceilings.
 
     Operations are floating point ones where every row knows them, else active lanes of vector instructions.
-    Points stand at both ends of the axis, joined by a line; rows without traffic have no place and are named.
+    Points of both ends of the axis are joined by a line; rows without traffic have no place and are named.
 
     Raises:
         FigureError: operations, traffic or machine parameters are missing.
     """
-    with style():
-        counted, unit = _operations(frame)
-        selection = select(frame, [counted, "gpu_time", *MACHINE], x=x, where=where, most=1)
-        rows = _throughput(selection, counted)
-        levels = [level for level in _LEVELS if _placed(rows, level).any()]
-        if not levels:
-            raise FigureError(
-                "no row has operations and memory traffic", key=f"{counted}, dram_bytes_read, tcc_reads"
-            )
-        figure = new_figure(FULL_WIDTH, 4.1)
-        panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
-        numbers, floors, peaks = [], [], [float(rows["rate"].max())]
-        notes = list(selection.notes)
-        visible: set[str] = set()
-        left_out: dict[str, list[str]] = {}
-        for axes, level in zip(panels, levels, strict=True):
-            shown = rows[_placed(rows, level)]
-            absent = sorted(set(rows["workload"]) - set(shown["workload"]))
-            if absent:
-                left_out.setdefault(", ".join(absent), []).append(level.title)
-            visible |= set(shown["program"])
-            _points(axes, selection, shown, level)
-            ceilings = [
-                c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label == level.limit
-            ]
-            floors.append(_draw_ceilings(axes, ceilings, shown, level, unit))
-            peaks += [ceiling.compute for ceiling in ceilings]
-            numbers += [_point_rows(shown, level), _ceiling_rows(ceilings, level)]
-            axes.set_title(level.title)
-            axes.set_xlabel(f"Intensity ({unit}/B)")
-        panels[0].set_ylim(min(floors), max(peaks) * 3)
-        panels[0].set_ylabel(f"Throughput ({unit}/s)")
-        _legend(figure, selection, visible)
-        for programs, titles in left_out.items():
-            place = "" if len(titles) == len(levels) else f"{' and '.join(titles)}: "
-            notes.append(f"{place}no operations or no traffic in {programs}")
-        notes.append(
-            "operations: "
-            + (
-                "floating point, fused ones twice"
-                if unit == "flop"
-                else "active lanes of vector ALU instructions"
-            )
+    counted, unit = _operations(frame)
+    selection = select(frame, [counted, "gpu_time", *MACHINE], x=x, where=where, most=1)
+    rows = _throughput(selection, counted)
+    levels = [level for level in _LEVELS if _placed(rows, level).any()]
+    if not levels:
+        raise FigureError(
+            "no row has operations and memory traffic", key=f"{counted}, dram_bytes_read, tcc_reads"
         )
-        if selection.x is not None:
-            ends = (selection.x.text(selection.x.values[0]), selection.x.text(selection.x.values[-1]))
-            notes.append(
-                f"small marks and dashed ceilings: {selection.x.label} {ends[0]}; large and solid: {ends[1]}"
-            )
-        title = "Roofline"
-        head(figure, title, notes)
-        return Plot(figure, pd.concat(numbers, ignore_index=True), title, notes=tuple(notes))
+    figure = new_figure(FULL_WIDTH, 4.1)
+    panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
+    numbers, floors, peaks = [], [], [float(rows["rate"].max())]
+    notes = list(selection.notes)
+    visible: set[str] = set()
+    left_out: dict[str, list[str]] = {}
+    for axes, level in zip(panels, levels, strict=True):
+        shown = rows[_placed(rows, level)]
+        absent = sorted(set(rows["workload"]) - set(shown["workload"]))
+        if absent:
+            left_out.setdefault(", ".join(absent), []).append(level.title)
+        visible |= set(shown["program"])
+        _points(axes, selection, shown, level)
+        ceilings = [
+            c for c in _ceilings(selection, rows, 2 if unit == "flop" else 1) if c.label == level.limit
+        ]
+        floors.append(_draw_ceilings(axes, ceilings, shown, level, unit))
+        peaks += [ceiling.compute for ceiling in ceilings]
+        numbers += [_point_rows(shown, level), _ceiling_rows(ceilings, level)]
+        axes.set_title(level.title)
+        axes.set_xlabel(f"Intensity ({unit}/B)")
+    panels[0].set_ylim(min(floors), max(peaks) * 3)
+    panels[0].set_ylabel(f"Throughput ({unit}/s)")
+    _legend(figure, selection, visible)
+    for programs, titles in left_out.items():
+        place = "" if len(titles) == len(levels) else f"{' and '.join(titles)}: "
+        notes.append(f"{place}no operations or no traffic in {programs}")
+    notes.append(
+        "operations: "
+        + (
+            "floating point, fused ones twice"
+            if unit == "flop"
+            else "active lanes of vector ALU instructions"
+        )
+    )
+    if selection.x is not None:
+        ends = (selection.x.text(selection.x.values[0]), selection.x.text(selection.x.values[-1]))
+        notes.append(
+            f"small marks and dashed ceilings: {selection.x.label} {ends[0]}; large and solid: {ends[1]}"
+        )
+    title = "Roofline"
+    return finish(figure, pd.concat(numbers, ignore_index=True), title, notes)
 
 
 def _placed(rows: pd.DataFrame, level: Level) -> pd.Series[bool]:

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from apuflow_analysis.figures import panels
 from apuflow_analysis.figures.choice import FigureError
 from apuflow_analysis.figures.output import save
-from apuflow_analysis.figures.style import BLUE, GREY, Plot, head, legend, log_ticks, style
+from apuflow_analysis.figures.style import BLUE, GREY, Plot, finish, legend, log_ticks, style
 
 BAND = 0.10
 TITLE = "GPU cycles by the preview over those of gem5"
@@ -63,8 +63,7 @@ def scatter(frame: pd.DataFrame) -> Plot:
         handles = _handles()
         legend(figure, list(handles.values()), list(handles))
         notes = (f"in each panel: share of the runs within {BAND:.0%}",)
-        head(figure, TITLE, notes)
-    return Plot(figure, rows, TITLE, notes=notes)
+    return finish(figure, rows, TITLE, notes)
 
 
 POINTS: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 2.5, "alpha": 0.7}

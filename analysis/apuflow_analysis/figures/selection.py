@@ -14,7 +14,16 @@ from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
 from apuflow.core.words import many
 from apuflow_analysis.figures import interval
 from apuflow_analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
-from apuflow_analysis.figures.choice import FigureError, across, choice_of, effects, held_at, matching, ranked
+from apuflow_analysis.figures.choice import (
+    FigureError,
+    Where,
+    across,
+    choice_of,
+    effects,
+    held_at,
+    matching,
+    ranked,
+)
 from apuflow_analysis.tables.columns import WRONG
 
 COMPLETED = "completed"
@@ -22,7 +31,7 @@ MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
 
 COMBINATION = "_combination"
-"""Column that names the values of the further axes that a row's line stands for."""
+"""Column that names the values of the further axes of a row's line."""
 
 DIRECTIONS = {"fwd": "forward", "bwd": "backward", "both": "forward and backward", "": "all kernels"}
 """Names of a point's direction; kernels and programs of one's own have none."""
@@ -71,7 +80,7 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def completed(
-    frame: pd.DataFrame, where: Mapping[str, Any] | None = None, *, wrong_too: bool = False
+    frame: pd.DataFrame, where: Where = None, *, wrong_too: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
     """Rows that carry numbers, with ``program`` added, and notes on what was left out.
 
@@ -125,7 +134,7 @@ def select(
     needed: Sequence[str],
     *,
     x: str | None = None,
-    where: Mapping[str, Any] | None = None,
+    where: Where = None,
     most: int | None = None,
 ) -> Selection:
     """Decide what goes across, what makes lines and what is held.
@@ -310,7 +319,7 @@ def _varying(own: pd.DataFrame, columns: Sequence[str]) -> list[Axis]:
 
 
 def _spread(of: Axis, value: Any) -> tuple[Any, ...]:
-    """Three values of an axis: its ends, and what is held or stands in the middle."""
+    """Three values of an axis: its ends, and the one that is held or in the middle."""
     first, last = of.values[0], of.values[-1]
     middle = of.values[len(of.values) // 2] if value in (first, last) else value
     return first, middle, last

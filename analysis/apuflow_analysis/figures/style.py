@@ -95,11 +95,14 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def head(figure: Figure, title: str, notes: Sequence[str]) -> None:
-    """Title and, below it, what the reader must know: engine, machine, what is held, what is left out.
+def finish(figure: Figure, data: pd.DataFrame, title: str, notes: Sequence[str], name: str = "") -> Plot:
+    """The figure with its title and, below it, the notes: engine, machine, what is held, what is left out."""
+    _head(figure, title, notes)
+    return Plot(figure, data, title, name, notes=tuple(notes))
 
-    The figure grows by the height of it, so that panels keep their size.
-    """
+
+def _head(figure: Figure, title: str, notes: Sequence[str]) -> None:
+    """Write title and notes. The figure grows by their height, so that panels keep their size."""
     columns = max(40, int(figure.get_figwidth() * 72 / (_NOTE_SIZE * 0.55)))
     lines = [line for note in notes for line in textwrap.wrap(note, columns, break_long_words=True)]
     step = _NOTE_SIZE * 1.3 / 72

@@ -55,14 +55,14 @@ def compute(frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         AnalysisError: a counter or machine column that a metric needs is not numeric.
     """
-    results, flags = reckon({str(name): values for name, values in frame.items()}, len(frame))
+    results, flags = evaluate({str(name): values for name, values in frame.items()}, len(frame))
     kept = frame.drop(columns=[name for name in (*NAMES, "flags") if name in frame.columns])
     added = pd.DataFrame(results, index=frame.index)
     added["flags"] = pd.Series(flags, index=frame.index, dtype="object")
     return pd.concat([kept, added], axis=1)
 
 
-def reckon(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
+def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
     """All metrics, and the flags of each row, as ``compute`` appends them.
 
     Args:

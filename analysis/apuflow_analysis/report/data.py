@@ -1,4 +1,4 @@
-"""The tables of a report as the page's script reads them, safe to stand inside HTML."""
+"""The tables of a report as the page's script reads them, safe inside HTML."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def page_data(
 
     Returns:
         ``rows``, ``links``, ``columns`` (name, label, kind, unit, meaning, numeric, values or constant, tags:
-        what stands in a cell instead of a long text), columns without any value left out; ``legend`` of the
+        short forms of long texts in cells), columns without any value left out; ``legend`` of the
         tags; ``chart``: the axis across, and the others by importance with the value at which each is held;
         ``base``: of each row the row that its speedup is relative to, -1 for none, and that in words.
     """
@@ -182,7 +182,7 @@ def _chart(frame: pd.DataFrame, group_of: dict[str, dict[str, Any]]) -> dict[str
 
 
 def _base(frame: pd.DataFrame) -> dict[str, Any]:
-    """Where each row's base stands on the page, and what it is."""
+    """The place of each row's base on the page, and its name."""
     if not (frame["status"] == COMPLETED).any():
         return {"rows": [-1] * len(frame), "text": ""}
     found, text = bases(frame)

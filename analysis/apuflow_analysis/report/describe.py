@@ -70,7 +70,7 @@ class SweepDescription:
         Args:
             sweep: keys ``name description engines release machine axes layers zip options layer
                 per_workload on_failure workgroups inputs products``.
-            workloads: the names that its patterns stand for.
+            workloads: the names that match its patterns.
             sources: configuration files as they are: path to text.
             accuracy: the preview's measured error.
             together: names of what advances together.

@@ -24,13 +24,7 @@ from apuflow_analysis.figures.selection import combine
 from apuflow_analysis.metrics.compute import METRICS
 from apuflow_analysis.report.answers import answers
 from apuflow_analysis.report.data import MANY_ROWS, embed, page_data
-from apuflow_analysis.report.describe import (
-    SweepDescription,
-    href,
-    load_figures,
-    load_runs,
-    summarise,
-)
+from apuflow_analysis.report.describe import SweepDescription, href, load_figures, load_runs, summarise
 from apuflow_analysis.report.handover import has_stand_ins, measured, repeat, trust
 from apuflow_analysis.report.sample import load_samples
 from apuflow_analysis.report.suites import SuiteFiles, load_suites

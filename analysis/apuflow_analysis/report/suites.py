@@ -10,7 +10,7 @@ import pandas as pd
 
 from apuflow_analysis.figures.axis import in_sentence, label
 from apuflow_analysis.report.describe import href, read_csv
-from apuflow_analysis.tables.suites import PHASES
+from apuflow_analysis.tables.suite_sums import PHASES
 
 SuiteFiles = tuple[str | Path, str | Path, str | Path]
 """Of one suite: its items, times and summary (``apuflow.core.paths.suite_files``), CSV."""

@@ -74,11 +74,7 @@ def cliffs(frame: pd.DataFrame, axes: Sequence[str]) -> list[Cliff]:
         axes: columns of the axes.
     """
     found = [one for axis in axes if _comparable(frame, axis) for one in _along(frame, axis, axes)]
-    return sorted(found, key=lambda one: -_steepness(one))
-
-
-def _steepness(one: Cliff) -> float:
-    return max(one.cycles / one.work, one.work / one.cycles)
+    return sorted(found, key=lambda one: -max(one.cycles / one.work, one.work / one.cycles))
 
 
 def _comparable(frame: pd.DataFrame, axis: str) -> bool:

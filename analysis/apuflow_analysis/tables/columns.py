@@ -140,7 +140,7 @@ def layout(axes: Sequence[str]) -> tuple[Column, ...]:
 
     Args:
         axes: column names of what varies in the sweep; one that is a machine parameter keeps its meaning
-            and stands with the axes.
+            and is among the axes.
     """
     return _layout(tuple(axes))
 
@@ -166,7 +166,7 @@ def _layout(axes: tuple[str, ...]) -> tuple[Column, ...]:
 
 
 def axis_column(axis: str) -> str:
-    """Column name of a sweep axis: ``num-compute-units`` stands in ``num_compute_units``."""
+    """Column name of a sweep axis: ``num_compute_units`` of ``num-compute-units``."""
     return axis.replace("-", "_")
 
 

@@ -114,7 +114,7 @@ def dispatched(directory: str | Path) -> Dispatched:
 def compare_dispatches(a: str | Path, b: str | Path) -> DispatchComparison:
     """Two runs of the same work on the same machine, kernel by kernel.
 
-    Kernels are paired in their order by name, grid and workgroup; what is left over stands in one run alone.
+    Kernels are paired in their order by name, grid and workgroup; the rest is in one run alone.
 
     Args:
         a, b: run directories, usually of engines gem5 and gem5-kernels.

@@ -80,7 +80,8 @@ def of_machines(
     else:
         groups = frame.groupby(list(axes), sort=False, dropna=False)
         added = [*expressions, *(c for c in CYCLES if c not in expressions)]
-        once = [text for text in expressions if _names(text) <= _of_a_machine(axes)]
+        of_a_machine = {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
+        once = [text for text in expressions if _names(text) <= of_a_machine]
         sums = groups[added].sum().reset_index()
         for text in once:
             sums[text] = groups[text].first().to_numpy()
@@ -93,10 +94,6 @@ def of_machines(
 
 def _names(expression: str) -> set[str]:
     return set(re.findall(r"\b[A-Za-z_]\w*", expression))
-
-
-def _of_a_machine(axes: Sequence[str]) -> set[str]:
-    return {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:

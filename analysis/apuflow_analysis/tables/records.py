@@ -153,7 +153,7 @@ def judgement(record: RunRecord) -> str:
 
 
 def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
-    """Says so where the program that ran calls itself another version than the release's file says."""
+    """A warning if the program that ran calls itself another version than the release's file says."""
     said = record.provenance.gem5_version
     expected = facts.gem5_version if facts is not None else None
     if said is None or expected is None or said == expected:
@@ -169,7 +169,7 @@ def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> 
 
 
 def _other_kernels(record: RunRecord, numbers: Mapping[str, float]) -> str:
-    """Says so where a whole program launched more or fewer kernels than its layers have.
+    """A warning if a whole program launched more or fewer kernels than its layers have.
 
     On a discrete GPU ROCm copies by kernels of its own. How many rocBLAS' own kernels are is not derived.
     """

@@ -57,7 +57,7 @@ def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     """A table that ``write`` wrote, from its CSV or Parquet.
 
     Args:
-        path: the file; the description of its columns stands beside it as ``NAME.columns.json``.
+        path: the file; the description of its columns is in ``NAME.columns.json``.
         whole: refuse a table without that description: nothing shows then that it is as it was written.
 
     Raises:
@@ -122,9 +122,7 @@ def _check_together(path: Path, whole: bool) -> None:
         hashes["columns"] = _sha256(content)
     except OSError as error:
         raise AnalysisError(
-            f"the files of this table cannot be compared: {error.strerror}",
-            file=error.filename,
-            remedy=_ANEW,
+            f"the files of this table cannot be compared: {error.strerror}", file=error.filename, remedy=_ANEW
         ) from None
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise AnalysisError("this is no description of a table", file=description, remedy=_ANEW) from None

@@ -69,7 +69,7 @@ def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) 
 
 
 def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
-    """The table of these rows: counters as they are, metrics reckoned from them."""
+    """The table of these rows: counters as they are, metrics computed from them."""
     axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
     described = layout(axes)
     numbers = {column.name for column in described if column.kind == "counter" or column.name in INTERVAL}
@@ -79,7 +79,7 @@ def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
     order = _order([raw[name] for name in ("engine", "workload", "direction", *axes, "point")])
     data: dict[str, ArrayLike] = {name: _column([raw[name][row] for row in order]) for name in texts}
     data |= {name: np.array(_cells(batches, name), dtype=np.float64)[order] for name in numbers}
-    metrics, findings = compute.reckon(data, len(order))
+    metrics, findings = compute.evaluate(data, len(order))
     pairs = zip(findings, data["flags"], strict=True)
     data["flags"] = _objects([";".join(filter(None, pair)) for pair in pairs])
     for name, counter in COUNTERS.items():
@@ -135,7 +135,7 @@ def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 
 
 def _guess_axes(names: Sequence[str]) -> Sequence[str]:
-    """The axes of a table that was read from a file: they stand between the identity and the machine.
+    """The axes of a table that was read from a file: they are between the identity and the machine.
 
     What follows the machine may be from another version, with a column more or less.
     """

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 
 def test_a_directory_without_the_sources_scores_the_recorded_runs(

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.study import own_network
 from apuflow.suites.graph import Graph, Node
+from apuflow.workloads import network as own_network
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from apuflow.configure import load_sweep
 from apuflow.plan.points import points, sweep_workloads
-from apuflow.study.score import held_out
+from apuflow.score.errors import held_out
 
 
 def test_at_least_150_layers_over_units_options_and_primitives_with_a_third_held_out(root: Path) -> None:

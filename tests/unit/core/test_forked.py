@@ -96,7 +96,8 @@ def test_processes_that_share_a_preview_give_the_rows_of_one() -> None:
         from apuflow import preview
         from apuflow.configure import option_rules
         from apuflow.preview import evaluate
-        from apuflow.study import ask, face
+        from apuflow.ask import question as ask
+        from apuflow.ask import api as face
         evaluate.FEWEST = 10
         parts = []  # those of this process
         own = evaluate._columns
@@ -125,7 +126,7 @@ def test_processes_that_share_a_question_give_the_table_and_the_mistakes_of_one(
         import apuflow
         from apuflow.core import forked
         from apuflow.core.errors import ConfigError
-        from apuflow.study import ask
+        from apuflow.ask import question as ask
         ask.FEWEST = 2
         def told(processes, units):
             forked.usable = lambda: processes

@@ -10,7 +10,7 @@ from sweep_texts import HEAD, one
 from apuflow.configure import load_sweep
 from apuflow.engines import estimate, get_engine
 from apuflow.plan.points import points
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 
 def test_the_fit_is_as_close_to_recorded_runs_as_it_says() -> None:

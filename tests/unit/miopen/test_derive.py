@@ -13,7 +13,7 @@ from places import DATA, ROOT
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
 from apuflow.miopen import Arg, Launch, derive, expand, kernel_rows, launches, rocm_4_0_1
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 
 FP32 = "-DMIOPEN_USE_FP16=0 -DMIOPEN_USE_FP32=1"
 ALL = (

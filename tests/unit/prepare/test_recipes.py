@@ -8,11 +8,11 @@ import pytest
 
 from apuflow.configure import load_release, load_site
 from apuflow.core.errors import ConfigError
+from apuflow.preflight.plan import plan_sweep
 from apuflow.prepare.doctor import State, examine
 from apuflow.prepare.recipes import cost, directory_sha256, read_recipe, write_done
 from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
-from apuflow.study.plan import plan_sweep
 
 DOCKERFILE = """\
 ARG BASE=debian:bullseye

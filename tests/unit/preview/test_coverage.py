@@ -17,8 +17,8 @@ from apuflow.preview.columns import by_value
 from apuflow.preview.counters import counter_columns
 from apuflow.preview.coverage import FILE
 from apuflow.preview.timing import times
-from apuflow.study.measured import text
-from apuflow.study.score import drawn, modelled, read_tables, recorded
+from apuflow.score.errors import modelled, random_layers, read_runs
+from apuflow.score.measured import text
 
 
 def run(root: Path, sweep: str) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def run(root: Path, sweep: str) -> pd.DataFrame:
 
 
 def test_the_ranges_are_those_of_the_recorded_runs() -> None:
-    """And they follow the model: run python -m apuflow.study.measured after a change of it."""
+    """And they follow the model: run python -m apuflow.score.measured after a change of it."""
     assert FILE.read_text() == text()
 
 
@@ -43,13 +43,13 @@ def test_inside_the_range_nine_of_ten_measured_runs_lie_in_the_interval(root: Pa
     row = run(root, HEAD + "release: v23.0\nlayer: {n: 100, c: 1000}\n").iloc[0]
     assert row["unmeasured"] == ""
     assert row["gpu_cycles_low"] < 193_319 < row["gpu_cycles_high"] < 1.85 * row["gpu_cycles_low"]
-    found = pd.concat(layers_in_their_intervals(table)[0] for table in drawn())
+    found, _ = layers_in_their_intervals(read_runs(random_layers()))
     assert 0.9 <= found["held"].mean() <= 0.97
 
 
-def layers_in_their_intervals(table: Path) -> tuple[pd.DataFrame, pd.Series]:
+def layers_in_their_intervals(layers: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """Launches of drawn layers; whether gem5's cycles lie in their intervals, and those of whole layers."""
-    known = modelled(read_tables([table]))
+    known = modelled(layers)
     frame = known.scored()
     spent = times([steps[-1] for steps in known.steps], known.machines)
     found = coverage.coverage(
@@ -76,25 +76,25 @@ def test_intervals_hold_for_nine_of_ten_layers_of_a_draw_that_had_no_part_in_the
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """48 to 155 layers a draw: of the worst draw they hold 40 of 48."""
-    found = []
-    for table in ("layers", "layers_6", "layers_9"):
-        other = tmp_path / f"{table}.json"
-        other.write_text(text(without=table))
+    found, layers = [], read_runs(random_layers())
+    for draw in (1, 6, 9):
+        other = tmp_path / f"{draw}.json"
+        other.write_text(text(without=draw))
         monkeypatch.setattr(coverage, "FILE", other)
         coverage.measured.cache_clear()
         try:
-            found.append(layers_in_their_intervals(recorded()[0].with_name(f"{table}.csv")))
+            found.append(layers_in_their_intervals(layers[layers["draw"] == str(draw)]))
         finally:
             coverage.measured.cache_clear()
-    assert min(layers.mean() for _, layers in found) > 0.83
-    for held in (pd.concat(layers for _, layers in found), pd.concat(one["held"] for one, _ in found)):
+    assert min(whole.mean() for _, whole in found) > 0.83
+    for held in (pd.concat(whole for _, whole in found), pd.concat(one["held"] for one, _ in found)):
         assert held.mean() > 0.9
     assert max(launches["outside"].mean() for launches, _ in found) < 0.2
 
 
 def test_what_bounds_a_launch_says_how_far_it_may_be_off() -> None:
     """Page walks are told less well than the LDS; of each a twentieth lies beyond either end, or less."""
-    found = pd.concat(layers_in_their_intervals(table)[0] for table in drawn())
+    found, _ = layers_in_their_intervals(read_runs(random_layers()))
     for bound in ("dram", "latency", "lds", "salu", "tlb", "tokens", "directory_link"):
         launches = found[found["bound"] == bound]
         assert len(launches) > 40

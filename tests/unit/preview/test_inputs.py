@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from math import prod
 
 import pytest
 from one_launch import traffic_of
-from places import ROOT
+from recorded_runs import layer_rows
 
 from apuflow.preview.inputs import Copy, kept_of_copies, parts_held
-from apuflow.study.score_runs import row_launch, row_machine, row_steps
-
-RUNS = ROOT / "data/gem5_runs"
+from apuflow.score.runs import row_launch, row_machine, row_steps
 
 
 @pytest.mark.parametrize(
@@ -41,11 +38,7 @@ def test_what_the_cpu_computes_has_no_source() -> None:
 
 def copies_backward() -> list[dict[str, str]]:
     """Layers of Bypass, backward: the first of three inputs is loaded, the others only fill the caches."""
-    found = []
-    for table in sorted(RUNS.glob("layers*.csv")):
-        with table.open(newline="") as file:
-            found += [row for row in csv.DictReader(file) if row["primitive"] == "bypass_bwd"]
-    return found
+    return [row for row in layer_rows() if row["primitive"] == "bypass_bwd"]
 
 
 def test_gem5_reads_as_much_memory_where_inputs_that_nobody_loads_fill_the_caches() -> None:

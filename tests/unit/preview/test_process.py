@@ -23,7 +23,7 @@ from apuflow.preview.machine import machine
 from apuflow.preview.process import steps
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
-from apuflow.study.score import modelled, read_tables
+from apuflow.score.errors import modelled, read_tables
 
 DEFAULTS = option_rules.defaults("v23.0")
 NETWORKS = ROOT / "data/gem5_runs/networks.csv"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from apuflow.preview.tables import Launches
 from apuflow.preview.traffic import Traffic, traffic
-from apuflow.study.score import drawn, modelled, read_tables
+from apuflow.score.errors import modelled, random_layers, read_runs
 
 LINE = 64.0
 COUNTERS: dict[str, Callable[[Traffic], NDArray[np.float64]]] = {
@@ -37,7 +37,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
 @cache
 def layers() -> pd.DataFrame:
     """Each recorded kernel; ``model_NAME``: the preview's count, the mean of the kernel's passes."""
-    known = modelled(read_tables(drawn()))
+    known = modelled(read_runs(random_layers()))
     row = np.repeat(np.arange(len(known.steps)), [len(steps) for steps in known.steps])
     every = [step for steps in known.steps for step in steps]
     often = np.array([step.times for step in every], dtype=float)

@@ -17,8 +17,8 @@ from apuflow.preview.kernels.facts import facts_of
 from apuflow.preview.kernels.registry import profile
 from apuflow.preview.step import alone
 from apuflow.preview.tables import Launches
-from apuflow.study.score import score
-from apuflow.study.score_runs import row_launch, row_machine, row_steps
+from apuflow.score.errors import score
+from apuflow.score.runs import row_launch, row_machine, row_steps
 
 
 @pytest.mark.parametrize(

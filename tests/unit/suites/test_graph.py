@@ -11,11 +11,11 @@ from places import ROOT
 
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
-from apuflow.study.own_network import add_network
 from apuflow.suites.graph import Dims, Graph, Node, table
 from apuflow.suites.models import read_onnx
 from apuflow.suites.network import read_network
 from apuflow.suites.traced import Trace, read_torch
+from apuflow.workloads.network import add_network
 
 
 def alexnet() -> Graph:
@@ -151,7 +151,7 @@ def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_network_of_ones_own_is_a_suite(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apuflow.study.own_network.read_onnx", lambda file: alexnet())
+    monkeypatch.setattr("apuflow.workloads.network.read_onnx", lambda file: alexnet())
     files, said = add_network("alexnet.onnx", "mine", "", 4, project)
     assert [file.name for file in files] == ["mine.csv", "mine.yaml"]
     assert "61,100,840 learnt values, 0.714 G" in said

@@ -10,11 +10,11 @@ import pytest
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
-from apuflow.study.suite_text import details
 from apuflow.suites.network import Network, read_network
 from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
+from apuflow.suites.text import details
 
 ROOT = Path(__file__).parents[3]
 NETWORKS = ROOT / "configs/networks"

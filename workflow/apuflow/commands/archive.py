@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def _pack(sweep: str, out: Path) -> None:
     from apuflow.plan.campaign import Campaign
-    from apuflow.study.archive_files import about, study_files
+    from apuflow.results.archive_files import about, study_files
     from apuflow_analysis.archive.archive import write
 
     campaign = Campaign()

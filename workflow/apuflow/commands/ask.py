@@ -37,10 +37,10 @@ def ask(
     force: Annotated[bool, typer.Option(help="let --save overwrite a sweep")] = False,
 ) -> None:
     """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
+    from apuflow.ask import question as asking
     from apuflow.core.errors import ApuflowError, ConfigError
-    from apuflow.core.files import write_text
-    from apuflow.study import ask as asking
-    from apuflow.study.products import of_preview
+    from apuflow.core.files import write_csv
+    from apuflow.preflight.products import of_preview
     from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.tables.columns import PRODUCTS
     from apuflow_analysis.tables.tables import AXES
@@ -71,15 +71,14 @@ def ask(
         typer.echo(f"matrix products: {told}")
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}")
-    if csv is not None:
-        write_text(csv, frame.to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, frame)
     if save:
         path = asking.save(content, save, force=force)
         print(f"{path}\nnext: apuflow plan {save}")
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
-    from apuflow.study.terminal import blocks, interval, number, terminal_console
+    from apuflow.core.terminal import blocks, interval, number, terminal_console
     from apuflow_analysis.tables.columns import INTERVAL
 
     shown = frame.head(MAX_ROWS)
@@ -91,4 +90,4 @@ def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> Non
     console = terminal_console()
     console.print(blocks([*cells], [*zip(*cells.values(), strict=True)], len(axes), console.width))
     if len(frame) > MAX_ROWS:
-        console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all", highlight=False)
+        console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     from apuflow_analysis.tables.compare import Comparison
@@ -54,7 +55,7 @@ def compare(
     time around them is. For a table, the runs of its engines gem5 and gem5-kernels (or of --engines).
     """
     if kernels:
-        from apuflow.study.kernel_comparison import compare_runs
+        from apuflow.results.kernel_comparison import compare_runs
 
         compare_runs(a, b, engines or "gem5,gem5-kernels", csv, figure)
         return
@@ -82,10 +83,7 @@ def compare(
     else:
         result, sides = compare_tables(read(a), read(b), names), (str(a), str(b))
     _show(result, points, sides)
-    if csv is not None:
-        from apuflow.core.files import write_text
-
-        write_text(csv, result.table.to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, result.table)
 
 
 def _parts_of(

@@ -38,10 +38,8 @@ def epoch(
     Not in it: reading the data, evaluation, start-up, and how many epochs a training takes. Several devices
     share the gradients by a ring (apuflow allreduce): with and without overlap with the backward pass.
     """
-    from rich.table import Table
-
-    from apuflow.study.epochs import epoch_numbers, epoch_text, write_numbers
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import table_of, terminal_console
+    from apuflow.results.epochs import epoch_numbers, epoch_text, write_numbers
     from apuflow.suites.epoch import EXTRAPOLATED
     from apuflow.suites.ring import Ring
 
@@ -52,14 +50,12 @@ def epoch(
         write_numbers(numbers, csv)
     rows = [epoch_text(row) for row in numbers]
     headings = list(dict.fromkeys(heading for row in rows for heading in row))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = table_of((), headings, no_wrap=False)
     for row in rows:
         table.add_row(*(row.get(heading, "") for heading in headings))
     console = terminal_console()
     console.print(table)
-    console.print(f"\nEvery row is {EXTRAPOLATED}; it says nothing about accuracy.", highlight=False)
+    console.print(f"\nEvery row is {EXTRAPOLATED}; it says nothing about accuracy.")
 
 
 def allreduce(
@@ -71,15 +67,11 @@ def allreduce(
     latency: float = typer.Option(1.0, help=LATENCY),
     reduce_rate: float = typer.Option(math.inf, help="GB/s that a device adds; left out: the sum is free"),
 ) -> None:
-    """Time of a ring all-reduce, and the bandwidth that its links see. Reckoned, not simulated."""
-    from rich.table import Table
-
-    from apuflow.study.terminal import terminal_console
+    """Time of a ring all-reduce, and the bandwidth that its links see. By formula, not simulated."""
+    from apuflow.core.terminal import table_of, terminal_console
     from apuflow.suites.ring import FLOAT_BYTES, Ring
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("floats", "devices", "ms", "GB/s per link"):
-        table.add_column(heading, justify="right")
+    table = table_of((), ("floats", "devices", "ms", "GB/s per link"), no_wrap=False)
     for floats in size:
         for count in devices or RINGS:
             ring = Ring(count, bandwidth * 1e9, latency * 1e-6, reduce_rate * 1e9)

@@ -117,7 +117,7 @@ def register(app: typer.Typer) -> None:
         its data, all of it checked before anything is written.
         """
         if from_ is not None:
-            from apuflow.study.import_list import import_list
+            from apuflow.workloads.dispatch_list import import_list
 
             files, gfx = import_list(from_, name, Path(), force=force)
             for path in files:

@@ -18,12 +18,12 @@ def register(app: typer.Typer) -> None:
         as_json: bool = typer.Option(False, "--json", help="print JSON"),
     ) -> None:
         """Show a sweep's points, what is already there, and an estimate of time and memory."""
-        from apuflow.study.plan import plan_sweep
+        from apuflow.preflight.plan import plan_sweep
 
         result = plan_sweep(sweep, workload or None, Path())
         if as_json:
             typer.echo(json.dumps(result.as_json(), indent=2))
         else:
-            from apuflow.study.plan_text import show
+            from apuflow.preflight.text import show
 
             show(result, every_point=bool(workload))

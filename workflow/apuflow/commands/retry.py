@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
         dry_run: bool = typer.Option(False, "--dry-run", "-n", help="list them and change nothing"),
     ) -> None:
         """Allow failed points of sweeps with `on_failure: record` another try. Logs and evidence stay."""
-        from apuflow.study.retry import recorded_failures, release_for_rerun
+        from apuflow.results.retry import recorded_failures, release_for_rerun
 
         root = Path()
         failures = recorded_failures(

@@ -11,7 +11,7 @@ from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.sampling import Sampling
-    from apuflow.study.sampled_suites import Sampled
+    from apuflow.sampling.suites import Sampled
 
 
 def register(app: typer.Typer) -> None:
@@ -22,8 +22,7 @@ def register(app: typer.Typer) -> None:
 def sample(
     sweep: Annotated[str, typer.Argument(help="name of a sweep with suites")],
     bound: Annotated[
-        float | None,
-        typer.Option(help="half width of the total's interval over the total: 0.03 is 3 %"),
+        float | None, typer.Option(help="half width of the total's interval over the total: 0.03 is 3 %")
     ] = None,
     confidence: Annotated[
         float | None, typer.Option(help="probability that the interval holds the total")
@@ -48,9 +47,10 @@ def sample(
     first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
     from apuflow.configure.sampling import Sampling
-    from apuflow.core.files import write_text
+    from apuflow.core.files import write_csv
     from apuflow.plan.campaign import Campaign
-    from apuflow.study.sampled_suites import member_table, sample_suites
+    from apuflow.sampling.suites import sample_suites
+    from apuflow.sampling.tables import member_table
 
     campaign = Campaign()
     loaded = campaign.load(sweep)
@@ -58,8 +58,7 @@ def sample(
         bound=bound, confidence=confidence, budget=budget, audit=audit, seed=seed
     )
     found = sample_suites(campaign, loaded, aim)
-    if csv is not None:
-        write_text(csv, member_table(found).to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, member_table(found))
     if following:
         records = [record for one in found for record in one.following]
         made = [record for one in found for record in one.made]
@@ -69,15 +68,11 @@ def sample(
 
 
 def _show(found: list[Sampled], aim: Sampling) -> None:
-    from rich.table import Table
+    from apuflow.core.terminal import table_of, terminal_console
 
-    from apuflow.study.terminal import terminal_console
-
-    table = Table(box=None, pad_edge=False)
-    for heading in ("suite", "at"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("cycles", "+-", "measured", "audit", "next"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = table_of(("suite", "at"), ("cycles", "+-", "measured", "audit", "next"))
+    for column in table.columns[:2]:
+        column.no_wrap, column.overflow = False, "fold"
     for one in found:
         measured = one.estimate.members["is_measured"]
         table.add_row(

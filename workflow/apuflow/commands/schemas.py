@@ -11,9 +11,7 @@ def register(app: typer.Typer) -> None:
     """Add ``apuflow schemas``."""
 
     @app.command()
-    def schemas(
-        directory: str = typer.Option("workflow/schemas", help="where to write them"),
-    ) -> None:
+    def schemas(directory: str = typer.Option("workflow/schemas", help="where to write them")) -> None:
         """Write the JSON schemas of all configuration files, and the tables of the documents."""
         from apuflow.configure.reference import refresh
         from apuflow.configure.schemas import schema_texts

@@ -43,7 +43,7 @@ def score(
     import sys
 
     from apuflow.core.figures import stem_of
-    from apuflow.study import score as scoring
+    from apuflow.score import errors as scoring
 
     stem = None if figure is None else stem_of(figure)
     frame = scoring.read_tables(runs or scoring.recorded())

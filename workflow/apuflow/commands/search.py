@@ -10,7 +10,7 @@ import typer
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
-    from apuflow.study.search import Found
+    from apuflow.ask.search import Found
 
 
 def register(app: typer.Typer) -> None:
@@ -48,11 +48,11 @@ def search(
     Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
+    from apuflow.ask import judge as judging
+    from apuflow.ask import search as searching
     from apuflow.configure import load_sweep
     from apuflow.core.figures import stem_of
-    from apuflow.core.files import write_text
-    from apuflow.study import judge as judging
-    from apuflow.study import search as searching
+    from apuflow.core.files import write_csv
     from apuflow_analysis.tables.objectives import Objective
 
     stem = None if figure is None else stem_of(figure)
@@ -70,8 +70,7 @@ def search(
     _print(found, [objective.expression for objective in objectives], show)
     if verdict is not None:
         print(verdict.text)
-    if csv is not None:
-        write_text(csv, found.rows.to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, found.rows)
     if stem is not None:
         from apuflow_analysis.figures.pareto import write_pareto
 
@@ -93,7 +92,7 @@ def _next(judge: str) -> str:
 
 
 def _print(found: Found, expressions: list[str], show: int) -> None:
-    from apuflow.study.terminal import blocks, interval, number, terminal_console
+    from apuflow.core.terminal import blocks, interval, number, terminal_console
 
     out = terminal_console()
     columns = list(dict.fromkeys([*found.axes, *expressions, "gpu_cycles"]))
@@ -104,19 +103,12 @@ def _print(found: Found, expressions: list[str], show: int) -> None:
         rows.append([mark, *(number(row[name]) for name in columns), interval(row)])
     out.print(blocks(headings, rows, 1 + len(found.axes), out.width))
     part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
-    out.print(
-        f"{part} {many(found.space, 'point')} computed; {found.refused:,} left out by constraints",
-        highlight=False,
-    )
-    out.print(
-        f"*: none is better in every objective ({many(int(found.rows['best'].sum()), 'point')})",
-        highlight=False,
-    )
+    out.print(f"{part} {many(found.space, 'point')} computed; {found.refused:,} left out by constraints")
+    out.print(f"*: none is better in every objective ({many(int(found.rows['best'].sum()), 'point')})")
     if "judged" in found.rows:
         return
     if found.undecided:
         out.print(
             f"{found.undecided} more points may be as fast as the first within the preview's error: "
-            "--judge NAME keeps the best for gem5-kernels",
-            highlight=False,
+            "--judge NAME keeps the best for gem5-kernels"
         )

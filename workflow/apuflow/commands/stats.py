@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,14 +19,7 @@ if TYPE_CHECKING:
     from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
-_SHOWN = (
-    "gpu_cycles",
-    "instructions",
-    "ipc",
-    "occupancy",
-    "valu_utilization",
-    "stall_share_memory",
-)
+_SHOWN = ("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory")
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +69,7 @@ def stats(
         typer.echo("the file's identities hold", err=True)
     for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
         typer.echo(text, err=True)
-    _write(shown, csv)
+    write_csv(csv, shown)
     if wrong:
         raise typer.Exit(1)
 
@@ -113,7 +107,7 @@ def dispatches(
         texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
     _show_stacked(table, texts, numbers)
-    _write(table, csv)
+    write_csv(csv, table)
 
 
 def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -122,7 +116,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
     record = read(run / "run.json")
     if isinstance(record, BatchRecord):
-        from apuflow.study.preview_kernels import preview_kernel_table
+        from apuflow.results.preview_kernels import preview_kernel_table
 
         table = preview_kernel_table(run, record)
         return table, list(table.attrs["axes"])
@@ -132,7 +126,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[str]) -> None:
-    from apuflow.study.terminal import Entry, stacked, terminal_console
+    from apuflow.core.terminal import Entry, stacked, terminal_console
 
     entries = [
         Entry(
@@ -240,10 +234,3 @@ def _cell(value: Any) -> str:
             f"{value:.0f}" if value.is_integer() else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
         )
     return str(value)
-
-
-def _write(frame: pd.DataFrame, csv: Path | None) -> None:
-    if csv is not None:
-        from apuflow.core.files import write_text
-
-        write_text(csv, frame.to_csv(index=False, lineterminator="\n"))

@@ -12,7 +12,7 @@ from apuflow.core.words import many
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from apuflow.study.statsnet.make import Request, StatsNet
+    from apuflow.statsnet.make import Request, StatsNet
 
 FAILED = 1
 
@@ -48,9 +48,9 @@ def statsnet(
     numbers. The suite is written only if statistics and speedup over compute units are within their bounds.
     """
     from apuflow.core.errors import ConfigError
-    from apuflow.core.files import write_text
-    from apuflow.study.statsnet.make import Request, check_free, make, report, write
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.files import write_csv
+    from apuflow.core.terminal import terminal_console
+    from apuflow.statsnet.make import Request, check_free, make, report, write
 
     names, held_out = tuple(dict.fromkeys(of or ())), tuple(dict.fromkeys(check or ()))
     if not names:
@@ -63,13 +63,12 @@ def statsnet(
     made = make(request)
     console = terminal_console()
     _show(made, console)
-    if csv is not None:
-        write_text(csv, report(made).to_csv(index=False, lineterminator="\n"))
+    write_csv(csv, report(made))
     if not made.holds:
-        console.print("not written: more --layers, or wider bounds", highlight=False)
+        console.print("not written: more --layers, or wider bounds")
         raise typer.Exit(FAILED)
     for file in write(name, made, _command(name, request)):
-        console.print(str(file), highlight=False)
+        console.print(str(file))
 
 
 def _command(name: str, request: Request) -> str:
@@ -82,15 +81,14 @@ def _command(name: str, request: Request) -> str:
 def _show(made: StatsNet, console: Console) -> None:
     from rich.table import Table
 
-    from apuflow.study.statsnet.check import FITTED, agreement
-    from apuflow.study.terminal import number
+    from apuflow.core.terminal import number, table_of
+    from apuflow.statsnet.check import FITTED, agreement
 
     mix, found = made.mix, made.operations
     console.print(
         f"{len(mix.repeats)} of {many(len(found.points), 'operation')}, for "
         f"{many(mix.iterations, 'iteration')} of the set. Each run once: {made.cost:.1%} of the cycles of "
-        "an iteration.",
-        highlight=False,
+        "an iteration."
     )
     if found.left_out:
         console.print(f"not in the set, because no engine runs it: {many(found.left_out, 'step')}.")
@@ -109,9 +107,7 @@ def _show(made: StatsNet, console: Console) -> None:
             number(worst["got"]),
         )
     console.print(table)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("compute units", "speedup of the set", "of the StatsNet", "error"):
-        table.add_column(heading, justify="right")
+    table = table_of((), ("compute units", "speedup of the set", "of the StatsNet", "error"), no_wrap=False)
     for row in made.speedups.reset_index().to_dict("records"):
         fitted = " (fitted)" if row["compute_units"] in FITTED else ""
         table.add_row(
@@ -129,4 +125,4 @@ def _show(made: StatsNet, console: Console) -> None:
         if other != "set":
             alike, of = agreement(made.ranking["set"], made.ranking[other])
             told += f" (the set itself: {alike} of {of})"
-        console.print(told, highlight=False)
+        console.print(told)

@@ -39,17 +39,17 @@ def register(app: typer.Typer) -> None:
         from apuflow.run.status import RunState, all_well, runs
 
         belongs = _chosen(workload)
-        asked = None
+        selected = None
         if sweep:
-            from apuflow.study.retry import sweep_points
+            from apuflow.results.retry import sweep_points
 
-            asked = sweep_points(Path(), sweep)
+            selected = sweep_points(Path(), sweep)
 
         def look() -> list[Run]:
             return [
                 run
                 for run in runs(Path())
-                if belongs(run.workload, run.point) and (asked is None or run.key in asked)
+                if belongs(run.workload, run.point) and (selected is None or run.key in selected)
             ]
 
         def shown(all_runs: list[Run]) -> list[Run]:
@@ -76,7 +76,7 @@ def register(app: typer.Typer) -> None:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         begun = {run.key for run in all_runs}
         waiting = [
-            point for point in (asked or set()) - begun if not is_batch(point[0]) and belongs(*point[1:])
+            point for point in (selected or set()) - begun if not is_batch(point[0]) and belongs(*point[1:])
         ]
         if waiting:
             console.print(f"{many(len(waiting), 'point')} of sweep {sweep} without a run yet", markup=False)
@@ -113,13 +113,13 @@ def preview_lines(project: Path, workload: str = "", sweep: str = "") -> list[st
 
 
 def _chosen(name: str) -> Callable[[str, str], bool]:
-    """Whether a run of a workload's point is asked for: by the name of the workload, or of a suite."""
+    """Whether a run of a workload's point is selected: by the name of the workload, or of a suite."""
     from apuflow.configure.loading import suite_names, workload_names
     from apuflow.core import paths
 
     if name in workload_names() or name not in suite_names():
         return lambda workload, _: name in ("", workload)
-    from apuflow.study.suites import points_of_suite
+    from apuflow.results.suites import points_of_suite
 
     points = points_of_suite(name, Path())
     return lambda workload, point: workload == paths.OPERATIONS and point in points
@@ -128,8 +128,8 @@ def _chosen(name: str) -> Callable[[str, str], bool]:
 def _table(shown_runs: Sequence[Run]) -> Text:
     from rich.text import Text
 
+    from apuflow.core.terminal import Entry, stacked
     from apuflow.run.status import RunState
-    from apuflow.study.terminal import Entry, stacked
 
     colours = {RunState.COMPLETED: "green", RunState.PROVEN: "green", RunState.RUNNING: "cyan"}
     entries = []

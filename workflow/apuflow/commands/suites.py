@@ -14,36 +14,25 @@ def register(app: typer.Typer) -> None:
     app.command("network")(network)
 
 
-def suites(
-    name: Annotated[str, typer.Argument(help="show everything about this suite")] = "",
-) -> None:
+def suites(name: Annotated[str, typer.Argument(help="show everything about this suite")] = "") -> None:
     """List the suites: what each is, how much of it engines run, and why not the rest."""
-    from rich.table import Table
-
     from apuflow.configure.loading import suite_names
     from apuflow.configure.suite import load_suite
-    from apuflow.study.suite_text import details, overview
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import table_of, terminal_console
+    from apuflow.suites.text import details, overview
 
     console = terminal_console()
     root = Path()
     if name:
-        console.print(details(load_suite(name, root)), highlight=False, markup=False)
+        console.print(details(load_suite(name, root)))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("suite", "kind", "steps", "distinct", "not run", "what"):
-        table.add_column(
-            heading,
-            no_wrap=heading != "what",
-            justify="left" if heading in ("suite", "kind", "what") else "right",
-        )
+    table = table_of(("suite", "kind"), ("steps", "distinct", "not run"), ("what",))
     for known in suite_names(root):
         table.add_row(*overview(load_suite(known, root)))
     console.print(table)
     console.print(
         "\nsteps: of all directions; distinct: operations, a point each. apuflow suites NAME says what is "
-        "not run and why.",
-        highlight=False,
+        "not run and why."
     )
 
 
@@ -59,11 +48,11 @@ def network(
 
     Weights are not read. ONNX files need the library onnx, modules need torch: optional extras of apuflow.
     """
-    from apuflow.study.own_network import add_network
-    from apuflow.study.terminal import terminal_console
+    from apuflow.core.terminal import terminal_console
+    from apuflow.workloads.network import add_network
 
     files, said = add_network(model, name, shape, n, Path())
     console = terminal_console()
     for file in files:
-        console.print(str(file), highlight=False, markup=False)
-    console.print(said, highlight=False, markup=False)
+        console.print(str(file))
+    console.print(said)

@@ -11,27 +11,21 @@ def register(app: typer.Typer) -> None:
     """Add ``apuflow workloads``."""
 
     @app.command()
-    def workloads(
-        name: str = typer.Argument("", help="show everything about this workload"),
-    ) -> None:
+    def workloads(name: str = typer.Argument("", help="show everything about this workload")) -> None:
         """List the workloads: what each needs, and which engines can run it."""
-        from rich.table import Table
-
         from apuflow.configure import load_workload, workload_names
         from apuflow.configure.base import together
         from apuflow.core.engines import ENGINES
         from apuflow.core.errors import ConfigError
+        from apuflow.core.terminal import table_of, terminal_console
         from apuflow.engines import runs_on
-        from apuflow.study.terminal import terminal_console
 
         root = Path()
         console = terminal_console()
         if name:
-            console.print(details(name, root), highlight=False, markup=False)
+            console.print(details(name, root))
             return
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("workload", *ENGINES, "needs", "what"):
-            table.add_column(heading, no_wrap=heading != "what")
+        table = table_of(("workload", *ENGINES, "needs"), (), ("what",))
         names = workload_names(root)
         if not names:
             raise ConfigError(
@@ -49,8 +43,7 @@ def register(app: typer.Typer) -> None:
         console.print(table)
         console.print(
             "\nyes: tested upstream or nothing against it   unproven: nothing known for or against   "
-            "no: fails.  apuflow workloads NAME says why.",
-            highlight=False,
+            "no: fails.  apuflow workloads NAME says why."
         )
         if mistakes:
             raise together(mistakes)

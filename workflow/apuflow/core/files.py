@@ -12,7 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 
@@ -196,3 +199,9 @@ def remembered_sha256(path: Path, note: Path) -> str:
     with contextlib.suppress(OSError):
         write_text(note, json.dumps({"look": look, "sha256": sha256}))
     return sha256
+
+
+def write_csv(path: Path | None, frame: pd.DataFrame) -> None:
+    """Write a table without its index; nothing where no path is given."""
+    if path is not None:
+        write_text(path, frame.to_csv(index=False, lineterminator="\n"))

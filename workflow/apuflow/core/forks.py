@@ -17,8 +17,8 @@ from apuflow.core.errors import EngineError
 
 _LOADED = (
     "snakemake.cli",
-    "apuflow.study.results",
-    "apuflow.study.suites",
+    "apuflow.results.write",
+    "apuflow.results.suites",
     "apuflow_analysis.figures",
     "apuflow_analysis.report",
 )

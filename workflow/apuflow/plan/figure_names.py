@@ -39,7 +39,7 @@ def figure_names(sweep: Sweep, shown: Sequence[str], suites: Sequence[str], root
         sweep.engines,
         workloads=len(shown) > len(suites),
         of_suites=bool(suites),
-        asked=(*asked, *_SEARCHED[: len(sweep.figures.objectives)]),
+        named=(*asked, *_SEARCHED[: len(sweep.figures.objectives)]),
     )
     for place, name in enumerate(asked, 1):
         if name not in names:

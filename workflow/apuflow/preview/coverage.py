@@ -1,7 +1,7 @@
 """What the preview was measured on, and how far its cycles may be off: per launch, from ``measured.json``.
 
 ``measured.json`` holds, of the recorded gem5 runs, the range of each quantity, and the errors of each kernel
-and of what bounds it (``apuflow.study.measured`` writes it). Inside these ranges the interval of the cycles
+and of what bounds it (``apuflow.score.measured`` writes it). Inside these ranges the interval of the cycles
 is the 5th to 95th percentile of the kernel's errors, or of its bound's, whichever goes farther. Outside,
 nothing was measured: the interval then goes to the 1st and 99th percentile of all errors, once more for each
 factor of ten beyond the range. That is a guess, and the row says so.

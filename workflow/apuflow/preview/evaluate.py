@@ -81,7 +81,7 @@ class Batch:
     row: Rows
     pair: Rows
     times: Array
-    launched: Table
+    launched: Table[Launch]
     pairs: Launches
 
 

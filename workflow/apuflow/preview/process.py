@@ -6,7 +6,7 @@ starts after 2,252 cycles instead of 11,803.
 
 Lines stay in the TCC, too: nothing empties it between kernels. Stores bring it no lines, and change those
 that it has (``GPU_VIPER-TCC.sm``). On develop, with a TCC of 256 kB, col2im misses 7 of the 1,758 lines that
-the product before it wrote and the one before that had read (``data/gem5_runs/layers.csv``).
+the product before it wrote and the one before that had read (``data/gem5_runs/layers.csv.xz``).
 """
 
 from __future__ import annotations

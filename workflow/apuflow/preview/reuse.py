@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from apuflow.preview.lines import LINE
+from apuflow.preview.profile import Stream, Tiles
 from apuflow.preview.tables import Accesses, Array, Table
 from apuflow.preview.tiles import apart, step_bytes, touched, units, until_again
 
@@ -77,7 +78,9 @@ def asked_at_once(loads: Accesses) -> Array:
     return np.where(resident == 1, asked, several)
 
 
-def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest: Array) -> Array:
+def copies_of(
+    stream: Table[Stream], tiles: Table[Tiles], used: Array, resident: Array, busiest: Array
+) -> Array:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
     Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
@@ -98,7 +101,7 @@ def copies_of(stream: Table, tiles: Table, used: Array, resident: Array, busiest
     return np.where(stream.every > 0, far, near)
 
 
-def of_a_tile(stream: Table, tiles: Table) -> Array:
+def of_a_tile(stream: Table[Stream], tiles: Table[Tiles]) -> Array:
     """Workgroups that read a line of the first operand as one of their tile; others read its edges."""
     return np.maximum(1.0, stream.line_sharing * (1.0 - tiles.first_edge))
 

@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.preview.columns import Numbered, Rows, by_identity, spread, together
-from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, GpuModel, Machines
-from apuflow.preview.profile import Adders, Tiles
-from apuflow.preview.step import Step
+from apuflow.preview.instructions import Counts
+from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, Dram, GpuModel, Machines
+from apuflow.preview.profile import Adders, Profile, Stream, Tiles
+from apuflow.preview.step import Found, Left, Step
 
 Array: TypeAlias = NDArray[Any]
 T = TypeVar("T")
+Row = TypeVar("Row")
 
 MANY = 1000
 """Rows for which it is worth while to look whether all have one value."""
@@ -42,7 +44,7 @@ class _Objects:
         self.objects = objects
         self.columns: dict[str, Array] = {}
         self.alike: dict[str, bool] = {}
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, Table[Any]] = {}
 
     @cached_property
     def _fields(self) -> dict[str, Sequence[Any]]:
@@ -77,10 +79,10 @@ def _array(values: Sequence[Any]) -> Array:
     return np.array(values)
 
 
-class Table:
+class Table(Generic[Row]):
     """Objects as rows, their attributes as columns: ``table.name`` has that attribute of each of them.
 
-    What several rows share is read once.
+    What several rows share is read once. ``tests/mypy_columns.py`` has mypy check the names.
     """
 
     def __init__(self, objects: _Objects, rows: Rows) -> None:
@@ -88,12 +90,12 @@ class Table:
         self._rows = rows
 
     @classmethod
-    def of(cls, objects: Sequence[object]) -> Self:
+    def of(cls, objects: Sequence[Row]) -> Self:
         """A row for each object."""
         return cls.numbered(by_identity(objects))
 
     @classmethod
-    def numbered(cls, objects: Numbered[Any]) -> Self:
+    def numbered(cls, objects: Numbered[Row]) -> Self:
         """Rows that are numbered already."""
         return cls(_Objects(objects.different), objects.rows)
 
@@ -111,11 +113,11 @@ class Table:
         """Some of the rows, by number or as flags."""
         return type(self)(self._objects, self._rows[rows])
 
-    def map(self, function: Callable[[Any], T]) -> Numbered[T]:
+    def map(self, function: Callable[[Row], T]) -> Numbered[T]:
         """What a function says of the object of each row."""
         return Numbered(list(map(function, self._objects.objects)), self._rows)
 
-    def inner(self, name: str, missing: object = None) -> Table:
+    def inner(self, name: str, missing: object = None) -> Table[Any]:
         """An attribute that is an object itself, as a table; ``missing`` where it is None."""
         known = self._objects.tables
         if name not in known:
@@ -123,7 +125,7 @@ class Table:
             known[name] = Table.of([missing if value is None else value for value in values])
         return known[name][self._rows]
 
-    def each(self, name: str) -> tuple[Table, Rows]:
+    def each(self, name: str) -> tuple[Table[Any], Rows]:
         """An attribute that is a sequence of objects: those of all rows, and the row of each."""
         of_one: Sequence[Sequence[object]] = self._objects.values(name)
         counts = np.array([len(objects) for objects in of_one], dtype=np.intp)
@@ -131,7 +133,7 @@ class Table:
         return Table.of(list(chain.from_iterable(of_one)))[place], row
 
 
-class Gpus(Table):
+class Gpus(Table[GpuModel]):
     """Machines as rows (``GpuModel``), and what follows from several of their columns."""
 
     @classmethod
@@ -155,7 +157,7 @@ class Gpus(Table):
         return cycles
 
     @cached_property
-    def dram(self) -> Table:
+    def dram(self) -> Table[Dram]:
         """One channel of each."""
         return self.inner("dram")
 
@@ -190,9 +192,9 @@ class Launches:
         accesses: all their streams.
     """
 
-    def __init__(self, profiles: Table, found: Table, machines: Gpus) -> None:
+    def __init__(self, profiles: Table[Profile], found: Table[Found], machines: Gpus) -> None:
         self.profiles = profiles
-        self.counts = profiles.inner("counts")
+        self.counts: Table[Counts] = profiles.inner("counts")
         self.found = found
         self.machines = machines
         streams, owner = profiles.each("streams")
@@ -261,7 +263,7 @@ class Accesses:
         left: what each finds of its buffer (``Left``).
     """
 
-    def __init__(self, launches: Launches, streams: Table, left: Table, owner: Rows) -> None:
+    def __init__(self, launches: Launches, streams: Table[Stream], left: Table[Left], owner: Rows) -> None:
         self.launches = launches
         self.streams = streams
         self.left = left
@@ -272,17 +274,17 @@ class Accesses:
         return Accesses(self.launches, self.streams[rows], self.left[rows], self.owner[rows])
 
     @cached_property
-    def tiles(self) -> Table:
+    def tiles(self) -> Table[Tiles]:
         """What workgroups in step share."""
         return self.streams.inner("tiles", NO_TILES)
 
     @cached_property
-    def profiles(self) -> Table:
+    def profiles(self) -> Table[Profile]:
         """What the launch of each does."""
         return self.launches.profiles[self.owner]
 
     @cached_property
-    def counts(self) -> Table:
+    def counts(self) -> Table[Counts]:
         """The instructions of its launch."""
         return self.launches.counts[self.owner]
 

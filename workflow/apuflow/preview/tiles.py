@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from apuflow.preview.profile import Tiles
 from apuflow.preview.tables import Array, Table
 
 
-def touched(tiles: Table, running: Array) -> Array:
+def touched(tiles: Table[Tiles], running: Array) -> Array:
     """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
     first = tiles.first_bytes * np.minimum(tiles.column, running)
     return first + tiles.second_bytes * np.ceil(running / tiles.column)
 
 
-def different(tiles: Table, resident: Array, used: Array) -> tuple[Array, Array]:
+def different(tiles: Table[Tiles], resident: Array, used: Array) -> tuple[Array, Array]:
     """Tiles of either operand that ``resident`` workgroups of a unit have."""
     first = np.minimum(resident, _turn(tiles, used))
     return first, 1.0 + (resident - 1) * np.minimum(1.0, used / tiles.column)
 
 
-def apart(tiles: Table, resident: Array, used: Array) -> tuple[Array, Array]:
+def apart(tiles: Table[Tiles], resident: Array, used: Array) -> tuple[Array, Array]:
     """As many tiles have the lines that they read in a step: neighbours share some."""
     first, second = different(tiles, resident, used)
     beside = (first - 1.0) / np.maximum(1.0, tiles.column - 1.0)
@@ -30,20 +31,20 @@ def apart(tiles: Table, resident: Array, used: Array) -> tuple[Array, Array]:
     return first * (1.0 - tiles.first_edge * beside), second * (1.0 - tiles.second_edge * following)
 
 
-def step_bytes(tiles: Table, resident: Array, used: Array) -> Array:
+def step_bytes(tiles: Table[Tiles], resident: Array, used: Array) -> Array:
     """Bytes that ``resident`` workgroups of a unit read in a step."""
     first, second = apart(tiles, resident, used)
     return tiles.first_bytes * first + tiles.second_bytes * second
 
 
-def until_again(tiles: Table, operand: Array, resident: Array, used: Array) -> Array:
+def until_again(tiles: Table[Tiles], operand: Array, resident: Array, used: Array) -> Array:
     """Bytes that a unit's workgroups read until others of them come back to a tile of an operand."""
     turn = _turn(tiles, used)
     between = np.where(operand, np.minimum(turn, resident), turn)
     return tiles.steps * step_bytes(tiles, between, used)
 
 
-def units(tiles: Table, operand: Array, used: Array) -> Array:
+def units(tiles: Table[Tiles], operand: Array, used: Array) -> Array:
     """Compute units that read the same line of an operand."""
     turn = _turn(tiles, used)
     beside = (turn - 1.0) / np.maximum(1.0, tiles.column - 1.0)
@@ -54,6 +55,6 @@ def units(tiles: Table, operand: Array, used: Array) -> Array:
     return np.minimum(np.where(operand, second, first) / (1.0 - edge), used)
 
 
-def _turn(tiles: Table, used: Array) -> Array:
+def _turn(tiles: Table[Tiles], used: Array) -> Array:
     """Workgroups of a unit after which it has the first tile of the first operand again."""
     return tiles.column // np.gcd(tiles.column, used)

@@ -13,7 +13,7 @@ from apuflow.preview.columns import Numbered, Rows
 from apuflow.preview.demands import Demands, demands, in_turn_ns, load_and_store_phases, output
 from apuflow.preview.latencies import latencies
 from apuflow.preview.machine import GpuModel
-from apuflow.preview.profile import DRIFT
+from apuflow.preview.profile import DRIFT, Profile
 from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.step import Step
 from apuflow.preview.tables import Launches, Table
@@ -340,7 +340,7 @@ def _two_buffers(net: _Network, flat: Flags, walked: Array) -> tuple[Rows, Array
     return rows, _beside(net.computed(rows) * net.batches[rows], walked[rows], TWO_BUFFERS)
 
 
-def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, Array]:
+def _first_batch(net: _Network, profiles: Table[Profile], output: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups start and load together, and the ns of their first batch."""
     rows = np.flatnonzero((profiles.bursts_waited + profiles.bursts_ahead > 0.0) & net.scheduled)
     computed = net.computed(rows)
@@ -351,7 +351,7 @@ def _first_batch(net: _Network, profiles: Table, output: Array) -> tuple[Rows, A
     return rows, ns + stored[rows]
 
 
-def _bursts(profiles: Table, burst: Array, computed: Array) -> Array:
+def _bursts(profiles: Table[Profile], burst: Array, computed: Array) -> Array:
     """ns that workgroups which start together wait for their loads, which come in bursts.
 
     Instructions come through the same links and from the same DRAM: code that is not yet fetched waits behind

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apuflow.preview.lines import LINE
-from apuflow.preview.profile import Adders
+from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import (
     asked_at_once,
     found_again,
@@ -139,7 +139,7 @@ def still_queued(stores: Accesses) -> Array:
     return part
 
 
-def tries(adders: Adders | Table, used: Array, running: Array, groups: Array) -> Array:
+def tries(adders: Adders | Table[Adders], used: Array, running: Array, groups: Array) -> Array:
     """Compare-and-swaps that an addition takes, on average.
 
     Of ``n`` workgroups in step the first needs one, the last ``n``. Those that were dispatched at once are
@@ -153,7 +153,7 @@ def tries(adders: Adders | Table, used: Array, running: Array, groups: Array) ->
     return 1.0 + meet * adders.share * (at_once - 1.0) / 2.0
 
 
-def in_line(stream: Table, adders: Table, running: Array) -> Array:
+def in_line(stream: Table[Stream], adders: Table[Adders], running: Array) -> Array:
     """Additions to a line at a time: what each of the workgroups that share its tile and run has of the line.
 
     A line with an addition on its way to memory takes no other (``GPU_VIPER-TCC.sm``, state A).

@@ -16,7 +16,7 @@ from places import ROOT
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.reader import Stats, read_stats
-from apuflow.study import score
+from apuflow.score import errors as score
 from apuflow_analysis.counters.counters import COUNTERS, counters
 
 DATA = ROOT / "tests/data/gem5_runs"

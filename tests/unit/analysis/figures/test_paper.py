@@ -120,7 +120,7 @@ def test_dominant_kernels_with_their_share() -> None:
 
 def test_they_are_drawn_where_a_sweep_asks() -> None:
     assert "paper_statements" not in figures.planned([], ["preview"])
-    assert "paper_statements" in figures.planned([], ["preview"], asked=["paper_statements"])
+    assert "paper_statements" in figures.planned([], ["preview"], named=["paper_statements"])
 
 
 def test_figures_of_the_paper_are_titled_as_such() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from apuflow.study import ask
+from apuflow.ask import question as ask
 from apuflow_analysis.tables.cliffs import cliff_texts, cliffs
 
 

@@ -18,7 +18,7 @@ from run_records import run_record
 
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
-from apuflow.study.score import recorded
+from apuflow.score.errors import recorded
 from apuflow_analysis.counters.counters import counters
 from apuflow_analysis.tables.kernels import UNNAMED, kernel_table, phases
 from apuflow_analysis.tables.records import Row, read_record

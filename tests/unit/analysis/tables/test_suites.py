@@ -1,4 +1,4 @@
-"""Folding points of operations into suites, reckoned by hand."""
+"""Folding points of operations into suites, calculated by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from result_frames import table
 
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.products import SCALE, SCALE_NOTE
-from apuflow_analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
+from apuflow_analysis.tables.suite_sums import coverage_text, summary, times
+from apuflow_analysis.tables.suites import Folder, Item, Iteration
 
 SECOND = 10**12
 """Ticks."""
@@ -171,12 +172,12 @@ def test_tables_say_what_their_times_rest_on() -> None:
     assert "1 of 3 operations (75% of the time) are outside" in coverage_text(items)
 
 
-def test_what_is_reckoned_is_a_phase_that_may_run_beside_the_backward_pass() -> None:
-    shared = Item(4, "all_reduce", "all_reduce", "communication", 1, 0, why="reckoned", reckoned_ms=4000)
+def test_communication_by_formula_is_a_phase_that_may_run_beside_the_backward_pass() -> None:
+    shared = Item(4, "all_reduce", "all_reduce", "communication", 1, 0, why="by formula", formula_ms=4000)
     several = replace(ITERATION, items=(*ITERATION.items, shared), devices=2)
     folder = Folder(operations())
     items = folder.items([several])
-    assert items["status"].tolist()[-1] == "reckoned"
+    assert items["status"].tolist()[-1] == "by formula"
     [row] = summary(items, folder.table([several]), [several]).to_dict("records")
     assert (row["communication_ms"], row["total_ms"], row["overlapped_ms"]) == (4000, 20000, 16000)
     assert (row["images_per_s"], row["not_run"]) == (2 * 8 / 20, 1)

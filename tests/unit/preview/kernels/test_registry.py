@@ -10,8 +10,8 @@ import pytest
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.kernels.registry import profile
-from apuflow.study.score import recorded
-from apuflow.study.score_runs import row_launch
+from apuflow.score.errors import recorded
+from apuflow.score.runs import row_launch
 
 RUNS = recorded()[0]
 

@@ -1,0 +1,1 @@
+"""Questions that the preview answers at once: on the command line, in Python, as a search of a space."""

@@ -1,0 +1,195 @@
+"""Questions of the command line (workloads, options, layer keys) that the preview answers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from apuflow import preview
+from apuflow.configure.catalogue import catalogue
+from apuflow.configure.combinations import PLACES, Assignment, plan
+from apuflow.configure.layer_list import plain_value
+from apuflow.configure.loading import check_new_name, suite_names, sweep_of
+from apuflow.configure.point import Point
+from apuflow.configure.sweep import Sweep
+from apuflow.configure.yaml_source import Document
+from apuflow.core import forked, paths
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import write_text
+from apuflow.engines.preview_batch import axes_of, batch_columns
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.points import chosen_points, points, sweep_workloads
+from apuflow.results.suites import iterations
+from apuflow_analysis.tables.cliffs import cliff_texts
+from apuflow_analysis.tables.columns import PRODUCTS, axis_column
+from apuflow_analysis.tables.records import Batch
+from apuflow_analysis.tables.suites import Folder
+from apuflow_analysis.tables.tables import AXES, assemble
+
+ENGINE: Final = "preview"
+NAME = "question"
+FEWEST = 1000
+"""Points for which a process of its own is worth while: it takes 40 ms to begin, they take 100 to 400."""
+
+
+def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> dict[str, Any]:
+    """The content of the sweep that asks this.
+
+    Args:
+        workloads: names or patterns of workloads, or names of suites, with commas between.
+        settings: ``key=value`` fixes an option or a layer key, ``key=value,value`` varies it.
+
+    Raises:
+        ConfigError: a setting has no ``=``, or a key is given twice.
+    """
+    names = [name.strip() for name in workloads.split(",") if name.strip()]
+    content: dict[str, Any] = {
+        "description": " ".join(["apuflow ask", workloads, *settings]),
+        "engines": [ENGINE],
+        "release": preview.RELEASE,
+    }
+    known = suite_names(root)
+    for place, given in (
+        ("workloads", [name for name in names if name not in known]),
+        ("suites", [name for name in names if name in known]),
+    ):
+        if given:
+            content[place] = given
+    seen: set[str] = set()
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        values = [plain_value(value.strip()) for value in text.split(",")]
+        if not equals or not key.strip() or "" in values:
+            raise ConfigError(
+                "not a setting",
+                value=setting,
+                remedy="key=value or key=value,value: num-compute-units=4,16 n=100",
+            )
+        key = _key(key.strip())
+        if key in seen:
+            raise ConfigError("the key is set twice", key=key, value=setting, remedy="keep one of them")
+        seen.add(key)
+        _set(content, key, values)
+    return content
+
+
+def _key(given: str) -> str:
+    """The option, place or ``layer.<key>`` that is meant."""
+    dashed = given.replace("_", "-")
+    if given in catalogue() or given in (*PLACES, PRODUCTS):
+        return given
+    if dashed in catalogue():
+        return dashed
+    return given if "-" in given else f"layer.{given.removeprefix('layer.')}"
+
+
+def _set(content: dict[str, Any], key: str, values: list[Any]) -> None:
+    name = key.removeprefix("layer.")
+    if key == PRODUCTS and len(values) > 1:
+        raise ConfigError(
+            "one table has one kind of matrix products",
+            key=key,
+            value=", ".join(map(str, values)),
+            remedy="ask twice, with products=rocblas and with products=stand-in",
+        )
+    if len(values) > 1:
+        axes = content.setdefault("axes", {})
+        (axes.setdefault("layer", {}) if name != key else axes)[name] = values
+    elif key in (*PLACES, PRODUCTS):
+        content[key] = values[0]
+    else:
+        content.setdefault("layer" if name != key else "options", {})[name] = values[0]
+
+
+def question(content: Mapping[str, Any], root: Path = Path()) -> Sweep:
+    """The sweep, checked.
+
+    Raises:
+        ConfigError: a mistake in it.
+    """
+    return sweep_of(Document(Path("the command line"), dict(content), {}), NAME, root)
+
+
+def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
+    """The preview's result table of all points of a sweep, by workload.
+
+    Raises:
+        ConfigError: a point cannot run.
+    """
+    names = [name for name in sweep_workloads(sweep, root) if name != paths.OPERATIONS]
+    tables = [answer_of(sweep, name, list(plan(sweep, name, root).combinations()), root) for name in names]
+    if sweep.suites:
+        campaign = Campaign(root)
+        folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
+        tables += [folder.table(iterations(campaign, sweep, name)) for name in campaign.suites(sweep)]
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def answer_of(
+    sweep: Sweep, workload: str, combinations: Sequence[Assignment], root: Path = Path()
+) -> pd.DataFrame:
+    """The preview's result table of some combinations of a workload's axes.
+
+    Raises:
+        ConfigError: a point cannot run; then every reason is listed.
+    """
+
+    def resolved(some: Sequence[Assignment]) -> list[Point]:
+        return chosen_points(sweep, workload, ENGINE, some, root)
+
+    parts = forked.parts(combinations, FEWEST)
+    try:
+        found = forked.each(lambda part: _rows(resolved(part)), parts)
+    except ConfigError:
+        if len(parts) > 1:
+            resolved(combinations)  # what is wrong with all of them, not only with one part
+        raise
+    return assemble(found)
+
+
+def table_of(chosen: Sequence[Point]) -> pd.DataFrame:
+    """The result table of points of one workload whose engine is the preview."""
+    return assemble([_rows(chosen, forked.usable())])
+
+
+def steep_steps(chosen: Sequence[Point]) -> list[str]:
+    """Cliffs that the preview sees between points of one workload; none where it cannot model them."""
+    if len(chosen) < 2:
+        return []
+    try:
+        frame = table_of(chosen)
+    except ApuflowError:
+        return []
+    return cliff_texts(frame, [str(name) for name in frame.attrs.get(AXES, ())])
+
+
+def _rows(chosen: Sequence[Point], processes: int = 1) -> Batch:
+    shared = {
+        "engine": ENGINE,
+        "workload": chosen[0].workload,
+        "direction": chosen[0].direction,
+        "evidence": f"preview {preview.VERSION}",
+    }
+    columns = batch_columns(chosen, processes)
+    columns |= {name: [value] * len(chosen) for name, value in shared.items()}
+    named = {axis_column(name): values for name, values in columns.items()}
+    return Batch(named, tuple(map(axis_column, axes_of(chosen))))
+
+
+def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:
+    """Keep a question as the sweep ``configs/sweeps/<name>.yaml``.
+
+    Raises:
+        ConfigError: the name cannot be used, or there is a sweep of this name.
+    """
+    import yaml
+
+    path = root / paths.sweep_file(name)
+    check_new_name(name, "sweep", path, force=force)
+    head = "# yaml-language-server: $schema=../../workflow/schemas/sweep.schema.json\n"
+    body = yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=None, width=100)
+    write_text(path, head + body)
+    return path

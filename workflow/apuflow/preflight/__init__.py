@@ -1,0 +1,1 @@
+"""What a sweep will do, before it runs."""

@@ -1,0 +1,168 @@
+"""What a sweep will do: its points, which runs are already there, time and memory for the rest, warnings."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from apuflow.configure import Sweep, load_site, load_sweep
+from apuflow.configure.base import did_you_mean
+from apuflow.configure.combinations import machines, plan, releases
+from apuflow.configure.point import Point
+from apuflow.configure.products import refuse_missing_checkouts
+from apuflow.configure.suite import sweep_suites
+from apuflow.core import paths
+from apuflow.core.engines import is_batch
+from apuflow.core.errors import ConfigError
+from apuflow.core.units import format_duration
+from apuflow.plan.points import points, sweep_workloads
+from apuflow.preflight.products import of_points
+from apuflow.preflight.workload import PlannedWorkload, planned_workload, sample_of
+from apuflow.prepare.tools import Toolset
+from apuflow.run.command import refuse_redirected
+
+LARGE = 100_000
+RESOLVED_PER_SECOND = 15_000
+"""Points of a sweep that ``plan`` looks at in a second; those of a ``LARGE`` sweep are counted first."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep will do, and what of it is done.
+
+    Attributes:
+        preparations: long work before the first point.
+        obstacle: why no point can run in this directory, with the fix; empty: they can.
+        sampling: how many of the points will run where the sweep takes a sample; empty: all.
+        workgroups: of which launches not all workgroups will run; empty: all run whole.
+        unused: patterns of ``per_workload`` that none of the sweep's workloads and suites matches.
+        products: whose kernels compute matrix products, a line for each kind and reason; empty: none do.
+    """
+
+    sweep: str
+    description: str
+    machine: str
+    release: str
+    workloads: tuple[PlannedWorkload, ...]
+    preparations: tuple[str, ...] = ()
+    obstacle: str = ""
+    sampling: str = ""
+    workgroups: str = ""
+    unused: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``apuflow plan --json`` prints it."""
+        return asdict(self)
+
+
+def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> SweepPlan:
+    """Plan a sweep, or one of its workloads.
+
+    Raises:
+        ConfigError: unknown names, or points that cannot run.
+    """
+    sweep = load_sweep(name, root)
+    names = sweep_workloads(sweep, root)
+    if workload is not None:
+        if workload not in names:
+            raise ConfigError(
+                f"sweep {name} has no workload of this name",
+                value=workload,
+                remedy=f"{did_you_mean(workload, names)}one of {', '.join(names)}",
+            )
+        names = [workload]
+    _say_if_large(sweep, names, root)
+    planned: list[PlannedWorkload] = []
+    sample: list[Point] = []
+    for workload_name in names:
+        expanded = points(sweep, workload_name, root)
+        for engine in sweep.engines:
+            chosen = [point for point in expanded if point.engine == engine]
+            planned.append(planned_workload(name, workload_name, engine, chosen, root))
+            sample += sample_of(chosen)
+    return SweepPlan(
+        name,
+        sweep.description,
+        _listed(machines, sweep, names, root),
+        _listed(releases, sweep, names, root),
+        tuple(planned),
+        _preparations(sweep, names, root),
+        _obstacle(sweep, sample, root),
+        _sampling(sweep),
+        _workgroups(sweep),
+        _unused(sweep, root),
+        of_points(sample, load_site(root).with_products(sweep.products)),
+    )
+
+
+def _unused(sweep: Sweep, root: Path) -> tuple[str, ...]:
+    names = [*sweep_workloads(sweep, root), *sweep_suites(sweep, root)]
+    return tuple(pattern for pattern in sweep.per_workload if not fnmatch.filter(names, pattern))
+
+
+def _say_if_large(sweep: Sweep, names: Sequence[str], root: Path) -> None:
+    """How many points there are, before the look at each takes its time."""
+    sizes = [plan(sweep, name, root).size for name in names if name != paths.OPERATIONS]
+    combined = sum(sizes) * len(sweep.engines)
+    if combined >= LARGE:
+        seconds = combined / RESOLVED_PER_SECOND
+        print(f"{combined:,} points: to look at each takes {format_duration(seconds)}", file=sys.stderr)
+
+
+def _sampling(sweep: Sweep) -> str:
+    sampling = sweep.sampling
+    if sampling is None:
+        return ""
+    return (
+        f"runs go on until a suite's total is known within {sampling.bound * 100:g} %, or operations with "
+        f"{sampling.budget * 100:g} % of the cycles of all of them have run; the table counts all"
+    )
+
+
+def _workgroups(sweep: Sweep) -> str:
+    workgroups = sweep.workgroups
+    if workgroups is None:
+        return ""
+    return (
+        f"gem5-kernels launches as many workgroups as fill the GPU {workgroups.fills} times and extrapolates "
+        "the rest (column extrapolated); smaller launches, and kernels that see their whole grid, run whole. "
+        "Times are those of whole runs: the real ones are shorter"
+    )
+
+
+def _listed(
+    places: Callable[[Sweep, str, Path], tuple[str, ...]], sweep: Sweep, workloads: Sequence[str], root: Path
+) -> str:
+    """The machines (or the releases) of all workloads, once each."""
+    return ", ".join(dict.fromkeys(name for workload in workloads for name in places(sweep, workload, root)))
+
+
+def _obstacle(sweep: Sweep, chosen: Sequence[Point], root: Path) -> str:
+    """Why points cannot run here."""
+    if all(is_batch(engine) for engine in sweep.engines):
+        return ""
+    found = []
+    try:
+        refuse_redirected((root / paths.RUNS).resolve())
+    except ConfigError as error:
+        found.append(f"{error.message}; {error.remedy}")
+    if any(point.software.products is not None and not is_batch(point.engine) for point in chosen):
+        try:
+            refuse_missing_checkouts(load_site(root), root)
+        except ConfigError as error:
+            found.append(f"{error.message} ({error.key}: {error.value}); {error.remedy}")
+    return "; ".join(found)
+
+
+def _preparations(sweep: Sweep, workloads: Sequence[str], root: Path) -> tuple[str, ...]:
+    """What has to be made before the first point and takes long: images from a recipe."""
+    if all(is_batch(engine) for engine in sweep.engines):
+        return ()
+    used = {release for workload in workloads for release in releases(sweep, workload, root)}
+    costs = (Toolset(release, root).image_cost() for release in sorted(used))
+    return tuple(dict.fromkeys(cost for cost in costs if cost is not None))

@@ -1,0 +1,142 @@
+"""Epochs from the summaries of networks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
+from apuflow.core.units import format_duration
+from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, Dataset, epoch
+from apuflow.suites.ring import FLOAT_BYTES, ParallelIteration, Ring
+
+_NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "update_ms", "params")
+_FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")
+_OWN = ("layer.n", "layer.devices", "layer.bandwidth", "layer.latency")
+"""Axes of a sweep that an epoch has numbers of its own for."""
+_COVERAGE = (
+    *("engine_version", "products", "operations", "unmeasured", "unmeasured_share"),
+    *("stand_ins", "stand_in_share"),
+)
+"""What the simulated iteration rests on (``apuflow_analysis.tables.suite_sums.coverage``)."""
+
+
+def epoch_numbers(
+    summary: Path, dataset: str, ring: Ring, price_per_hour: float | None = None
+) -> list[dict[str, Any]]:
+    """A row per iteration of a summary: its phases, communication among them, and the epoch made of it.
+
+    Milliseconds of each phase and of the iteration, images per second, seconds and cost of an epoch; columns
+    ``overlapped_...`` have the communication beside the backward pass. None: not known, or no price.
+
+    Args:
+        summary: ``items/SUITE.summary.csv``.
+        dataset: one of ``DATASETS``, or a number of examples.
+        ring: the devices.
+        price_per_hour: of all devices together.
+
+    Raises:
+        ConfigError: no such table or data set, or no row of a whole training iteration.
+    """
+    chosen = _dataset(dataset)
+    rows = [row for row in _read(summary) if row["backward_ms"] and row["images"]]
+    if not rows:
+        raise ConfigError(
+            "no row is an iteration of training",
+            file=summary,
+            remedy="run a network with direction: both (a list of items has no iteration)",
+        )
+    found = [_numbers(row, chosen, ring, price_per_hour) for row in rows]
+    return [one for place, one in enumerate(found) if one not in found[:place]]
+
+
+def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float | None) -> dict[str, Any]:
+    seconds = {phase: float(row[f"{phase}_ms"] or 0) / 1e3 for phase in ("forward", "backward", "update")}
+    batch = round(float(row["images"]))
+    one = ParallelIteration(**seconds, communication=ring.seconds(FLOAT_BYTES * int(row["params"])))
+    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
+    found |= {"n": batch, "devices": ring.devices}
+    found |= {f"{phase}_ms": duration * 1e3 for phase, duration in seconds.items()}
+    if not row["update_ms"]:
+        found["update_ms"] = None
+    found["communication_ms"] = one.communication * 1e3
+    for name, duration in (("", one.apart), ("overlapped_", one.overlapped)):
+        of_all = epoch(dataset.train, batch, ring.devices, duration, price)
+        found[f"{name}iteration_ms"] = duration * 1e3
+        found[f"{name}images_per_s"] = batch * ring.devices / duration
+        found[f"{name}epoch_s"] = of_all.seconds
+        found[f"{name}cost"] = of_all.cost
+    found["examples"], found["examples_source"] = dataset.train, dataset.source
+    found["basis"] = EXTRAPOLATED
+    found |= {name: row[name] for name in _COVERAGE if name in row}
+    return found
+
+
+def epoch_text(numbers: Mapping[str, Any]) -> dict[str, str]:
+    """A row of ``epoch_numbers`` for a reader."""
+    names = list(numbers)
+    found = {name: str(numbers[name]) for name in names[: names.index("devices") + 1]}
+    several = numbers["devices"] > 1
+    for name in ("", "overlapped_") if several else ("",):
+        shown = name.replace("_", " ")
+        found[f"{shown}iteration"] = f"{numbers[f'{name}iteration_ms']:,.2f} ms"
+        found[f"{shown}images/s"] = f"{numbers[f'{name}images_per_s']:,.2f}"
+        found[f"{shown}epoch"] = format_duration(numbers[f"{name}epoch_s"])
+        if numbers[f"{name}cost"] is not None:
+            found[f"{shown}cost"] = f"{numbers[f'{name}cost']:,.2f}"
+    if several:
+        found["all-reduce"] = f"{numbers['communication_ms']:,.3f} ms"
+    if numbers["update_ms"] is None:
+        found["update"] = "not in it"
+    if numbers.get("unmeasured_share"):
+        found["unmeasured"] = f"{float(numbers['unmeasured_share']):.0%} of the time"
+    return found
+
+
+def write_numbers(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Write rows of ``epoch_numbers`` as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(file, text.getvalue())
+
+
+def _axes(row: Mapping[str, str]) -> dict[str, str]:
+    names = list(row)
+    return {
+        name.removeprefix("layer."): row[name]
+        for name in names[2 : names.index("direction")]
+        if name not in _FIXED and name not in _OWN
+    }
+
+
+def _dataset(dataset: str) -> Dataset:
+    if dataset in DATASETS:
+        return DATASETS[dataset]
+    if dataset.isdigit() and int(dataset):
+        return Dataset(int(dataset), "", "given")
+    raise ConfigError(
+        "no such data set",
+        key="dataset",
+        value=dataset,
+        remedy=f"one of {', '.join(DATASETS)}, or a number of examples",
+    )
+
+
+def _read(summary: Path) -> list[dict[str, str]]:
+    try:
+        rows = list(csv.DictReader(summary.read_text(encoding="utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError):
+        rows = []
+    if not rows or any(name not in rows[0] for name in _NEEDED):
+        raise ConfigError(
+            "not the summary of a suite",
+            file=summary,
+            remedy="make it: snakemake --cores all results/SWEEP/items/SUITE.summary.csv",
+        )
+    return [row for row in rows if row["status"] == "completed"]

@@ -1,0 +1,114 @@
+"""The kernels of two runs compared: tables on the terminal, a CSV file, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError
+from apuflow.core.figures import stem_of
+from apuflow.core.files import write_csv
+
+if TYPE_CHECKING:
+    from apuflow_analysis.tables.dispatches import DispatchComparison
+
+
+def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure: Path | None) -> None:
+    """Compare the kernels that runs launched, print them, and write the requested files.
+
+    Args:
+        a: a run directory; or, without ``b``, a result table, whose runs lie below the working directory.
+        engines: of a table: the two engines, A's and B's, with a comma.
+        csv: a row per kernel, of all pairs of runs.
+        figure: path of figures; for one pair of runs.
+
+    Raises:
+        ApuflowError: a figure of several pairs, or what is compared is not there.
+        AnalysisError: see apuflow_analysis.tables.dispatches.
+    """
+    import pandas as pd
+
+    from apuflow_analysis.tables.dispatches import compare_dispatches
+
+    stem = None if figure is None else stem_of(figure)
+    places = [(a, b)] if b is not None else _of_table(a, engines)
+    if figure is not None and len(places) != 1:
+        raise ApuflowError(
+            f"the table has {len(places)} pairs of runs, a figure shows one",
+            key="--figure",
+            remedy="name two run directories: runs/<engine>/<workload>/<point>",
+        )
+    frames = []
+    for left, right in places:
+        compared = compare_dispatches(left, right)
+        show(compared)
+        points = {"run_a": str(left), "run_b": str(right)}
+        frames.append(compared.table.assign(**points))
+        if stem is not None:
+            draw(compared, stem)
+    write_csv(csv, pd.concat(frames, ignore_index=True))
+
+
+def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
+    from apuflow_analysis.tables.dispatches import run_pairs
+    from apuflow_analysis.tables.store import read
+
+    first, _, second = engines.partition(",")
+    if table.is_dir() or not second:
+        raise ApuflowError(
+            "--kernels takes two run directories, or a table and two engines",
+            value=str(table),
+            remedy="apuflow compare --kernels runs/gem5/W/P runs/gem5-kernels/W/Q, or apuflow compare "
+            "--kernels results/runtime/W.csv",
+        )
+    pairs = run_pairs(read(table), first.strip(), second.strip())
+    return [(Path(paths.run_dir(*left)), Path(paths.run_dir(*right))) for left, right in pairs]
+
+
+def draw(compared: DispatchComparison, stem: Path) -> None:
+    """Both figures of a pair of runs: ``stem`` and ``stem-time``, as SVG, PNG and CSV."""
+    from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
+    from apuflow_analysis.figures.output import save
+
+    for plot, name in ((kernels_beside(compared), stem), (time_parts(compared), Path(f"{stem}-time"))):
+        save(plot.figure, plot.data, name)
+
+
+def show(compared: DispatchComparison) -> None:
+    """Print one pair of runs: its kernels, and what its time consists of."""
+    from apuflow.core.terminal import table_of, terminal_console
+
+    console = terminal_console()
+    for label, name in zip("AB", compared.names, strict=True):
+        console.print(f"{label}: {name}")
+    numbers = ("cycles A", "cycles B", "B / A", "registers A", "registers B")
+    table = table_of(("in", "kernel", "grid", "workgroup"), numbers)
+    for row in compared.table.to_dict("records"):
+        table.add_row(
+            *(str(row[name]) for name in ("in", "kernel", "grid", "workgroup")),
+            _whole(row["cycles_a"]),
+            _whole(row["cycles_b"]),
+            "" if row["ratio"] != row["ratio"] else f"{row['ratio']:.4f}",
+            *(_registers(row, label) for label in "ab"),
+        )
+    console.print(table)
+    parts = table_of(("simulated time",), ("kernels A", "cycles A", "kernels B", "cycles B"))
+    for row in compared.parts.to_dict("records"):
+        counts = [str(row[name] or "") for name in ("kernels_a", "kernels_b")]
+        cycles = [_whole(row[name]) for name in ("cycles_a", "cycles_b")]
+        parts.add_row(row["meaning"], counts[0], cycles[0], counts[1], cycles[1])
+    console.print(parts)
+    for note in compared.notes:
+        console.print(f"note: {note}")
+
+
+def _whole(value: float) -> str:
+    return "" if value != value else f"{value:,.0f}"
+
+
+def _registers(row: Mapping[Hashable, Any], label: str) -> str:
+    """Vector and scalar registers of a kernel."""
+    values = [row[f"{kind}_registers_{label}"] for kind in ("vector", "scalar")]
+    return "" if any(value is None or value != value for value in values) else "/".join(map(_whole, values))

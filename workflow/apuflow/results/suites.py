@@ -1,0 +1,167 @@
+"""A sweep's suites, folded from the table of its operations."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+
+from apuflow.configure import Sweep, labels, sweep_names
+from apuflow.configure.point import Point
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import write_files
+from apuflow.plan.campaign import Campaign
+from apuflow.plan.members import Member
+from apuflow.suites.ring import FLOAT_BYTES, Ring
+from apuflow.suites.spec import Refused
+from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
+from apuflow.suites.suite import Suite
+from apuflow_analysis.tables import store
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.suite_sums import summary, times
+from apuflow_analysis.tables.suites import Folder, Item, Iteration
+from apuflow_analysis.tables.tables import require_completed
+
+
+def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
+    """Every combination of a suite in a sweep, as tables need it.
+
+    Raises:
+        ConfigError: a choice that the suite does not have, or an operation that cannot run.
+    """
+    return [_iteration(member) for member in campaign.members(sweep) if member.suite.name == suite]
+
+
+def _iteration(member: Member) -> Iteration:
+    ring = Ring(member.choice.devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
+    items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
+    parts = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
+    told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
+    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
+    suite = member.suite
+    memory = suite.memory(member.choice)
+    return Iteration(
+        suite=suite.name,
+        engine=member.engine,
+        direction=member.choice.direction,
+        label=f"{labels.join(suite.name, *parts)}-{digest}",
+        axes=dict(member.assignment),
+        items=items,
+        images=(member.choice.n or suite.n or 1) if suite.is_network else None,
+        devices=member.choice.devices,
+        params=_params(suite),
+        memory={} if memory is None else asdict(memory),
+        left_out=suite.left_out,
+    )
+
+
+def _item(step: Step, point: Point | Refused, ring: Ring) -> Item:
+    shared = FLOAT_BYTES * int(step.shape["elements"]) if step.op == ALL_REDUCE and ring.devices > 1 else None
+    return Item(
+        step.item,
+        step.name,
+        step.op,
+        step.phase if shared is None else COMMUNICATION,
+        step.repeats,
+        step.flop,
+        step.group,
+        point.id if isinstance(point, Point) else "",
+        "" if isinstance(point, Point) else point.why,
+        None if shared is None else ring.seconds(shared) * 1e3,
+    )
+
+
+def _communication(member: Member, ring: Ring) -> Iterator[Item]:
+    """What several devices add to an iteration with gradients: the all-reduce of those of all weights."""
+    params = _params(member.suite)
+    if ring.devices > 1 and params and member.choice.direction != "fwd":
+        spent = ring.seconds(FLOAT_BYTES * params) * 1e3
+        why = "computed by the ring formula"
+        last = max(step.item for step, _ in member.items)
+        yield Item(last + 1, ALL_REDUCE, ALL_REDUCE, COMMUNICATION, 1, 0, "", "", why, spent)
+
+
+def points_of_suite(name: str, root: Path) -> frozenset[str]:
+    """Identifiers of a suite's points in all sweeps that name it; a sweep with a mistake is passed over."""
+    campaign = Campaign(root)
+    found: set[str] = set()
+    for sweep_name in sweep_names(root):
+        with contextlib.suppress(ApuflowError):
+            sweep = campaign.load(sweep_name)
+            if name in campaign.suites(sweep):
+                mine = (member for member in campaign.members(sweep) if member.suite.name == name)
+                found |= {point.id for member in mine for point in member.points}
+    return frozenset(found)
+
+
+def _params(suite: Suite) -> int:
+    network = suite.network or suite.sequence
+    return network.params if network is not None else 0
+
+
+def suite_table(campaign: Campaign, sweep: Sweep, suite: str, operations: str | Path) -> pd.DataFrame:
+    """The table of a suite: a row per iteration.
+
+    Args:
+        operations: the sweep's table of operations, Parquet.
+
+    Raises:
+        AnalysisError: the table cannot be read; or an operation failed and the sweep is strict.
+    """
+    frame = Folder(store.read(operations, whole=True)).table(iterations(campaign, sweep, suite))
+    if sweep.on_failure == "strict":
+        require_completed(frame)
+    return frame
+
+
+def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.DataFrame:
+    """Items of all suites of a sweep, with the label of their iteration and its memory by part.
+
+    Args:
+        operations: the sweep's table of operations, Parquet.
+
+    Raises:
+        ConfigError: the sweep has no suites.
+    """
+    names = campaign.suites(sweep)
+    if not names:
+        raise ConfigError(
+            "the sweep has no suites", file=paths.sweep_file(sweep.name), key="suites", remedy="name one"
+        )
+    folder = Folder(store.read(operations, whole=True))
+    every = [iteration for name in names for iteration in iterations(campaign, sweep, name)]
+    frame = folder.items(every)
+    labels_of = [(one.label, one.memory) for one in every for _ in one.items]
+    frame["iteration"] = [
+        f"{label} {engine}" for (label, _), engine in zip(labels_of, frame["engine"], strict=True)
+    ]
+    for part in dict.fromkeys(part for one in every for part in one.memory):
+        frame[f"{part}_bytes"] = [memory.get(part) for _, memory in labels_of]
+    frame.attrs["axes"] = tuple(dict.fromkeys(axis_column(name) for one in every for name in one.axes))
+    return frame
+
+
+def write_items(campaign: Campaign, under: str, suites: Sequence[str], operations: str | Path) -> None:
+    """Write suites' items, their sums by phase and kind, and their summaries, as CSV; all files or none.
+
+    Args:
+        campaign: the project.
+        under: the sweep's place below results/.
+        suites: their names; each gets three files (``paths.suite_files``).
+        operations: the sweep's table of operations, Parquet.
+    """
+    sweep = campaign.sweep(under)
+    folder = Folder(store.read(operations, whole=True))
+    texts: dict[str | Path, bytes] = {}
+    for suite in suites:
+        all_of_it = iterations(campaign, sweep, suite)
+        items = folder.items(all_of_it)
+        frames = (items, times(items, all_of_it), summary(items, folder.table(all_of_it), all_of_it))
+        for file, frame in zip(paths.suite_files(under, suite), frames, strict=True):
+            texts[campaign.root / file] = frame.to_csv(index=False, lineterminator="\n").encode()
+    write_files(texts)

@@ -1,0 +1,1 @@
+"""Totals of suites from a sample of their operations."""

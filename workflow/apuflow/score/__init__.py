@@ -1,0 +1,1 @@
+"""The preview's errors against recorded runs and published results."""

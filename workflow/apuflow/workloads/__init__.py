@@ -1,0 +1,1 @@
+"""Workloads and suites made from other programs' models and dispatch lists."""

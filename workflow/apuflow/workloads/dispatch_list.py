@@ -1,0 +1,155 @@
+"""``apuflow new workload --from``: a dispatch list of another program becomes a workload."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from apuflow.configure import load_workload
+from apuflow.configure.base import together
+from apuflow.configure.loading import check_new_name
+from apuflow.configure.workloads import KernelsWorkload
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.files import write_files
+from apuflow.kernels.check import problems
+from apuflow.kernels.guest import own_guest
+from apuflow.kernels.imported import document, outputs, packed
+from apuflow.kernels.metadata import KernelsBySource, read_kernels
+from apuflow.kernels.program import OwnProgram
+from apuflow.launcher.dispatch_list import DispatchList
+from apuflow.launcher.read_list import read_list
+from apuflow.miopen.compiler import read_code_object
+
+COMPUTE_UNITS = 4
+"""What the launches are tried with; nothing of an imported one depends on it."""
+
+
+def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tuple[tuple[Path, ...], str]:
+    """Write the workload of a dispatch list: its file, and its code objects and data in a directory beside.
+
+    Nothing is written before the workload has been read back, checked like any other, and found to make the
+    same launches, arguments and contents as the list.
+
+    Returns:
+        The files, and the list's GPU.
+
+    Raises:
+        ConfigError: the name cannot be used, or the list holds what a workload cannot say.
+    """
+    target = Path(paths.workload_file(name))
+    check_new_name(name, "workload", root / target, force=force)
+    given = read_list(path)
+    try:
+        files = _files(given, path, target)
+        _check(given, files, name)
+    except ApuflowError as error:
+        raise ConfigError(
+            f"this list cannot be imported: {error.message}",
+            file=path,
+            key=error.key,
+            value=error.value,
+            remedy=error.remedy,
+        ) from error
+    write_files({root / file: data for file, data in files.items()})
+    return tuple(root / file for file in files), given.device
+
+
+def _files(given: DispatchList, path: Path, target: Path) -> dict[Path, bytes]:
+    """Everything to write, by its path from the project's directory."""
+    name = target.stem
+    codes = {
+        code: _code_object(code, given.device) for code in dict.fromkeys(d.object for d in given.dispatches)
+    }
+    objects = {code: f"{name}/kernels{number or ''}-{{gfx}}.co" for number, code in enumerate(codes)}
+    recorded, missing = _recorded(given)
+    kernels = {code: read_kernels(code) for code in codes}
+    made, beside = document(given, kernels, objects, recorded)
+    for buffer in made["buffers"].values():
+        if isinstance(buffer["contents"], dict) and "file" in buffer["contents"]:
+            buffer["contents"] = {"file": f"{name}/{buffer['contents']['file']}"}
+    if "reference" in made:
+        made["reference"] = f"{name}/{made['reference']}"
+    made = {"description": f"Imported from {path.name}", "kind": "kernels", **made}
+    text = f"# Imported by apuflow new workload {name} --from {path.name}. Keys: docs/own-kernels.md.\n"
+    if missing:
+        text += f"# Written by the list, not compared: {', '.join(missing)}. Outputs and reference do that.\n"
+    text += yaml.safe_dump(made, sort_keys=False, default_flow_style=None, width=110)
+    files = {target: text.encode()}
+    place = target.parent
+    files |= {place / objects[code].format(gfx=given.device): data for code, data in codes.items()}
+    return files | {place / name / file: data for file, data in beside.items()}
+
+
+def _code_object(path: Path, gfx: str) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read code object {path}: {error.strerror}") from None
+    found = read_code_object(data, path)
+    if found.gfx != gfx:
+        raise ConfigError(f"code object {path} is for {found.gfx}, the list for {gfx}")
+    return data
+
+
+def _recorded(given: DispatchList) -> tuple[dict[str, bytes], list[str]]:
+    """What the other program left in the files that the list names, by buffer; buffers without a file."""
+    found, missing = {}, []
+    for dump in outputs(given):
+        if not dump.path.is_file():
+            missing.append(dump.buffer)
+            continue
+        found[dump.buffer] = dump.path.read_bytes()
+        size = next(buffer.size for buffer in given.buffers if buffer.name == dump.buffer)
+        if len(found[dump.buffer]) != size:
+            raise ConfigError(
+                f"{dump.path} has {len(found[dump.buffer])} bytes, buffer {dump.buffer} has {size}",
+                remedy="remove that file, or export it again, whole",
+            )
+    return found, missing
+
+
+def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
+    """Raise ConfigError where the workload, read back, is wrong or would do something else than the list."""
+    with tempfile.TemporaryDirectory(prefix="apuflow-import-") as place:
+        root = Path(place)
+        write_files({root / file: data for file, data in files.items()})
+        workload = load_workload(name, root)
+        assert isinstance(workload, KernelsWorkload)
+        errors: list[ConfigError] = []
+        work = workload.work({}, errors.append)
+        if work is None:
+            raise together(errors)
+        program = work.program(COMPUTE_UNITS, given.device)
+        kernels = {source: read_kernels(root / source) for source in program.sources}
+        for wrong in (*problems(program, kernels), *_differences(given, program, kernels)):
+            raise ConfigError(wrong)
+
+
+def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsBySource) -> Iterator[str]:
+    """What a workload's program would do otherwise than the list that it was made of."""
+    guest = own_guest(program, kernels, gfx=given.device, statistics="run")
+    made = np.frombuffer(guest.data or b"", np.uint8)
+    data = np.fromfile(given.data, np.uint8) if given.data is not None else made
+    for theirs, ours in zip(given.buffers, guest.contents.buffers, strict=True):
+        same = theirs.contents == ours.contents
+        if ours.contents.kind == "file":
+            before = theirs.contents.values(theirs.size, data), ours.contents.values(ours.size, made)
+            same = np.array_equal(*before)
+        if theirs.size != ours.size or not same:
+            yield f"buffer {theirs.name} would hold something else"
+    launches = zip(given.dispatches, guest.contents.dispatches, strict=True)
+    for number, (wanted, sent) in enumerate(launches, 1):
+        want, have = packed(wanted.arguments), packed(sent.arguments)
+        # The list may leave out what a launch determines: the hidden arguments at the end.
+        length = min(len(want.data), len(have.data))
+        if want.data[:length] != have.data[:length] or any(want.data[length:]):
+            yield f"launch {number} of {wanted.kernel} would get other hidden arguments or LDS addresses"
+        if want.addresses != have.addresses:
+            yield f"launch {number} of {wanted.kernel} gets addresses that its kernel does not take"
+        if (wanted.grid, wanted.workgroup, wanted.lds) != (sent.grid, sent.workgroup, sent.lds):
+            yield f"launch {number} of {wanted.kernel} has LDS that its arguments do not point to"
