@@ -95,7 +95,7 @@ def program_bars(
     factor: float = 1.0,
     power: int = 0,
 ) -> Plot:
-    """One bar per workload, forward and backward beside each other, for a table in which nothing varies.
+    """One bar per workload, forward next to backward, for a table in which nothing varies.
 
     ``power``: as of ``apuflow_analysis.figures.lines.Quantity``.
     """

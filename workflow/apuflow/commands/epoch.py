@@ -71,7 +71,7 @@ def allreduce(
     latency: float = typer.Option(1.0, help=LATENCY),
     reduce_rate: float = typer.Option(math.inf, help="GB/s that a device adds; left out: the sum is free"),
 ) -> None:
-    """Time of a ring all-reduce, and the bandwidth that its links see. Reckoned, not simulated."""
+    """Time of a ring all-reduce and the bandwidth of its links, by formula."""
     from rich.table import Table
 
     from apuflow.study.terminal import terminal_console
