@@ -292,7 +292,7 @@ def in_step(accesses: Accesses) -> Array:
 def rereading(launches: Launches) -> Array:
     """``cyclic`` of launches whose workgroups read rows of their own again from begin to end, 0 of others.
 
-    It is 1 for one buffer, as in softmax forward, and a half for two alternating ones, as in softmax backward.
+    It is 1 for one buffer (softmax forward), and a half for two alternating ones (softmax backward).
     """
     accesses, profile = launches.accesses, launches.profiles
     rows = (launches.counts.lds > 0.0) & ~profile.scheduled & ~profile.alternating
