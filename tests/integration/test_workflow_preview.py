@@ -15,9 +15,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 SOFTMAX = "results/quickstart/softmax_fwd.csv"
+SMALL = "results/small/softmax_fwd.csv"
 
 
 def run(project: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -33,15 +35,17 @@ def run(project: Path, *arguments: str, **options: Any) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, new_project: Callable[[Path], Path]) -> Path:
-    """A project in which the quickstart's softmax table and one figure were made."""
+    """A project in which the table and one figure of a sweep were made, which is the quickstart's softmax."""
     project = new_project(tmp_path_factory.mktemp("finished"))
-    done = run(project, SOFTMAX, "results/quickstart/figures/speedup.svg")
+    sweep = yaml.safe_load((project / "configs/sweeps/quickstart.yaml").read_text())
+    (project / "configs/sweeps/small.yaml").write_text(json.dumps({**sweep, "workloads": ["softmax_fwd"]}))
+    done = run(project, SMALL, "results/small/figures/speedup.svg")
     assert done.returncode == 0, done.stdout + done.stderr
     return project
 
 
 def test_table_has_a_row_per_compute_unit_count_and_names_its_engine(finished: Path) -> None:
-    frame = pd.read_csv(finished / SOFTMAX)
+    frame = pd.read_csv(finished / SMALL)
     assert frame["num_compute_units"].tolist() == [1, 2, 4, 8, 16, 32, 64]
     assert set(frame["engine"]) == {"preview"}
     assert set(frame["status"]) == {"completed"}
@@ -54,24 +58,24 @@ def test_table_has_a_row_per_compute_unit_count_and_names_its_engine(finished: P
 
 
 def test_csv_and_parquet_hold_the_same_and_columns_are_described(finished: Path) -> None:
-    frame = pd.read_csv(finished / SOFTMAX)
-    parquet = pd.read_parquet(finished / SOFTMAX.replace(".csv", ".parquet"))
+    frame = pd.read_csv(finished / SMALL)
+    parquet = pd.read_parquet(finished / SMALL.replace(".csv", ".parquet"))
     assert list(frame.columns) == list(parquet.columns)
-    described = json.loads((finished / SOFTMAX.replace(".csv", ".columns.json")).read_text())
+    described = json.loads((finished / SMALL.replace(".csv", ".columns.json")).read_text())
     assert [column["name"] for column in described["columns"]] == list(frame.columns)
     units = {column["name"]: column.get("unit") for column in described["columns"]}
     assert units["gpu_cycles"] == "cycle" and units["gpu_time"] == "s"
 
 
 def test_figure_stands_beside_its_numbers(finished: Path) -> None:
-    stem = finished / "results/quickstart/figures/speedup"
+    stem = finished / "results/small/figures/speedup"
     assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert "preview" in stem.with_suffix(".svg").read_text()
     assert not pd.read_csv(stem.with_suffix(".csv")).empty
 
 
 def test_a_second_call_has_nothing_to_do(finished: Path) -> None:
-    done = run(finished, SOFTMAX)
+    done = run(finished, SMALL)
     assert done.returncode == 0
     assert "Nothing to be done" in done.stdout + done.stderr
 
@@ -79,7 +83,7 @@ def test_a_second_call_has_nothing_to_do(finished: Path) -> None:
 def test_touching_code_or_cloning_again_repeats_nothing(finished: Path) -> None:
     for file in (finished / "workflow").rglob("*.py"):
         file.touch()
-    assert "Nothing to be done" in (done := run(finished, SOFTMAX)).stdout + done.stderr
+    assert "Nothing to be done" in (done := run(finished, SMALL)).stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -47,27 +47,35 @@ def locate(block: Block) -> Snapshot | None:
     if not shader.startswith(b"system."):
         return None
     units = _Units(block, shader)
-    values = units.read()
+    try:
+        values = units.read()
+    except Damage as damage:
+        raise _damaged(damage) from None
     if not units.alike:
         return None
-    lines = (text[start : units.start] + text[units.stop : stop]).split(b"\n")
-    rows = {name: cells for name, _, cells in (line.partition(b" ") for line in lines)}
-    active_rows = sum(name.endswith(_ACTIVE[:-1]) for name in rows)
-    if active_rows != 1 or any(name.startswith(units.array[1:]) for name in rows):
+    others = text[start : units.start] + text[units.stop : stop]
+    if others.count(_ACTIVE) != 1 or units.array in others:
         return None
+    rows = {name: cells for name, _, cells in (line.partition(b" ") for line in others.split(b"\n"))}
     launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")
 
-    def row(name: str) -> float | None:
-        return _number(rows.get(name.encode(), b""))
+    def number(cells: bytes) -> float | None:
+        try:
+            return first_number(cells)
+        except Damage as damage:
+            raise _damaged(damage) from None
 
-    return Snapshot(shader.decode(), values, row, _number(launched), units.slots or NAN)
+    return Snapshot(
+        shader.decode(),
+        values,
+        lambda name: number(rows.get(name.encode(), b"")),
+        number(launched),
+        units.slots or NAN,
+    )
 
 
-def _number(cells: bytes) -> float | None:
-    try:
-        return first_number(cells)
-    except Damage as damage:
-        raise AnalysisError(f"the statistics are damaged: {damage}") from None
+def _damaged(damage: Damage) -> AnalysisError:
+    return AnalysisError(f"the statistics are damaged: {damage}")
 
 
 class _Units:
@@ -167,7 +175,7 @@ class _Units:
                     continue
                 drift = place - at - distance
                 row = self._text[place : place + len(line) + _CELLS]
-            value = _number(row[len(line) :])
+            value = first_number(row[len(line) :])
             if value is not None:
                 values[name] = value
         return values

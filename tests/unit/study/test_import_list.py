@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from pathlib import Path
 
@@ -69,11 +70,10 @@ end
 """y = -3 x, each 64 the other way round; then 2 x 7.5 more in its elements 64 to 127."""
 
 
-@pytest.fixture(name="export")
-def _export(clang: Compiler, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def written(clang: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the other program wrote: the list, code objects, memory, and what it had computed itself."""
-    place = tmp_path / "export"
-    place.mkdir()
+    place = tmp_path_factory.mktemp("written")
     for name, text in {"scale.cl": SCALE, "shift.hip": SHIFT}.items():
         (place / name).write_text(text)
         compile_own(Row(str(place / name), ""), "gfx801", (place / name).with_suffix(".o"))
@@ -83,7 +83,13 @@ def _export(clang: Compiler, tmp_path: Path) -> Path:
     left[64:128] += 15
     (place / "left.bin").write_bytes(left.astype("<f4").tobytes())
     (place / "run.list").write_text(LIST)
-    return place / "run.list"
+    return place
+
+
+@pytest.fixture
+def export(written: Path, tmp_path: Path) -> Path:
+    """A copy of its list and files."""
+    return shutil.copytree(written, tmp_path / "export") / "run.list"
 
 
 def test_the_launcher_takes_the_list_as_it_is(export: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,7 +249,9 @@ def played(
     recorded = {(str(of), str(kernel)): float(cycles) for of, kernel, cycles in rows.to_numpy()}
     runs: dict[str, Ran] = {}
     monkeypatch.setattr(sampled_suites, "_measured", lambda point, *_: runs.get(point.id))
-    while (one := sampled(root, aim)[0]).round:
+    campaign = Campaign(root)
+    sweep = campaign.load("net")
+    while (one := sampled_suites.sample_suites(campaign, sweep, aim)[0]).round:
         for name in identifiers(one.round):
             operation, kernels = map(str, one.members.loc[name, ["operation", "kernels"]])
             runs[name] = Ran(tuple(recorded[operation, kernel] for kernel in kernels.split("+")))

@@ -7,6 +7,7 @@ A wheel carries the project's files in ``apuflow/project_files`` under the paths
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -68,11 +69,11 @@ def is_installed() -> bool:
 def code_version() -> str:
     """Sixteen hex digits that name the code of ``apuflow``: two machines with equal files have equal ones."""
     found = hashlib.sha256()
-    for file in sorted(
-        file for pattern in ("*.py", "*.yaml", "*.csv", "*.json") for file in PACKAGE.rglob(pattern)
-    ):
-        if _CARRIED not in file.parents:
-            found.update(file.read_bytes())
+    for directory, below, names in os.walk(PACKAGE):
+        below[:] = sorted(set(below) - _NOT_OURS)
+        for name in sorted(names):
+            if name.endswith((".py", ".yaml", ".csv", ".json")):
+                found.update(Path(directory, name).read_bytes())
     return found.hexdigest()[:16]
 
 

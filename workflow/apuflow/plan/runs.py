@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from apuflow.configure.combinations import releases
@@ -67,7 +66,7 @@ class Runs:
         self._is_job = is_job
         self._tasks: dict[str, Task] = {}
         self._plans: dict[str, Manifest] = {}
-        self._written: set[Path] = set()
+        self._written: dict[tuple[Any, ...], Manifest] = {}
         self._batches: dict[str, list[Task]] = {}
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
@@ -148,11 +147,13 @@ class Runs:
         return written
 
     def _write(self, sweep: Sweep, workload: str, points: Sequence[Point]) -> Manifest:
-        written = manifest.write(sweep, workload, points, self._tasks, self.root)
-        if self._storage and not self._storage.holds(written.path):
-            self._storage.store(written.path)
-        self._written.add(written.file)
-        return written
+        key = (sweep.name, workload, len(self._tasks), *map(id, points))
+        if key not in self._written:
+            written = manifest.write(sweep, workload, points, self._tasks, self.root)
+            if self._storage and not self._storage.holds(written.path):
+                self._storage.store(written.path)
+            self._written[key] = written
+        return self._written[key]
 
     def planned(self) -> list[Point]:
         """Points whose record was missing when this call planned them."""
@@ -334,9 +335,10 @@ class Runs:
 
     def clean(self) -> None:
         """Remove manifests, and marks of batches, of earlier calls whose runs have all left their records."""
+        mine = {plan.path for plan in self._written.values()}
         for file in self.root.glob(paths.manifest("*", "*", "*")):
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
-            if file not in self._written and plan.is_done():
+            if plan.path not in mine and plan.is_done():
                 plan.remove()
 
 

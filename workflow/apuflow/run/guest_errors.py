@@ -60,9 +60,9 @@ class MissingKernel:
 def missing_kernel(text: str) -> MissingKernel | None:
     """The first kernel that MIOpen could not load and could not compile, or None.
 
-    With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself; without, the compiler command that
-    cannot run inside gem5 has it: key arguments, ``-mcpu=``, warning flags, source
-    (src/hipoc/hipoc_program.cpp, src/tmp_dir.cpp).
+    With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself. Otherwise the compiler command that cannot run
+    inside gem5 holds it: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
+    src/tmp_dir.cpp).
     """
     match = _COMPILER.search(text) or (_UNABLE.search(text) if error_line(text) else None)
     return None if match is None else MissingKernel(match["name"], match["args"].rstrip())

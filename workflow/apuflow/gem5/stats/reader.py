@@ -16,7 +16,7 @@ import pandas as pd
 
 from apuflow.gem5.stats.blocks import Blocks, Fault
 from apuflow.gem5.stats.rows import Cell, Rows, description, parse_block, selection, shares
-from apuflow.gem5.stats.values import Distribution, Value, Vector, compose
+from apuflow.gem5.stats.values import Distribution, Value, Vector, cells_of, compose
 
 __all__ = ["Cell", "Distribution", "Dump", "DumpReader", "Stats", "Vector", "iter_dumps", "read_stats"]
 
@@ -91,10 +91,9 @@ class Dump(Mapping[str, Value]):
             base, _, sub = name.partition("::")
             tail = self._rows.tail(number)
             text, unit = description(tail)
-            cells = {sub: Cell(float(self._rows.values[number]), *shares(tail))}
+            cells: Mapping[str, Cell] = {sub: Cell(float(self._rows.values[number]), *shares(tail))}
             if number in self._rows.oneline:
-                whole = compose(self._rows, self._groups[base])
-                cells = dict(whole.buckets if isinstance(whole, Distribution) else whole.cells)
+                cells = cells_of(compose(self._rows, self._groups[base]))
             records += [(base, key, c.value, c.share, c.cumulative, unit, text) for key, c in cells.items()]
         names = ["name", "sub", "value", "share", "cumulative", "unit", "description"]
         frame = pd.DataFrame.from_records(records, columns=names)

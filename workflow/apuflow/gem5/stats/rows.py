@@ -64,13 +64,16 @@ class Cell:
 class _Piece(NamedTuple):
     """Consecutive rows in columns.
 
-    ``ends``: where values and lines end in the text. ``faults``: places in it, and what is wrong there.
+    ``start``: where they begin in the text. ``value_ends``, ``line_ends``: where values and lines end from
+    there on. ``faults``: places in the text, and what is wrong there.
     """
 
+    start: int
     names: Any
     values: Floats
     oneline: Flags
-    ends: Offsets
+    value_ends: Offsets
+    line_ends: Offsets
     faults: Sequence[tuple[int, str]]
 
 
@@ -88,7 +91,7 @@ class Rows:
         self.values: Floats = np.concatenate([[], *(piece.values for piece in pieces)])
         oneline = np.concatenate([[], *(piece.oneline for piece in pieces)])
         self.oneline = frozenset(np.flatnonzero(oneline).tolist())
-        self._ends: Offsets = np.concatenate([np.empty((2, 0), int), *(piece.ends for piece in pieces)], 1)
+        self._pieces = pieces
         self._faults = [fault for piece in pieces for fault in piece.faults]
         self._reads = 0
 
@@ -130,6 +133,12 @@ class Rows:
     def line(self, row: int) -> int:
         """The number of a row's line, as in ``faults``."""
         return self._line(int(self._ends[0, row]))
+
+    @cached_property
+    def _ends(self) -> Offsets:
+        """Where values (row 0) and lines (row 1) end in the text."""
+        ends = [np.stack((piece.value_ends, piece.line_ends)) + piece.start for piece in self._pieces]
+        return np.concatenate(ends, axis=1)
 
     def _line(self, place: int) -> int:
         return self._text[:place].tobytes().count(b"\n")
@@ -211,7 +220,8 @@ def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -
 
 def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: bool) -> _Piece:
     base, part = span[0], buffer[slice(*span)]
-    if part.max() > 127:
+    odd = part.view(np.int8).min() < 10  # a control character, or none of ASCII
+    if odd:
         part.tobytes().decode()
     ends: Offsets = np.flatnonzero(part == 10)
     cuts = np.empty(len(ends) + 1, dtype=np.int64)
@@ -220,7 +230,7 @@ def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: boo
     starts = cuts[:-1]
     lengths = np.array(pc.find_substring(_array(pa.large_binary(), cuts, part), b" "))
     name_ends = starts + np.maximum(lengths, 0)
-    if part.min() < 10:
+    if odd:
         lengths[np.searchsorted(ends, np.flatnonzero(part < 10))] = 0
     if wanted is not None:
         match = np.asarray(pc.match_substring_regex(_firsts(part, starts, name_ends), wanted))
@@ -248,8 +258,7 @@ def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: boo
     if not kept.all():
         values, oneline = values[kept], oneline[kept]
         starts, name_ends, value_ends, ends = (c[kept] for c in (starts, name_ends, value_ends, ends))
-    names = _firsts(part, starts, name_ends)
-    return _Piece(names, values, oneline, np.stack((value_ends, ends)) + base, faults)
+    return _Piece(base, _firsts(part, starts, name_ends), values, oneline, value_ends, ends, faults)
 
 
 def _array(kind: pa.DataType, cuts: Offsets, part: Bytes) -> pa.Array:

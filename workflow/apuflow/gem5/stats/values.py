@@ -60,6 +60,13 @@ class Distribution:
 Value = float | Vector | Distribution
 
 
+def cells_of(value: Value) -> Mapping[str, Cell]:
+    """The cells of a vector, the buckets of a distribution."""
+    if isinstance(value, float):
+        return {}
+    return value.cells if isinstance(value, Vector) else value.buckets
+
+
 def compose(rows: Rows, numbers: Sequence[int]) -> Value:
     """The statistic that the rows ``numbers`` of a block make up."""
     subs: dict[str, Cell] = {}
