@@ -52,7 +52,7 @@ class Capacity:
 
     @property
     def ample(self) -> bool:
-        """Whether every workgroup that a kernel can have fits, so that none needs to be looked at."""
+        """Whether every possible workgroup fits, so that none needs a check."""
         per_simd = -(-LARGEST_WAVES // self.simds)
         return (
             self.slots_per_simd >= per_simd

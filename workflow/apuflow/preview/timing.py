@@ -307,7 +307,7 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
 
 
 def _beside(first: Array, second: Array, power: Array | float) -> Array:
-    """Time of two things that go on beside each other, but for what each waits for the other by chance."""
+    """p-norm of two times that overlap partly (1: serial, infinite: in parallel)."""
     both: Array = (first**power + second**power) ** (1.0 / power)
     return both
 
@@ -316,7 +316,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
     Windows of an image hold their pages one after the other while others compute, and so do workgroups that
-    load in many steps, and batches of those that have pages of their own. Both go on beside each other but
+    load in many steps, and batches of those that have pages of their own. Both overlap but
     for what each waits for the other by chance.
     """
     others = np.maximum(ns, 0.0)
@@ -331,7 +331,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
 
 
 def _two_buffers(net: _Network, flat: Flags, walked: Array) -> tuple[Rows, Array]:
-    """Launches whose workgroups read rows of two buffers beside each other, twice, and their ns.
+    """Launches whose workgroups read rows of two buffers alternately, twice, and their ns.
 
     They compute and walk pages (``walked``) nearly one after the other, but not on gfx8.
     """

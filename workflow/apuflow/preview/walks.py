@@ -73,7 +73,7 @@ class Walks(NamedTuple):
             after the other (``TLBCoalescer::processProbeTLBEvent``).
         walk_tokens: coalescer tokens held during walks, in walks.
         l1_tlb_misses: of coalesced lookups.
-        waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
+        waiting: instructions that wait for the L2 TLB: their pages are looked up in parallel.
         in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
     """
 
@@ -292,8 +292,7 @@ def in_step(accesses: Accesses) -> Array:
 def rereading(launches: Launches) -> Array:
     """``cyclic`` of launches whose workgroups read rows of their own again from begin to end, 0 of others.
 
-    It is 1 where they read one buffer, as softmax forward does, and a half where they read two beside each
-    other, as softmax backward does.
+    It is 1 for one buffer (softmax forward), and a half for two alternating ones (softmax backward).
     """
     accesses, profile = launches.accesses, launches.profiles
     rows = (launches.counts.lds > 0.0) & ~profile.scheduled & ~profile.alternating
