@@ -136,7 +136,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         if failed:
             return failed
         doubts = list(_doubts(program, codes, gfx))
-    wrong = list(problems(program, kernels))
+    wrong = list(problems(program, kernels, gpu(gfx).isa))
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in chain.from_iterable(kernels.values()):
@@ -177,8 +177,7 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
         name: each for name, each in releases.items() if gfx in each.gfx and each.known_by == "sources"
     }
     ordered = sorted(releases, key=lambda name: position(releases[name].options_of))
-    build = gpu(gfx).build_target
-    lacking = missing(codes, gfx, build, [releases[name].options_of for name in ordered])
+    lacking = missing(codes, gfx, [releases[name].options_of for name in ordered])
     left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
     found: dict[str, list[str]] = {}
     for name in ordered:

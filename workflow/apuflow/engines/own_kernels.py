@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 from apuflow.configure.fit import Demand, capacity, demand_overflows
@@ -9,12 +10,14 @@ from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
+from apuflow.core.isa import Isa
 from apuflow.core.record import LaunchRecord
 from apuflow.engines.base import Inputs, Needs, Prepared
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
-from apuflow.kernels.geometry import WAVE, geometry_problems
+from apuflow.kernels.geometry import geometry_problems
 from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
@@ -24,7 +27,6 @@ from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
 
-SCALAR_GRANULE = 16
 KIND = "kernels"
 """What tables call the kind of layer of such a kernel."""
 
@@ -109,19 +111,19 @@ def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record,
     return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
 
 
-def demand(kernel: Kernel, launch: OwnLaunch) -> Demand:
+def demand(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Demand:
     """What one workgroup of a launch takes of a compute unit."""
-    x, y, z = launch.workgroup
-    scalars = -(-kernel.scalar_registers // SCALAR_GRANULE) * SCALAR_GRANULE
-    waves = -(-x * y * z // WAVE)
+    scalars = -(-kernel.scalar_registers // isa.scalar_granule) * isa.scalar_granule
+    waves = -(-prod(launch.workgroup) // isa.wave_size)
     lds = kernel.lds_bytes + dynamic_lds(kernel, launch).size
     return Demand(launch.kernel, waves, lds, kernel.vector_registers, scalars)
 
 
 def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:
     """Raise ConfigError where the point's machine can never run the launch."""
-    wrong = list(geometry_problems(kernel, launch))
-    overflows = list(demand_overflows(demand(kernel, launch), capacity(point.options)))
+    isa = gpu(point.gfx).isa
+    wrong = list(geometry_problems(kernel, launch, isa))
+    overflows = list(demand_overflows(demand(kernel, launch, isa), capacity(point.options)))
     if not wrong and not overflows:
         return
     raise ConfigError(

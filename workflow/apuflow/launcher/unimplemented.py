@@ -11,16 +11,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow.core.gpus import BuildTarget
+from apuflow.core.gpus import gpu
 from apuflow.launcher.disassembly import executed
 
 _FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
 """What LLVM adds to a name for the encoding."""
 
 
-def missing(
-    objects: Iterable[Path], gfx: str, build: BuildTarget, releases: Iterable[str]
-) -> dict[str, tuple[str, ...]]:
+def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """By release: instructions in the code objects that its gem5 does not execute, by name.
 
     Args:
@@ -29,7 +27,7 @@ def missing(
     Nothing is found where no llvm-objdump lies beside the machine's clang.
     """
     present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
-    last = {name: _number(release) for name, release in _table()[build].items()}
+    last = {name: _number(release) for name, release in _table()[gpu(gfx).isa.build_target].items()}
     newest = max(last.values())
     return {
         release: tuple(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import GPUS
+from apuflow.core.gpus import gpu
+from apuflow.core.isa import VEGA, Isa
 from apuflow.miopen.launch import Row
 
 
@@ -20,7 +21,7 @@ class CompilerFault:
 
     Attributes:
         program: MIOpen's source file.
-        build: gem5's build target, whose GPUs the code is wrong for.
+        isa: the instruction set whose code is wrong.
         compiler: regular expression of the compiler's version.
         define: macro of the kernel.
         least: its value from which the code is wrong.
@@ -29,7 +30,7 @@ class CompilerFault:
     """
 
     program: str
-    build: str
+    isa: Isa
     compiler: str
     define: str
     least: int
@@ -41,7 +42,7 @@ class CompilerFault:
         value = re.search(rf"-D{self.define}=(\d+)", row.arguments)
         return (
             row.program == self.program
-            and GPUS[gfx].build_target == self.build
+            and gpu(gfx).isa == self.isa
             and re.search(self.compiler, compiler) is not None
             and value is not None
             and int(value[1]) >= self.least
@@ -53,7 +54,7 @@ FAULTS: Final = (
     # v[127:128]. clang 16 and 19 are right.
     CompilerFault(
         "MIOpenBatchNormFwdTrainPerAct.cl",
-        "VEGA_X86",
+        VEGA,
         r"clang version 15\b",
         "MIO_BN_N",
         244,
