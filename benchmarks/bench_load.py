@@ -104,7 +104,7 @@ def make_project(directory: Path, points: int) -> Gem5Project:
             f"  fix:  cd {ROOT}; make {DEVELOPMENT}; {DEVELOPMENT.parent}/bin/python benchmarks/..."
         )
     copy = copy_project(directory)
-    os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy}"
+    os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy / 'analysis'}"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's project, which keeps its bytecode
     project = gem5_project.make(copy, directory, {"container": "host"})
     each = len(UNITS) * len(LATENCIES)

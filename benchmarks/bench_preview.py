@@ -26,7 +26,6 @@ from typing import Any
 from apuflow.configure import load_release
 from apuflow.core import forked
 from apuflow.core.options import Options
-from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
@@ -62,7 +61,7 @@ class Point:
     direction: Direction
     options: Options
     release_facts: ReleaseFacts = FACTS
-    calibration: Calibration = RECORDED
+    release: str = "v23.0"
     in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:

@@ -15,9 +15,9 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from analysis.stats.reader import read_stats
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import RunRecord, Status, read_run
+from apuflow_analysis.stats.reader import read_stats
 
 SELECTED = ["hostSeconds", "*.dispatcher.numKernelLaunched", "*.shaderActiveTicks"]
 PARTS = ("filling", "kernels", "end", "start, statistics, ours")

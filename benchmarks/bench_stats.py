@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from analysis.counters.counters import counters
-from analysis.stats.reader import iter_dumps, read_stats
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.stats.reader import iter_dumps, read_stats
 
 REAL = Path(__file__).parents[1] / "tests/data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u64.txt.xz"
 NAME_AND_VALUE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))\b")
@@ -85,7 +85,7 @@ def memory(path: Path, dumps: int) -> int:
             for _ in range(dumps):
                 out.write(path.read_bytes())
         script = (
-            "import sys, resource\nfrom analysis.stats.reader import iter_dumps\n"
+            "import sys, resource\nfrom apuflow_analysis.stats.reader import iter_dumps\n"
             "total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))\n"
             "lines = open('/proc/self/status').read().splitlines()\n"
             "print(next(line.split()[1] for line in lines if line.startswith('RssAnon')),"

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "workflow"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import yaml  # noqa: E402
 

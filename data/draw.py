@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from analysis.figures.output import render_svg
-from analysis.figures.style import BLUE, NAMED, VERMILLION, new_figure, style
 from apuflow.study.score import SHAPE, read_tables, recorded, score
 from apuflow.study.score_runs import KEYS
+from apuflow_analysis.figures.output import render_svg
+from apuflow_analysis.figures.style import BLUE, NAMED, VERMILLION, new_figure, style
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "gem5_runs/figures"

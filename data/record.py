@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.kernels import UNNAMED, kernel_table
 from apuflow.core import paths
 from apuflow.core.record import read_run
 from apuflow.study.score_runs import is_result_table, project_of, record_rows
+from apuflow_analysis.tables.kernels import UNNAMED, kernel_table
 
 HERE = Path(__file__).resolve().parent
 LAUNCH = ["kernel", "grid", "workgroup"]

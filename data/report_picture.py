@@ -17,10 +17,10 @@ from typing import Any
 import pandas as pd
 
 import apuflow
-from analysis.figures.base import relative
-from analysis.report import SweepDescription, render
 from apuflow.campaign.campaign import Campaign
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow_analysis.figures.base import relative
+from apuflow_analysis.report import SweepDescription, render
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/pictures/report.png"
@@ -48,7 +48,7 @@ def numbers(frame: pd.DataFrame) -> dict[str, Any]:
     """The preview's version, the hash of what makes the chart, and the largest speedup of each workload."""
     based, _ = relative(frame, "gpu_time")
     speedups = (based["_base"] / based["gpu_time"]).groupby(based["workload"]).max()
-    files = (ROOT / "analysis/report/templates" / name for name in _LOOK)
+    files = (ROOT / "analysis/apuflow_analysis/report/templates" / name for name in _LOOK)
     code = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     return {
         "preview": PREVIEW_VERSION,

@@ -16,7 +16,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "workflow"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import typer.main  # noqa: E402
 

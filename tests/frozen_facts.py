@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import shutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from frozen_points import ANY_VERSION, SEPARATOR, described_points, digest_lines
 from places import DATA
 from pydantic import TypeAdapter
 
-from analysis.figures import FIGURES
-
-# All names of the project that this file needs; nothing below imports more.
-from analysis.tables.columns import layout
-from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
 from apuflow.configure import (
     CommandFile,
@@ -34,115 +30,22 @@ from apuflow.configure import (
     Site,
     Sweep,
     load_release,
-    machine_names,
     release_names,
-    sweep_names,
 )
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.suite import SuiteFile
 from apuflow.core import paths
-from apuflow.core.engines import ENGINES
-from apuflow.core.errors import ConfigError
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.record import RunRecord
 from apuflow.dnnmark import LAYER_KEYS
 from apuflow.prepare.requests import request
+from apuflow_analysis.figures import FIGURES
+
+# All names of the project that this file needs; nothing below imports more.
+from apuflow_analysis.tables.columns import layout
 
 FROZEN = DATA / "frozen"
-SEPARATOR = " = "
 NOTHING = "(nothing)"
-
-
-# points ---------------------------------------------------------------------------------------------------
-
-
-def point_lines(root: Path) -> Iterator[str]:
-    """Every point of every sweep in ``root``: a line per sweep, workload and engine, ids in their order."""
-    campaign = Campaign(root)
-    for name in sweep_names(root):
-        sweep = campaign.load(name)
-        for workload in campaign.workloads(sweep):
-            for engine in sweep.engines:
-                ids = [point.id for point in campaign.points(name, workload, engine)]
-                yield f"{name} {workload} {engine}{SEPARATOR}{' '.join(ids)}"
-    yield from _machine_lines(root)
-
-
-def _machine_lines(root: Path) -> Iterator[str]:
-    """A point of every engine on every machine and release, which the sweeps do not all use."""
-    project = root / "machines"
-    shutil.copytree(root / "configs", project / "configs")
-    campaign = Campaign(project)
-    for release in release_names(root):
-        for machine in machine_names(root):
-            for engine in ENGINES:
-                (project / f"configs/sweeps/{release}-{machine}-{engine}.yaml").write_text(
-                    f"description: one point\nengines: [{engine}]\nworkloads: [softmax_fwd]\n"
-                    f"release: {release}\nmachine: {machine}\n"
-                )
-                try:
-                    (point,) = campaign.points(f"{release}-{machine}-{engine}", "softmax_fwd")
-                except ConfigError:
-                    yield f"machine {machine} of {release} {engine}{SEPARATOR}refused"
-                else:
-                    yield f"machine {machine} of {release} {engine}{SEPARATOR}{point.id}"
-
-
-_DIGEST = "sha256:" + "0123456789abcdef" * 4
-_OWN_SITE = f"""\
-image: {{mode: local, name: my/image, digest: "{_DIGEST}"}}
-gem5: {{scons: ["CCFLAGS_EXTRA=-O1"]}}
-dnnmark: {{build: programs/dnnmark}}
-"""
-_OWN_GEM5 = "engine: host\ngem5: {binary: programs/square, source: programs}\n"
-
-_DESCRIBED: Mapping[str, tuple[str, str, str]] = {
-    "gem5, DNNMark": ("gem5", "softmax_bwd", ""),
-    "gem5, command": ("gem5", "square", ""),
-    "gem5-kernels": ("gem5-kernels", "softmax_bwd", ""),
-    "preview": ("preview", "softmax_bwd", ""),
-    "gem5, own image, DNNMark and scons arguments": ("gem5", "softmax_bwd", _OWN_SITE),
-    "gem5, own gem5 without containers": ("gem5", "softmax_bwd", _OWN_GEM5),
-}
-"""Engine, workload and ``configs/site.yaml`` of the points that are described in full."""
-
-_RECORDED = "gem5, DNNMark, image recorded"
-
-
-def described_points(root: Path) -> dict[str, Any]:
-    """One point of each kind with everything that its identity is made of."""
-    found = {}
-    for number, (name, (engine, workload, site)) in enumerate(_DESCRIBED.items()):
-        project = _small_project(root, root / f"described/{number}", engine, workload, site)
-        found[name] = _described(project, workload)
-    project = _small_project(root, root / "described/recorded", "gem5", "softmax_bwd", "")
-    image = request("image", load_release("v23.0", project), Site(), project)
-    record = project / paths.tool_record("v23.0", "image", image)
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"digest": _DIGEST}))
-    return found | {_RECORDED: _described(project, "softmax_bwd")}
-
-
-def _small_project(root: Path, project: Path, engine: str, workload: str, site: str) -> Path:
-    """The configuration of ``root`` with a sweep of one point, a program called square and a DNNMark."""
-    shutil.copytree(root / "configs", project / "configs")
-    configs = project / "configs"
-    shutil.copy(configs / "workloads/examples/square.yaml", configs / "workloads/square.yaml")
-    layer = "" if workload == "square" else "layer: {n: 10}\n"
-    (configs / "sweeps/frozen.yaml").write_text(
-        f"description: one point\nengines: [{engine}]\nworkloads: [{workload}]\n"
-        f"options: {{num-compute-units: 8, tcc-size: 512kB}}\n{layer}"
-    )
-    if site:
-        (configs / "site.yaml").write_text(site)
-    for file in ("programs/square", "programs/dnnmark/libdnnmark.so"):
-        (project / file).parent.mkdir(parents=True, exist_ok=True)
-        (project / file).write_text(f"the bytes of {file}\n")
-    return project
-
-
-def _described(project: Path, workload: str) -> dict[str, Any]:
-    (point,) = Campaign(project).points("frozen", workload)
-    return {"id": point.id, "describe": point.describe()}
 
 
 # paths and rules ------------------------------------------------------------------------------------------
@@ -362,11 +265,16 @@ def _text(lines: Callable[[Path], Iterator[str]]) -> Callable[[Path], str]:
     return lambda root: "".join(f"{line}\n" for line in lines(root))
 
 
+def _any_version(lines: Callable[[Path], Iterator[str]]) -> Callable[[Path], Iterator[str]]:
+    """The lines with ANY_VERSION in the directories of the preview."""
+    return lambda root: (re.sub(rf"\.v{PREVIEW_VERSION}\b", f".v{ANY_VERSION}", line) for line in lines(root))
+
+
 FACTS: Mapping[str, Callable[[Path], str]] = {
-    "points.txt": _text(point_lines),
+    "points.txt": _text(digest_lines),
     "described.json": lambda root: json.dumps(described_points(root), indent=1, sort_keys=True) + "\n",
-    "paths.txt": _text(path_lines),
-    "rules.txt": _text(rule_lines),
+    "paths.txt": _text(_any_version(path_lines)),
+    "rules.txt": _text(_any_version(rule_lines)),
     "commands.txt": _text(command_lines),
     "keys.txt": _text(key_lines),
     "columns.txt": _text(column_lines),

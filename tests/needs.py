@@ -130,7 +130,7 @@ ANYWHERE = (
     *(f"unit/campaign/test_{name}.py" for name in ("members", "rule_inputs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
     *(f"unit/study/test_{name}.py" for name in ("kernel_rows", "score", "score_runs", "statsnet")),
-    *(f"unit/study/test_{name}.py" for name in ("calibrate", "results", "sampled_suites", "sampling")),
+    *(f"unit/study/test_{name}.py" for name in ("results", "sampled_suites", "sampling")),
     *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
     # Their tools are Python packages.
     "test_style.py",

@@ -22,7 +22,6 @@ import pytest
 from standins.repositories import behave, make_gem5
 
 import docker
-from analysis.tables import tables
 from apuflow.containers import DockerEngine, Limits, Mount
 from apuflow.core.errors import AnalysisError
 from apuflow.core.owner import POINT, PROJECT
@@ -32,6 +31,7 @@ from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.status import RunState, runs
+from apuflow_analysis.tables import tables
 
 pytestmark = pytest.mark.engine
 

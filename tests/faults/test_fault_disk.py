@@ -13,7 +13,6 @@ import pytest
 from places import ROOT
 from standins import repositories
 
-from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import logged
 from apuflow.configure.point import Point
@@ -25,6 +24,7 @@ from apuflow.miopen import kernel_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
+from apuflow_analysis.tables import store, tables
 
 STANDINS = ROOT / "tests/standins"
 FULL = r"No space left|no space|disk is full|disk full|disk I/O error"

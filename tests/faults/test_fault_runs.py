@@ -24,8 +24,6 @@ from places import STATS
 from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
-from analysis.tables import tables
-from analysis.tables.kernels import kernel_table
 from apuflow.commands.stats import stats as run_stats
 from apuflow.containers import HostEngine, Limits
 from apuflow.core.errors import AnalysisError, EngineError
@@ -36,6 +34,8 @@ from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import ExitFacts, Expectation, Outcome, classify
 from apuflow.run.process import PointFacts, Process, RunFailed, Simulation
 from apuflow.run.status import RunState, runs
+from apuflow_analysis.tables import tables
+from apuflow_analysis.tables.kernels import kernel_table
 
 MARKER = "DNNMark suites: Tear down..."
 BEHAVIOURS = {

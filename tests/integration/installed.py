@@ -18,23 +18,26 @@ FILES = ("yaml", "python", "c", "text")
 FILE = re.compile(r"`([\w./-]+/[\w-]+\.\w+)`[^`]*\Z", re.S)
 
 
-class Machine:
-    """An environment with the wheel in it, and nothing of the checkout.
+def make_environment(directory: Path) -> Path:
+    """The Python of an environment without apuflow that finds the libraries of these tests."""
+    venv.create(directory, with_pip=False, symlinks=True)
+    packages = next((directory / "lib").glob("python*/site-packages"))
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return directory / "bin/python"
 
-    What apuflow needs comes from the environment of these tests through a .pth file.
-    """
+
+class Machine:
+    """An environment with the wheel in it, and nothing of the checkout."""
 
     def __init__(self, place: Path) -> None:
         wheels, self.bin = place / "wheels", place / "env/bin"
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
         build = ("wheel", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(wheels))
         self._do([*pip, *build, str(ROOT)], place)
-        venv.create(place / "env", with_pip=False, symlinks=True)
+        make_environment(place / "env")
         install = ("--python", str(self.bin / "python"), "install", "--no-deps", "--no-index")
         self._do([*pip, *install, *map(str, wheels.glob("*.whl"))], place)
-        packages = next((place / "env/lib").glob("python*/site-packages"))
-        self.package = packages / "apuflow"
-        (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.package = next((place / "env/lib").glob("python*/site-packages")) / "apuflow"
         snakemake = self.bin / "snakemake"
         snakemake.write_text(f'#!/bin/sh\nexec "{self.bin}/python" -m snakemake "$@"\n')
         snakemake.chmod(0o755)

@@ -6,6 +6,7 @@ The study is the first tutorial's, typed word for word.
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import needs
 import pandas as pd
 import pytest
 import real_gem5
-from installed import Machine
+from installed import Machine, make_environment
 from places import ROOT
 
 import apuflow
@@ -60,7 +61,7 @@ def test_the_installed_program_knows_its_version_and_its_data(machine: Machine, 
 
 def test_the_wheel_takes_no_name_that_others_use(machine: Machine, tmp_path: Path) -> None:
     """Ours and what Snakemake looks for; a module of the user's called analysis does no harm."""
-    ours = {"apuflow", "snakemake_logger_plugin_apuflow"}
+    ours = {"apuflow", "apuflow_analysis", "snakemake_logger_plugin_apuflow"}
     found = {
         path.name for path in machine.package.parent.iterdir() if path.suffix not in (".pth", ".dist-info")
     }
@@ -161,6 +162,17 @@ def test_another_workflow_loads_it_as_a_module(machine: Machine, tmp_path: Path)
     assert (tmp_path / "summary.txt").read_text().split() == ["8"]
 
 
+def test_a_clone_works_where_apuflow_is_not_installed(project: Path, tmp_path: Path) -> None:
+    """As from Snakemake's catalogue, but for the profile: its logger is found only where it is installed."""
+    python = make_environment(tmp_path / "env")
+    target = "results/quickstart/softmax_fwd.csv"
+    words = [str(python), "-m", "snakemake", "--workflow-profile", "none", "--cores", "1", target]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(words, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(project / target)) == 7
+
+
 def test_its_archive_carries_the_program_along(
     machine: Machine, typed: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -168,7 +180,13 @@ def test_its_archive_carries_the_program_along(
     machine.run(typed[0], "apuflow", "unpack", "archives/tcc.tar.zst", str(there))
     carried = ("hatch_build.py", "pyproject.toml", "Makefile", "requirements.lock", "data/gem5_runs/runs.csv")
     logger = "workflow/snakemake_logger_plugin_apuflow/__init__.py"
-    for file in ("workflow/Snakefile", "workflow/apuflow/cli.py", logger, "analysis/__init__.py", *carried):
+    for file in (
+        "workflow/Snakefile",
+        "workflow/apuflow/cli.py",
+        logger,
+        "analysis/apuflow_analysis/__init__.py",
+        *carried,
+    ):
         assert (there / file).read_bytes() == (ROOT / file).read_bytes()
     assert (there / "Snakefile").read_text() == project.SNAKEFILE
     assert not (there / "workflow/apuflow/project_files").exists()

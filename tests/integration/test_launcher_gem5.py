@@ -25,8 +25,6 @@ from places import ROOT
 from real_gem5 import APU, DISCRETE, TARGET
 from rocblas_checkouts import checkouts
 
-from analysis.tables.kernels import kernel_table
-from analysis.tables.records import Row, read_record
 from apuflow import operations
 from apuflow.configure import option_rules
 from apuflow.containers import container_engine
@@ -47,6 +45,8 @@ from apuflow.rocblas import library_launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts, Simulation
+from apuflow_analysis.tables.kernels import kernel_table
+from apuflow_analysis.tables.records import Row, read_record
 
 pytestmark = pytest.mark.gem5
 

@@ -12,9 +12,9 @@ import needs
 import pytest
 from result_frames import grid, table
 
-from analysis import figures
-from analysis.figures.choice import Choice
-from analysis.report import SweepDescription, render
+from apuflow_analysis import figures
+from apuflow_analysis.figures.choice import Choice
+from apuflow_analysis.report import SweepDescription, render
 
 pytestmark = pytest.mark.browser
 

@@ -85,7 +85,7 @@ def run(project: Path, *targets: str, killed_after: int = -1) -> subprocess.Comp
         "TEST_DATA": str(DATA),
         "TEST_RUNS": str(project / "runs.txt"),
         "TEST_KILLED_AFTER": str(killed_after),
-        "PYTHONPATH": os.pathsep.join([str(project / "workflow"), str(project)]),
+        "PYTHONPATH": os.pathsep.join([str(project / "workflow"), str(project / "analysis")]),
     }
     command = [str(SNAKEMAKE), "--cores", "1", *targets]
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=600)

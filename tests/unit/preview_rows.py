@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from apuflow.configure import option_rules
-from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
@@ -33,7 +32,7 @@ class Point:
     direction: Direction
     options: dict[str, Any]
     release_facts: ReleaseFacts = FACTS[0]
-    calibration: Calibration = RECORDED
+    release: str = "v23.0"
     in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:

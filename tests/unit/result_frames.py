@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from places import STATS
 
-from analysis.counters.counters import counters
-from analysis.counters.table import NAMES as COUNTERS
-from analysis.metrics import compute
-from analysis.tables.columns import layout
 from apuflow.study.score import recorded
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.counters.table import NAMES as COUNTERS
+from apuflow_analysis.metrics import compute
+from apuflow_analysis.tables.columns import layout
 
 MACHINE: Mapping[str, Any] = {
     "release": "v23.0",

@@ -23,11 +23,11 @@ from typing import Any
 from places import STATS
 from run_records import run_record
 
-from analysis.counters.terms import relied_on
-from analysis.tables import tables
 from apuflow.core.record import Status
 from apuflow.engines.simulated import required_rows
 from apuflow.run.outcome import ExitFacts, Expectation, classify
+from apuflow_analysis.counters.terms import relied_on
+from apuflow_analysis.tables import tables
 
 PAGE = 4096
 _TRIES = 20

@@ -25,7 +25,7 @@ SPAN = re.compile(r"`([^`]+)`")
 STEP = re.compile(r"^\d+\. `([^`]+)`(.*(?:\n   .*)*)", re.M)
 NAMES = re.compile(r"NAME\w*")
 FILE_TYPES = ("md", "yaml", "yml", "toml", "lock", "c", "h", "smk", "py")
-ROOMS = ("apuflow", "analysis")
+ROOMS = ("apuflow", "apuflow_analysis")
 
 
 def _texts() -> str:
@@ -100,8 +100,11 @@ def test_every_kind_of_addition_is_described() -> None:
 
 def test_the_map_has_every_room_and_no_other() -> None:
     found = {f"apuflow.{file.parent.name}" for file in ROOT.glob("workflow/apuflow/*/__init__.py")}
-    found |= {f"analysis.{file.parent.name}" for file in ROOT.glob("analysis/*/__init__.py")}
-    assert set(re.findall(r"^\| `((?:apuflow|analysis)\.\w+)` \|", _texts(), re.M)) == found
+    found |= {
+        f"apuflow_analysis.{file.parent.name}"
+        for file in ROOT.glob("analysis/apuflow_analysis/*/__init__.py")
+    }
+    assert set(re.findall(r"^\| `((?:apuflow|apuflow_analysis)\.\w+)` \|", _texts(), re.M)) == found
 
 
 def test_layers_are_those_that_lint_checks() -> None:

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import ROOT
 
-from analysis.tables import tables
 from apuflow.configure import load_sweep, yaml_source
 from apuflow.configure.combinations import plan
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
@@ -26,6 +25,7 @@ from apuflow.prepare import read_record as read_tool_record
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 from apuflow.run.progress import guest_ticks, read_progress
 from apuflow.run.proof import read_proof
+from apuflow_analysis.tables import tables
 
 DATA = ROOT / "tests/data"
 FUZZ = settings(

@@ -12,8 +12,6 @@ from places import GEM5_RUNS
 from run_records import run_record
 from sweep_texts import HEAD, expand
 
-from analysis.tables import tables
-from analysis.tables.kernels import kernel_table
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
@@ -21,6 +19,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.engines.simulated import gem5_of, point_facts
 from apuflow.prepare import Gem5Record
 from apuflow.prepare.tools import Toolset
+from apuflow_analysis.tables import tables
+from apuflow_analysis.tables.kernels import kernel_table
 
 FORKS = {"v23.0": "mygem5", "v23.1": "v23.0-ours"}
 """Release to the name of its copy; one of them looks like another release."""

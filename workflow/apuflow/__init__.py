@@ -2,16 +2,12 @@
 
 In Python: ``evaluate`` asks the preview, ``Sweep``, ``sweep`` and ``points`` say what a sweep runs,
 ``read_results`` reads what the workflow made, ``figures`` draws it (``apuflow.study.face``,
-``analysis.figures``).
+``apuflow_analysis.figures``).
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import sys
-from importlib.machinery import ModuleSpec
-from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
@@ -26,27 +22,9 @@ def __getattr__(name: str) -> Any:
     if name in _FACE:
         return getattr(importlib.import_module("apuflow.study.face"), name)
     if name == "figures":
-        return importlib.import_module("analysis.figures")
+        return importlib.import_module("apuflow_analysis.figures")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _CarriedAnalysis:
-    """Finds the package ``analysis`` where a wheel has it: below this one, at no place of its own."""
-
-    place = Path(__file__).with_name("project_files") / "analysis"
-
-    @classmethod
-    def find_spec(cls, name: str, *_: object) -> ModuleSpec | None:
-        if name != cls.place.name:
-            return None
-        return importlib.util.spec_from_file_location(
-            name, cls.place / "__init__.py", submodule_search_locations=[str(cls.place)]
-        )
-
-
-if _CarriedAnalysis.place.is_dir():
-    sys.meta_path.insert(0, _CarriedAnalysis)

@@ -11,8 +11,8 @@ from result_frames import engine_table
 from run_records import run_record
 from typer.testing import CliRunner
 
-from analysis.tables import store
 from apuflow.cli import build_app
+from apuflow_analysis.tables import store
 
 ENGINES = ("gem5", "gem5-kernels")
 

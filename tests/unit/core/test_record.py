@@ -157,6 +157,8 @@ def test_a_record_is_not_made_with_a_wrong_value() -> None:
 
 
 def test_reading_a_record_loads_no_tables() -> None:
-    code = "import sys, apuflow.core.record; print(*{'numpy', 'pandas', 'analysis'} & set(sys.modules))"
+    code = (
+        "import sys, apuflow.core.record; print(*{'numpy', 'pandas', 'apuflow_analysis'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

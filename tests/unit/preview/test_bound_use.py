@@ -7,8 +7,8 @@ import pytest
 from places import ROOT
 
 import apuflow
-from analysis.tables.bounds import BOUNDS
 from apuflow.rocblas.tables import Products
+from apuflow_analysis.tables.bounds import BOUNDS
 
 PRIMITIVES = [
     f"{name}_{direction}"

@@ -30,6 +30,14 @@ def test_the_ranges_are_those_of_the_recorded_runs() -> None:
     assert FILE.read_text() == text()
 
 
+@pytest.mark.parametrize(("release", "unmeasured"), [("v23.0", False), ("v23.1", True), ("v24.1", False)])
+def test_a_release_without_recorded_layers_is_unmeasured(root: Path, release: str, unmeasured: bool) -> None:
+    """``data/gem5_runs`` has layers of v23.0, v24.0 and v24.1, by the names of their points."""
+    text = HEAD + f"release: {release}\nmachine: apu-gfx902\nlayer: {{n: 100, c: 1000}}\n"
+    said = f"{release} as release of gem5 (measured v23.0, v24.0, v24.1)"
+    assert (said in run(root, text).iloc[0]["unmeasured"]) == unmeasured
+
+
 def test_inside_the_range_nine_of_ten_measured_runs_lie_in_the_interval(root: Path) -> None:
     """Softmax forward of 100x1000 on 4 units: 193,319 cycles on gem5 (campaign.csv)."""
     row = run(root, HEAD + "release: v23.0\nlayer: {n: 100, c: 1000}\n").iloc[0]

@@ -14,7 +14,6 @@ from places import ROOT
 
 from apuflow import preview
 from apuflow.configure import load_release, option_rules
-from apuflow.core import preview_constants as constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.dnnmark import Direction, parse
 from apuflow.miopen import Launch, launches
@@ -36,7 +35,7 @@ class Point:
     made: tuple[Launch, ...]
     options: dict[str, Any] = field(default_factory=dict)
     release_facts: ReleaseFacts = load_release("v23.0", ROOT).facts
-    calibration: constants.Calibration = constants.RECORDED
+    release: str = "v23.0"
     in_memory: bool = False
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:

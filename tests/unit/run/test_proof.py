@@ -14,10 +14,10 @@ import pytest
 from places import STATS
 from statistics_damage import DAMAGES, NUMBERS, verdicts
 
-from analysis.counters.counters import counters
 from apuflow.core.errors import AnalysisError
 from apuflow.engines.simulated import required_rows
 from apuflow.run.proof import read_proof
+from apuflow_analysis.counters.counters import counters
 
 ONE = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO = STATS / "bn_bwd-9x64x1x1-u2-bwscalor1.txt.xz"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 from sweep_texts import HEAD
 
-from analysis.tables.objectives import Objective
 from apuflow.configure import load_sweep
 from apuflow.configure.sweep import Sweep
 from apuflow.study.judge import judge, next_points
 from apuflow.study.search import Found
+from apuflow_analysis.tables.objectives import Objective
 
 CYCLES = [Objective("gpu_cycles")]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from places import ROOT
 
-from analysis import figures
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import load_sweep, option_rules
 from apuflow.preview import run
 from apuflow.study.kernel_rows import kernel_rows
+from apuflow_analysis import figures
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from sweep_texts import HEAD, expand
 
-from analysis.tables.kernels import phases
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, read
 from apuflow.engines.preview_batch import batch_columns, write_batch
 from apuflow.study.preview_kernels import preview_kernel_table
+from apuflow_analysis.tables.kernels import phases
 
 AXES = "axes: {num-compute-units: [1, 4]}\n"
 

@@ -17,7 +17,6 @@ from run_records import run_record
 from sweep_texts import write_suite_sweep
 from typer.testing import CliRunner
 
-from analysis.counters.counters import counters
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
 from apuflow.cli import build_app
@@ -28,6 +27,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.study import sampled_suites
 from apuflow.study.sampled_suites import Ran, Sampled, member_table
+from apuflow_analysis.counters.counters import counters
 
 
 @pytest.fixture

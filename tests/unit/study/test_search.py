@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sweep_texts import HEAD
 
-from analysis.tables.objectives import Objective, pareto
 from apuflow.campaign.points import points
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
 from apuflow.study.ask import table_of
 from apuflow.study.search import save_best, search
+from apuflow_analysis.tables.objectives import Objective, pareto
 
 SPACE = (
     HEAD + "release: v23.0\naxes: {num-compute-units: [1, 2, 4, 8, 16], tcc-size: [128kB, 256kB, 1MB]}\n"

@@ -9,12 +9,10 @@ import pytest
 import yaml
 from places import ROOT
 
-from apuflow.configure import load_release
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import ConfigError
-from apuflow.core.preview_constants import RECORDED
 
 STATSNET = "configs/suites/statsnet_convnets.yaml"
 
@@ -48,12 +46,3 @@ def test_a_suite_of_another_version_is_refused_with_the_command_that_makes_it(
     error = refused.value
     assert (error.file, error.key, error.value) == (str(file), "preview", value)
     assert error.remedy == "make it again: " + yaml.safe_load(file.read_text())["source"] + " --force"
-
-
-@pytest.mark.parametrize("release", ["v24.0", "v24.1"])
-def test_a_calibration_of_an_older_version_is_named_in_its_rows(release: str) -> None:
-    """``calibration`` is a column of every row of the preview."""
-    by = yaml.safe_load((ROOT / f"configs/gem5/{release}.yaml").read_text())["preview"]["preview"]
-    told = str(load_release(release, ROOT).calibration)
-    assert told.endswith(f"30 runs, fitted by preview {by}") == (by != PREVIEW_VERSION)
-    assert "fitted by" not in str(RECORDED)

@@ -22,7 +22,6 @@ _BY_FACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "engine_version": "another version of this engine: its kernels, guest or model changed; an answer of "
         "this version has to be recorded (`apuflow doctor --record`)",
-        "calibration": "other constants of the preview for this release (`preview` in configs/gem5)",
         "layer": "another layer: configs/workloads or configs/sweeps/known_answers.yaml was changed",
         "products": "other kernels for matrix products (`products` in configs/site.yaml)",
         "corrections": "other changes for instructions that gem5 executes wrongly",

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from analysis.counters.table import ACTIVE
-from analysis.stats.files import open_packed
+from apuflow_analysis.counters.table import ACTIVE
+from apuflow_analysis.stats.files import open_packed
 
 _HOST: Final = re.compile(rb"host[A-Z_]")
 """Rows about the machine that runs gem5, not the simulated one: hostSeconds, hostMemory, hostTickRate

@@ -6,8 +6,6 @@ import hashlib
 import math
 from collections.abc import Mapping
 
-from analysis.counters.table import BY_NAME
-from analysis.tables.records import Row, read_record
 from apuflow.answers.answer import Answer, Kind
 from apuflow.answers.rows import row_hashes
 from apuflow.configure.point import Point
@@ -19,6 +17,8 @@ from apuflow.engines import simulating_engine
 from apuflow.engines.preview_batch import batch_columns
 from apuflow.miopen.compiler import code_bytes
 from apuflow.prepare.tools import Toolset
+from apuflow_analysis.counters.table import BY_NAME
+from apuflow_analysis.tables.records import Row, read_record
 
 _DIGITS = 16
 
@@ -51,7 +51,7 @@ def of_preview(point: Point) -> Answer:
         NotModelled: the model refuses a layer or an option.
     """
     columns = batch_columns([point])
-    facts = {"calibration": str(columns["calibration"][0]), "products": _products(point)}
+    facts = {"products": _products(point)}
     numbers = {name: float(columns[name][0]) for name in BY_NAME if name in columns}
     return _answer(point, facts, numbers, {})
 

@@ -243,7 +243,7 @@ class Campaign:
         Raises:
             ConfigError: with the names of those that do.
         """
-        from analysis.figures import FIGURES
+        from apuflow_analysis.figures import FIGURES
 
         if name not in FIGURES:
             raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
@@ -332,7 +332,7 @@ class Campaign:
 
     def figure_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables behind a figure: those of workloads and suites, or that of the suites' operations."""
-        from analysis.figures import FIGURES
+        from apuflow_analysis.figures import FIGURES
 
         self.check_figure(wildcards["figure"])
         if FIGURES[wildcards["figure"]].per_item:

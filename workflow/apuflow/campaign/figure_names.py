@@ -23,7 +23,7 @@ def figure_names(sweep: Sweep, shown: Sequence[str], suites: Sequence[str], root
     Raises:
         ConfigError: it asks for one that they do not allow.
     """
-    from analysis.figures import planned
+    from apuflow_analysis.figures import planned
 
     if sweep.sampling is not None:
         return []

@@ -147,7 +147,6 @@ class Resolver:
             read=get_engine(engine).options_read(changed),
             inputs=self._sweep.inputs,
             workgroups=workgroups,
-            calibration=base.release_file.calibration,
         )
 
     # options -------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[Path, typer.Argument(help="where to unpack it; made if it does not exist")],
     ) -> None:
         """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
-        from analysis.archive.archive import unpack as unpacked
+        from apuflow_analysis.archive.archive import unpack as unpacked
 
         manifest = unpacked(file, directory)
         typer.echo(
@@ -51,9 +51,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _pack(sweep: str, out: Path) -> None:
-    from analysis.archive.archive import write
     from apuflow.campaign.campaign import Campaign
     from apuflow.study.archive_files import about, study_files
+    from apuflow_analysis.archive.archive import write
 
     campaign = Campaign()
     loaded = campaign.load(sweep)
@@ -65,7 +65,7 @@ def _pack(sweep: str, out: Path) -> None:
 
 
 def _check(file: Path, against: Path | None) -> None:
-    from analysis.archive.archive import differences, verify
+    from apuflow_analysis.archive.archive import differences, verify
 
     manifest = verify(file)
     typer.echo(f"{file}: study {manifest.name}, {many(len(manifest.entries), 'file')}, every checksum holds")

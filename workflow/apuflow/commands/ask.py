@@ -37,13 +37,13 @@ def ask(
     force: Annotated[bool, typer.Option(help="let --save overwrite a sweep")] = False,
 ) -> None:
     """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
-    from analysis.tables.cliffs import cliff_texts
-    from analysis.tables.columns import PRODUCTS
-    from analysis.tables.tables import AXES
     from apuflow.core.errors import ApuflowError, ConfigError
     from apuflow.core.files import write_text
     from apuflow.study import ask as asking
     from apuflow.study.products import of_preview
+    from apuflow_analysis.tables.cliffs import cliff_texts
+    from apuflow_analysis.tables.columns import PRODUCTS
+    from apuflow_analysis.tables.tables import AXES
 
     if not workloads.strip(", "):
         raise ConfigError(
@@ -79,8 +79,8 @@ def ask(
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
-    from analysis.tables.columns import INTERVAL
     from apuflow.study.terminal import blocks, interval, number, terminal_console
+    from apuflow_analysis.tables.columns import INTERVAL
 
     shown = frame.head(MAX_ROWS)
     cells = {name.removeprefix("layer."): [str(value) for value in shown[name]] for name in axes}

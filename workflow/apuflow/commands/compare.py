@@ -11,7 +11,7 @@ import typer
 from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
-    from analysis.tables.compare import Comparison
+    from apuflow_analysis.tables.compare import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -64,11 +64,11 @@ def compare(
             key="--figure",
             remedy="add --kernels; figures of a sweep are made by snakemake",
         )
-    from analysis.counters.table import NAMES as COUNTERS
-    from analysis.metrics.compute import NAMES as METRICS
-    from analysis.tables.compare import SHOWN
-    from analysis.tables.compare import compare as compare_tables
-    from analysis.tables.store import read
+    from apuflow_analysis.counters.table import NAMES as COUNTERS
+    from apuflow_analysis.metrics.compute import NAMES as METRICS
+    from apuflow_analysis.tables.compare import SHOWN
+    from apuflow_analysis.tables.compare import compare as compare_tables
+    from apuflow_analysis.tables.store import read
 
     names = (*COUNTERS, *METRICS) if all_columns else tuple(column or SHOWN)
     parts = {"--engines": engines, "--releases": releases, "--axis": axis}
@@ -92,8 +92,8 @@ def _parts_of(
     table: Path, b: Path | None, given: dict[str, str], names: Sequence[str]
 ) -> tuple[Comparison, tuple[str, str]]:
     """Two parts of one table, and what each is called."""
-    from analysis.tables.compare import compare_engines, compare_releases, compare_values
-    from analysis.tables.store import read
+    from apuflow_analysis.tables.compare import compare_engines, compare_releases, compare_values
+    from apuflow_analysis.tables.store import read
 
     key, value = next(iter(given.items()))
     axis, _, values = value.rpartition("=")

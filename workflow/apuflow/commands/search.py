@@ -48,12 +48,12 @@ def search(
     Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
-    from analysis.tables.objectives import Objective
     from apuflow.configure import load_sweep
     from apuflow.core.figures import stem_of
     from apuflow.core.files import write_text
     from apuflow.study import judge as judging
     from apuflow.study import search as searching
+    from apuflow_analysis.tables.objectives import Objective
 
     stem = None if figure is None else stem_of(figure)
     loaded = load_sweep(sweep)
@@ -73,7 +73,7 @@ def search(
     if csv is not None:
         write_text(csv, found.rows.to_csv(index=False, lineterminator="\n"))
     if stem is not None:
-        from analysis.figures.pareto import write_pareto
+        from apuflow_analysis.figures.pareto import write_pareto
 
         names = [objective.expression for objective in objectives]
         write_pareto(found.rows, (names * 2)[:2] if len(names) < 2 else names[:2], stem)

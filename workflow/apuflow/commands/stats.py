@@ -14,8 +14,8 @@ from apuflow.core.errors import ApuflowError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.counters.counters import Counters
     from apuflow.core.record import ReleaseFacts
+    from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = (
@@ -48,8 +48,8 @@ def stats(
     """
     import pandas as pd
 
-    from analysis.counters.counters import BY_NAME
-    from analysis.stats.reader import read_stats
+    from apuflow_analysis.counters.counters import BY_NAME
+    from apuflow_analysis.stats.reader import read_stats
 
     file = _statistics(file) if file.is_dir() else file
     _check_unchanged(file)
@@ -90,7 +90,7 @@ def dispatches(
     csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
-    from analysis.tables.kernels import phases
+    from apuflow_analysis.tables.kernels import phases
 
     if by not in (None, *GROUPS):
         raise ApuflowError(
@@ -126,7 +126,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
         table = preview_kernel_table(run, record)
         return table, list(table.attrs["axes"])
-    from analysis.tables.kernels import kernel_table
+    from apuflow_analysis.tables.kernels import kernel_table
 
     return kernel_table(run), []
 
@@ -150,10 +150,10 @@ def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
 
     import pandas as pd
 
-    from analysis.metrics import compute
-    from analysis.tables.columns import layout
-    from analysis.tables.records import run_values
     from apuflow.core.record import read_run
+    from apuflow_analysis.metrics import compute
+    from apuflow_analysis.tables.columns import layout
+    from apuflow_analysis.tables.records import run_values
 
     record = file.parent / "run.json"
     machine = run_values(read_run(record)) if record.is_file() else {}
@@ -191,8 +191,8 @@ def _statistics(run: Path) -> Path:
 
 def _check_unchanged(file: Path) -> None:
     """A run that proved these statistics has a record beside them with their hash."""
-    from analysis.tables.records import check_unchanged
     from apuflow.core.record import RunRecord, Status, read
+    from apuflow_analysis.tables.records import check_unchanged
 
     beside = file.parent / "run.json"
     record = read(beside) if beside.is_file() else None
@@ -204,8 +204,8 @@ def _check_unchanged(file: Path) -> None:
 
 def _counted(file: Path) -> Counters:
     """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
-    from analysis.counters.counters import counters
-    from analysis.stats.reader import iter_dumps
+    from apuflow_analysis.counters.counters import counters
+    from apuflow_analysis.stats.reader import iter_dumps
 
     facts = _facts_beside(file)
     return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)

@@ -20,7 +20,6 @@ from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
 from apuflow.core.inputs import DEFAULT, Inputs, content_part
 from apuflow.core.options import Options
-from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.products import ROCBLAS, of_launches
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -47,7 +46,6 @@ class Point:
         read: those of them that can change the result.
         inputs: where a layer's inputs lie when its first kernel starts.
         workgroups: which workgroups of large grids run; None: all.
-        calibration: the preview's constants of that release.
     """
 
     engine: EngineName
@@ -64,7 +62,6 @@ class Point:
     read: Mapping[str, Scalar]
     inputs: Inputs = DEFAULT
     workgroups: FewerWorkgroups | None = None
-    calibration: Calibration = RECORDED
 
     def describe(self) -> dict[str, Any]:
         """Everything that can change the result, as JSON-able values: what the identity is made of."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
@@ -16,9 +15,9 @@ from apuflow.configure.ruby_sets import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.isa import BuildTarget
-from apuflow.core.preview_constants import BOUNDS, Calibration, Constants
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
 
 def _gpu(value: str) -> str:
@@ -138,41 +137,6 @@ FactName: TypeAlias = Annotated[str, AfterValidator(_fact)]
 """A fact of a release."""
 
 
-def _constant(name: str) -> Any:
-    low, high = BOUNDS[name]
-    return Field(ge=low, le=high, description="`core/preview_constants.py` says what it is")
-
-
-class ConstantsFile(Model):
-    """The constants of the preview that a release may change."""
-
-    tcp_steps: float = _constant("tcp_steps")
-    tcc_steps: float = _constant("tcc_steps")
-    directory_ruby: float = _constant("directory_ruby")
-    acknowledge_ruby: float = _constant("acknowledge_ruby")
-    dispatch: float = _constant("dispatch")
-    fetch_steps: float = _constant("fetch_steps")
-
-
-class PreviewErrors(Model):
-    """Mean error of GPU cycles, as a part of gem5's."""
-
-    before: float = Field(ge=0, description="with the constants of v23.0")
-    after: float = Field(ge=0, description="with these constants")
-
-
-class PreviewFile(Model):
-    """The preview's constants of a release: written by `apuflow calibrate`, not by hand."""
-
-    constants: ConstantsFile = Field(description="latencies that no option sets")
-    preview: Text = Field(description="version of the preview that was fitted")
-    fitted: PreviewErrors = Field(description="of the runs that were fitted to")
-    held_out: PreviewErrors = Field(description="of the runs that were not")
-    runs: dict[str, str] = Field(
-        min_length=1, description="by run (workload and point): hash of its statistics"
-    )
-
-
 class Release(Model):
     """One ``configs/gem5/<name>.yaml``."""
 
@@ -205,9 +169,6 @@ class Release(Model):
     image: ReleaseImage
     miopen: Miopen
     capabilities: Capabilities
-    preview: PreviewFile | None = Field(
-        None, description="constants of the preview that were fitted to runs of this release"
-    )
 
     @field_validator("options_of", "nearest")
     @classmethod
@@ -275,14 +236,6 @@ class Release(Model):
             (self.nearest or self.options_of) if assumed else None,
             tuple(name for name in FACTS if name not in self.origins) if assumed and self.origins else (),
         )
-
-    @property
-    def calibration(self) -> Calibration:
-        """The constants that the preview models this release with, and whose runs they were fitted to."""
-        if self.preview is None:
-            return Calibration(self.name)
-        constants = Constants(**self.preview.constants.model_dump())
-        return Calibration(self.name, self.name, len(self.preview.runs), constants, self.preview.preview)
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""

@@ -1,4 +1,4 @@
-"""Names of the figures and of their files. What they show stands in ``analysis.figures.registry``."""
+"""Names of the figures and of their files. What they show stands in ``apuflow_analysis.figures.registry``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,12 @@ VERSIONS = tuple(
 points."""
 _CARRIED = PACKAGE / "project_files"
 _LOGGER = "snakemake_logger_plugin_apuflow"
-_MODULES = {"workflow/apuflow": PACKAGE, f"workflow/{_LOGGER}": PACKAGE.parent / _LOGGER}
+_ANALYSIS = "apuflow_analysis"
+_MODULES = {
+    "workflow/apuflow": PACKAGE,
+    f"workflow/{_LOGGER}": PACKAGE.parent / _LOGGER,
+    f"analysis/{_ANALYSIS}": PACKAGE.parent / _ANALYSIS,
+}
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
 
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
@@ -83,12 +88,13 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
     """Files of one of the project's files or directories: path in a checkout, and where it is.
 
     Args:
-        name: as of ``place``; nothing comes of one that is not there. ``workflow`` brings its packages along.
+        name: as of ``place``; nothing comes of one that is not there. packages in it come along.
     """
     yield from files_below(name, place(name))
-    if name == "workflow" and is_installed():
+    if is_installed():
         for module, directory in _MODULES.items():
-            yield from files_below(module, directory)
+            if module.startswith(f"{name}/"):
+                yield from files_below(module, directory)
 
 
 def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:

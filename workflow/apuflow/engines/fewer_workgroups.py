@@ -3,7 +3,7 @@
 A launch of fewer workgroups begins cold and ends with the machine running empty as the whole one does. What
 lies between is the machine full of workgroups, each that ends making room for the next: how fast they follow
 one another is read from gem5's trace, and the workgroups left out are taken to go on at that rate
-(``analysis.counters.extrapolate``).
+(``apuflow_analysis.counters.extrapolate``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -56,7 +55,6 @@ class Preview(Engine):
         return Software(
             version=PREVIEW_VERSION,
             barrier_slots=release.capabilities.barrier_slots,
-            constants=asdict(release.calibration.constants) if release.preview is not None else None,
             products=library_versions(self.products(site).products, gfx),
         )
 

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
@@ -22,6 +21,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.core.words import many
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
+from apuflow_analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
 
@@ -100,7 +100,6 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "stand_in": [_stand_in(point.launches()) for point in points],
         "library": [_library(point) for point in points],
         "changed": [_changed(point) for point in points],
-        "calibration": [str(point.calibration) for point in points],
         **{
             name: column(options, option)
             for name, option in _machine_options(first).items()

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.counters.identities import AS_MANY
-from analysis.counters.terms import relied_on
 from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
@@ -18,6 +16,8 @@ from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
 from apuflow.run.required_rows import RequiredRow, RequiredRows
+from apuflow_analysis.counters.identities import AS_MANY
+from apuflow_analysis.counters.terms import relied_on
 
 
 def point_facts(point: Point) -> PointFacts:

@@ -1,11 +1,11 @@
-"""Counters of modelled launches, under the names that every engine uses (``analysis.counters.table``)."""
+"""Counters of modelled launches, under the names of ``apuflow_analysis.counters.table``."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from analysis.counters.table import NAMES
 from apuflow.preview.timing import Times
+from apuflow_analysis.counters.table import NAMES
 
 TICKS_PER_NS = 1000.0
 
@@ -14,7 +14,7 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
     """The counters of launches, as gem5 would count them, from how long each takes.
 
     Returns:
-        an element per launch: all counters of ``analysis.counters.table``, NaN where the model has none.
+        an element per launch: all counters of that table, NaN where the model has none.
     """
     profiles, n, m = result.launches.profiles, result.launches.counts, result.launches.machines
     t, walks = result.traffic, result.traffic.walks

@@ -247,7 +247,7 @@ def _of_machines(machines: Gpus) -> Iterator[tuple[Numbered[Away], Rows]]:
     memories, releases = measured().memories, measured().releases
     memory = machines.dram.map(memory_name)
     yield _unknown(memory, memories, lambda name: Away("mem-type", name, ", ".join(memories), 1.0))
-    release = machines.calibration.map(lambda one: releases[0] if one.own else one.release)
+    release = by_value(machines.release.tolist())
     told = ", ".join(releases)
     yield _unknown(release, releases, lambda name: Away("as release of gem5", name, told, 1.0))
 

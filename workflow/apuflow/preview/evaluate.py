@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from apuflow.core import collection, forked
-from apuflow.core.preview_constants import Calibration
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.miopen import Launch
@@ -49,8 +48,8 @@ class PointLike(Protocol):
         ...
 
     @property
-    def calibration(self) -> Calibration:
-        """The constants of its release."""
+    def release(self) -> str:
+        """Its gem5 release."""
         ...
 
     @property
@@ -93,7 +92,7 @@ def _machines(
     built = machines(
         [point.options for point in points],
         [point.release_facts.barrier_slots for point in points],
-        [point.calibration for point in points],
+        [point.release for point in points],
         defaults,
     )
     return built, built.numbers["compute_units"][built.rows].tolist()

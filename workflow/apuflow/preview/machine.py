@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core.engines import PREVIEW_RELEASE
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.gpus import gpu
 from apuflow.core.options import Options, column
-from apuflow.core.preview_constants import RECORDED, Calibration
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
 from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, together
@@ -114,10 +114,10 @@ class GpuModel(NamedTuple):
     walk_cycles: int
     dram: Dram
     vega: bool = False
-    calibration: Calibration = RECORDED
+    release: str = PREVIEW_RELEASE
 
 
-NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "vega", "calibration"))
+NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "vega", "release"))
 """Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
@@ -260,21 +260,20 @@ class Machines(NamedTuple):
     """Machines as columns.
 
     Attributes:
-        numbers: by field of ``GpuModel``, the number or the flag of each different machine.
-        drams, calibrations: of each of them.
+        numbers: by field of ``GpuModel``, the number, flag or name of each different machine.
+        drams: of each of them.
         rows: of each machine that was asked for, its number among the different ones.
     """
 
     numbers: dict[str, NDArray[Any]]
     drams: Numbered[Dram]
-    calibrations: Numbered[Calibration]
     rows: Rows
 
 
 def machines(
     options: Sequence[Mapping[str, Scalar | None]],
     barrier_slots: Sequence[int],
-    calibrations: Sequence[Calibration],
+    releases: Sequence[str],
     defaults: Mapping[str, Scalar | None],
 ) -> Machines:
     """Build machines. Those that are built alike are one.
@@ -284,27 +283,27 @@ def machines(
             influence on the GPU's timing are not read.
         barrier_slots: ``ComputeUnit.num_barrier_slots`` of each: 4 in v23.0.1.0; a release's file says it
             (there is no option for it).
-        calibrations: the constants of each one's release.
+        releases: the gem5 release of each.
         defaults: of every option that is read, for those left out (older releases lack some).
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.
         ConfigError: a value is no number, size or clock.
     """
-    asked, slots, constants = by_identity(options), by_value(barrier_slots), by_identity(calibrations)
+    asked, slots = by_identity(options), by_value(barrier_slots)
     read = _read(list(map(Options.of, asked.different)), defaults)
     columns = {field: given._replace(rows=given.rows[asked.rows]) for field, given in read}
-    columns |= {"barrier_slots": slots, "calibration": constants}
+    columns |= {"barrier_slots": slots, "release": by_value(releases)}
     first, rows = together([given.rows for given in columns.values()], len(options))
     columns = {field: given._replace(rows=given.rows[first]) for field, given in columns.items()}
-    drams, constants = columns.pop("dram"), columns.pop("calibration")
+    drams = columns.pop("dram")
     numbers = {field: given.values() for field, given in columns.items()}
     scalor, units = numbers.pop("scalor"), numbers["compute_units"]
     # GPU_VIPER.py sets the link width to 16*CUs*K and ignores tcc-size for 128 kB a CU. A cache uses as many
     # of its sets as the bits of an address can number (CacheMemory.cc, floorLog2).
     numbers["link_bytes"] = np.where(scalor, 16.0 * units * scalor, 8.0)
     numbers["tcc_bytes"] = np.where(scalor, 128 * 1024 * 2 ** np.floor(np.log2(units)), numbers["tcc_bytes"])
-    return Machines(numbers, drams, constants, rows)
+    return Machines(numbers, drams, rows)
 
 
 def _read(
@@ -331,9 +330,9 @@ def machine(
     defaults: Mapping[str, Scalar | None],
     *,
     barrier_slots: int = 4,
-    calibration: Calibration = RECORDED,
+    release: str = PREVIEW_RELEASE,
 ) -> GpuModel:
     """Build one machine (see ``machines``)."""
-    built = machines([options], [barrier_slots], [calibration], defaults)
+    built = machines([options], [barrier_slots], [release], defaults)
     numbers = {field: values.tolist()[0] for field, values in built.numbers.items()}
-    return GpuModel(dram=built.drams.different[0], calibration=calibration, **numbers)
+    return GpuModel(dram=built.drams.different[0], **numbers)

@@ -139,10 +139,7 @@ class Gpus(Table):
         """Those that were asked for."""
         fields = _Objects(())
         fields.columns = machines.numbers
-        fields.tables = {
-            "dram": Table.numbered(machines.drams),
-            "calibration": Table.numbered(machines.calibrations),
-        }
+        fields.tables = {"dram": Table.numbered(machines.drams)}
         return cls(fields, machines.rows)
 
     @cached_property
@@ -161,11 +158,6 @@ class Gpus(Table):
     def dram(self) -> Table:
         """One channel of each."""
         return self.inner("dram")
-
-    @cached_property
-    def calibration(self) -> Table:
-        """The constants of each machine's release, and where they are from."""
-        return self.inner("calibration")
 
     def link_ns(self, size: float) -> Array:
         """ns that a message of ``size`` bytes takes of a link."""

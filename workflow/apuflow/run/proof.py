@@ -14,11 +14,11 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from analysis.counters.contradictions import overlapping
-from analysis.counters.table import LAUNCHED, WAVEFRONTS
 from apuflow.run.proof_block import read_block
 from apuflow.run.proof_rows import Damage, Rows
 from apuflow.run.required_rows import RequiredRows, check_required_rows
+from apuflow_analysis.counters.contradictions import overlapping
+from apuflow_analysis.counters.table import LAUNCHED, WAVEFRONTS
 
 _BEGIN = b"---------- Begin Simulation Statistics ----------"
 _END = b"---------- End Simulation Statistics   ----------"

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.counters.contradictions import Element, Lookup, find_contradictions
-from analysis.counters.contradictions import Rows as RelatedRows
-from analysis.counters.table import ACTIVE
 from apuflow.run.proof_rows import Damage, Rows
+from apuflow_analysis.counters.contradictions import Element, Lookup, find_contradictions
+from apuflow_analysis.counters.contradictions import Rows as RelatedRows
+from apuflow_analysis.counters.table import ACTIVE
 
 _ACTIVE = ACTIVE.encode()
 _UNITS = b"CUs"
@@ -90,7 +90,7 @@ def read_block(rows: Rows) -> Block:
 def _check_relations(
     values: Mapping[bytes, bytes], shader: bytes | None, arrays: Mapping[str, Objects]
 ) -> None:
-    """No rows contradict each other (``analysis.counters.relations``)."""
+    """No rows contradict each other (``apuflow_analysis.counters.relations``)."""
     elements = {
         array: [Element(array + index.decode(), _lookup(rows)) for index, rows in objects.items()]
         for array, objects in arrays.items()

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.counters.table import ACTIVE, LAUNCHED
 from apuflow.run.proof_block import Block, Objects
 from apuflow.run.proof_rows import Damage
+from apuflow_analysis.counters.table import ACTIVE, LAUNCHED
 
 _LARGEST = 2.0**53
 """gem5 counts in doubles, which cannot count further by ones."""

@@ -8,11 +8,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.tables.cliffs import cliff_texts
-from analysis.tables.columns import PRODUCTS, axis_column
-from analysis.tables.records import Batch
-from analysis.tables.suites import Folder
-from analysis.tables.tables import AXES, assemble
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.points import chosen_points, points, sweep_workloads
@@ -28,6 +23,11 @@ from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
 from apuflow.study.suites import iterations
+from apuflow_analysis.tables.cliffs import cliff_texts
+from apuflow_analysis.tables.columns import PRODUCTS, axis_column
+from apuflow_analysis.tables.records import Batch
+from apuflow_analysis.tables.suites import Folder
+from apuflow_analysis.tables.tables import AXES, assemble
 
 ENGINE: Final = "preview"
 NAME = "question"

@@ -22,7 +22,7 @@ _COVERAGE = (
     *("engine_version", "products", "operations", "unmeasured", "unmeasured_share"),
     *("stand_ins", "stand_in_share"),
 )
-"""What the simulated iteration rests on (``analysis.tables.suites.coverage``)."""
+"""What the simulated iteration rests on (``apuflow_analysis.tables.suites.coverage``)."""
 
 
 def epoch_numbers(

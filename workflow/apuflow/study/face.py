@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables import store
 from apuflow import preview
 from apuflow.campaign.points import points as _points
 from apuflow.campaign.points import sweep_workloads
@@ -18,6 +17,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths, project
 from apuflow.rocblas.tables import Products
 from apuflow.study import ask
+from apuflow_analysis.tables import store
 
 __all__ = ["Sweep", "evaluate", "points", "read_results", "sweep"]
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, values
-from analysis.tables.records import COMPLETED
-from analysis.tables.store import read
 from apuflow.campaign.points import sweep_workloads
 from apuflow.configure import load_sweep
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.study.search import Found, made_by
+from apuflow_analysis.tables.objectives import CYCLES, Objective, of_machines, pareto, values
+from apuflow_analysis.tables.records import COMPLETED
+from apuflow_analysis.tables.store import read
 
 ENGINE = "gem5-kernels"
 

@@ -11,7 +11,7 @@ from apuflow.core.errors import ApuflowError
 from apuflow.core.figures import stem_of
 
 if TYPE_CHECKING:
-    from analysis.tables.dispatches import DispatchComparison
+    from apuflow_analysis.tables.dispatches import DispatchComparison
 
 
 def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure: Path | None) -> None:
@@ -25,11 +25,11 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
 
     Raises:
         ApuflowError: a figure of several pairs, or what is compared is not there.
-        AnalysisError: see analysis.tables.dispatches.
+        AnalysisError: see apuflow_analysis.tables.dispatches.
     """
     import pandas as pd
 
-    from analysis.tables.dispatches import compare_dispatches
+    from apuflow_analysis.tables.dispatches import compare_dispatches
 
     stem = None if figure is None else stem_of(figure)
     places = [(a, b)] if b is not None else _of_table(a, engines)
@@ -54,8 +54,8 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
 
 
 def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
-    from analysis.tables.dispatches import run_pairs
-    from analysis.tables.store import read
+    from apuflow_analysis.tables.dispatches import run_pairs
+    from apuflow_analysis.tables.store import read
 
     first, _, second = engines.partition(",")
     if table.is_dir() or not second:
@@ -71,8 +71,8 @@ def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
 
 def draw(compared: DispatchComparison, stem: Path) -> None:
     """Both figures of a pair of runs: ``stem`` and ``stem-time``, as SVG, PNG and CSV."""
-    from analysis.figures.dispatches import kernels_beside, time_parts
-    from analysis.figures.output import save
+    from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
+    from apuflow_analysis.figures.output import save
 
     for plot, name in ((kernels_beside(compared), stem), (time_parts(compared), Path(f"{stem}-time"))):
         save(plot.figure, plot.data, name)

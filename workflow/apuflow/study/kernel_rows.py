@@ -7,9 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables.columns import axis_column
-from analysis.tables.kernels import kernel_table
-from analysis.tables.records import COMPLETED, judgement
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
@@ -18,6 +15,9 @@ from apuflow.core.engines import is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
 from apuflow.launcher import gemm
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.kernels import kernel_table
+from apuflow_analysis.tables.records import COMPLETED, judgement
 
 _STAND_IN = " (stand-in for rocBLAS)"
 

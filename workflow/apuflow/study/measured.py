@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,6 @@ from apuflow.preview.coverage import FEWEST_RUNS, FILE, ROCBLAS, family
 from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.study.score import drawn, point_errors, read_tables, recorded, score
 from apuflow.study.score_runs import row_machine
-
-BEFORE_THE_RELEASE: Final = frozenset({"v24.1"})
-"""Releases whose recorded runs are of a commit before them (c91af552 of develop)."""
 
 
 def spanned(without: str = "") -> dict[str, Any]:
@@ -41,7 +38,7 @@ def spanned(without: str = "") -> dict[str, Any]:
         row_machine({str(key): value for key, value in row.items()}) for row in runs.to_dict("records")
     ]
     points = point_errors(layers).abs()
-    releases = set(layers["point"].str.partition("_")[0]) - BEFORE_THE_RELEASE
+    releases = set(layers["point"].str.partition("_")[0])
     in_layers = layers.groupby(layers["kernel"].map(family))["error"]
     errors = {name: part for name, part in in_layers if len(part) >= FEWEST_RUNS}
     return {

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.counters.table import NAMES as COUNTERS
-from analysis.metrics import compute
-from analysis.tables.columns import axis_column
 from apuflow.campaign.campaign import Campaign
 from apuflow.configure import option_rules
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord
+from apuflow_analysis.counters.table import NAMES as COUNTERS
+from apuflow_analysis.metrics import compute
+from apuflow_analysis.tables.columns import axis_column
 
 
 def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path()) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path
         record: its record.
 
     Returns:
-        Columns ``point``, a column per axis, those of ``analysis.tables.kernels.kernel_table``, and
+        Columns ``point``, a column per axis, those of ``apuflow_analysis.tables.kernels.kernel_table``, and
         ``dispatches``, how many launches the row adds up.
 
     Raises:

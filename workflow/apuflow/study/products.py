@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.columns import PRODUCTS
 from apuflow.configure import Site, Sweep, load_site
 from apuflow.configure.point import Point
 from apuflow.configure.products import in_preview
 from apuflow.core.errors import ApuflowError
 from apuflow.core.products import STAND_IN, STAND_IN_NOTE, joined, title
 from apuflow.engines import get_engine
+from apuflow_analysis.tables.columns import PRODUCTS
 
 
 def of_points(points: Iterable[Point], site: Site) -> tuple[str, ...]:

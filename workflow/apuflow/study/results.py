@@ -7,13 +7,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.tables import store, tables
 from apuflow.campaign.campaign import Campaign
 from apuflow.core import forked, paths
 from apuflow.core.engines import is_batch
 from apuflow.core.files import wait_for_files
 from apuflow.core.scalar import Scalar
 from apuflow.study.suites import suite_items, suite_table
+from apuflow_analysis.tables import store, tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ def write_figures(
     Args:
         campaign: the project.
         under: the sweep's place below results/.
-        names: the figures (``analysis.figures.FIGURES``).
+        names: the figures (``apuflow_analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
         directory: where they go, each under its name.
         processes: that share the work.
@@ -112,8 +112,8 @@ def write_figures(
 def _draw(
     under: str, table_files: Sequence[str], directory: Path, campaign: Campaign, names: Sequence[str]
 ) -> None:
-    from analysis import figures  # matplotlib: a table has no use for it
     from apuflow.study.kernel_rows import kernel_rows
+    from apuflow_analysis import figures  # matplotlib: a table has no use for it
 
     @cache
     def frame(*, per_item: bool, per_kernel: bool) -> pd.DataFrame:
@@ -166,9 +166,9 @@ def write_report(
         page: the HTML file.
         sampled: tables of its sample: operations, totals.
     """
-    from analysis import report
-    from analysis.figures.choice import Choice
     from apuflow.study.score import measured_error
+    from apuflow_analysis import report
+    from apuflow_analysis.figures.choice import Choice
 
     sweep = campaign.sweep(under)
     workloads = campaign.shown(sweep)

@@ -10,10 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.counters.extrapolate import FLOOR, extrapolations
-from analysis.tables.columns import axis_column
-from analysis.tables.kernels import kernel_table
-from analysis.tables.records import COMPLETED, Row, read_record
 from apuflow import preview
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.members import AXIS, Member
@@ -29,6 +25,10 @@ from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.study.sampling import Estimate, Sample
+from apuflow_analysis.counters.extrapolate import FLOOR, extrapolations
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.kernels import kernel_table
+from apuflow_analysis.tables.records import COMPLETED, Row, read_record
 
 MEASURED, ESTIMATED, AUDIT = "measured", "estimated", "audit"
 

@@ -16,16 +16,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.tables import order
 from apuflow.core import project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
-from apuflow.core.preview_constants import Calibration
 from apuflow.preview.coverage import measured
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.study.score_runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
+from apuflow_analysis.tables import order
 
 Array = NDArray[np.float64]
 
@@ -154,9 +153,9 @@ class Modelled:
             self.refused,
         )
 
-    def predicted(self, calibration: Calibration | None = None) -> tuple[Array, list[str]]:
+    def predicted(self) -> tuple[Array, list[str]]:
         """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
-        machines = [one._replace(calibration=calibration) if calibration else one for one in self.machines]
+        machines = self.machines
         row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
         every = [step for steps in self.steps for step in steps]
         often = np.array([float(step.times) for step in every])

@@ -25,9 +25,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables.columns import axis_column
-from analysis.tables.kernels import UNNAMED, kernel_table
-from analysis.tables.records import COMPLETED
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.work import launches_of
@@ -43,6 +40,9 @@ from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.step import Step
 from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.kernels import UNNAMED, kernel_table
+from apuflow_analysis.tables.records import COMPLETED
 
 _ROCBLAS = frozenset(name for name, facts in ENGINES.items() if not facts.own_products)
 """Engines whose matrix products are rocBLAS' own kernels, which the preview does not model."""

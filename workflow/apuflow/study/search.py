@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.tables.columns import axis_column
-from analysis.tables.objectives import Objective, holds, of_machines, pareto, values
 from apuflow.campaign.points import sweep_workloads
 from apuflow.configure.combinations import Assignment, Plan, plan
 from apuflow.configure.loading import check_new_name
@@ -26,6 +24,8 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.study.ask import answer_of
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.objectives import Objective, holds, of_machines, pareto, values
 
 SEED = 1
 

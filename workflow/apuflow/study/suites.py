@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables import store
-from analysis.tables.columns import axis_column
-from analysis.tables.suites import Folder, Item, Iteration, summary, times
-from analysis.tables.tables import require_completed
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.members import Member
 from apuflow.configure import Sweep, labels, sweep_names
@@ -25,6 +21,10 @@ from apuflow.suites.ring import FLOAT_BYTES, Ring
 from apuflow.suites.spec import Refused
 from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
 from apuflow.suites.suite import Suite
+from apuflow_analysis.tables import store
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.suites import Folder, Item, Iteration, summary, times
+from apuflow_analysis.tables.tables import require_completed
 
 
 def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from analysis.archive.archive import differences, unpack, verify, write
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.archive.archive import differences, unpack, verify, write
 
 FILES: dict[str, Path | bytes] = {"a.txt": b"one\n", "runs/x/run.json": b"{}", "empty": b""}
 

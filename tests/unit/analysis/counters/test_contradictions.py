@@ -14,10 +14,10 @@ import pytest
 from gem5_text import one_after_another
 from places import STATS
 
-from analysis.counters.counters import counters
-from analysis.stats.reader import iter_dumps
 from apuflow.core.errors import AnalysisError
 from apuflow.run.proof import read_proof
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.stats.reader import iter_dumps
 
 TEXT = lzma.decompress((STATS / "bn_bwd-9x64x1x1-u2-bwscalor1.txt.xz").read_bytes())
 

@@ -13,11 +13,11 @@ import pytest
 from gem5_text import one_after_another
 from places import ROOT
 
-from analysis.counters.counters import COUNTERS, counters
-from analysis.stats.reader import Stats, read_stats
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.study import score
+from apuflow_analysis.counters.counters import COUNTERS, counters
+from apuflow_analysis.stats.reader import Stats, read_stats
 
 DATA = ROOT / "tests/data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from places import DATA
 
-from analysis.counters.counters import Counters, counters
-from analysis.counters.extrapolate import CONFIDENCE, FLOOR, extrapolation, interval, told
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import DispatchRecord, LaunchRecord
 from apuflow.run.kernel_trace import parse_trace
+from apuflow_analysis.counters.counters import Counters, counters
+from apuflow_analysis.counters.extrapolate import CONFIDENCE, FLOOR, extrapolation, interval, told
 
 LAUNCH = LaunchRecord(kernel="k", grid=(64 * 1000, 1, 1), workgroup=(64, 1, 1), ran=100)
 

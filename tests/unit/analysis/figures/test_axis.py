@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from result_frames import grid
 
-from analysis import figures
-from analysis.figures.axis import label, quantity
+from apuflow_analysis import figures
+from apuflow_analysis.figures.axis import label, quantity
 
 
 def test_lists_that_advance_together_are_one_line() -> None:

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from result_frames import grid
 
-from analysis import figures
-from analysis.figures import FigureError
+from apuflow_analysis import figures
+from apuflow_analysis.figures import FigureError
 
 NUMBERS = {
     "activation_fwd": ("dram", 0.01, 0.40, 0.01, 0.99),

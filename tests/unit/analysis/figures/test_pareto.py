@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from result_frames import grid
 
-from analysis import figures
-from analysis.figures import Choice, FigureError
+from apuflow_analysis import figures
+from apuflow_analysis.figures import Choice, FigureError
 
 
 def machines(objectives: tuple[str, ...]) -> pd.DataFrame:

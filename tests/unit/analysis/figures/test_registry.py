@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from result_frames import grid, softmax_runs, statistics_runs, table
 
-from analysis import figures
-from analysis.figures import FigureError
 from apuflow.core.figures import FIGURE_NAMES
+from apuflow_analysis import figures
+from apuflow_analysis.figures import FigureError
 
 
 def text_of(plot: figures.Plot) -> list[str]:

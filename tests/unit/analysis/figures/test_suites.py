@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis import figures
-from analysis.figures import FIGURES, FigureError
+from apuflow_analysis import figures
+from apuflow_analysis.figures import FIGURES, FigureError
 
 STEPS = (
     ("one", "conv", "forward", 2.0),

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 from places import ROOT
 
-from analysis.counters.counters import counters
-from analysis.counters.table import COUNTERS
-from analysis.metrics import compute
-from analysis.metrics.metric import QUANTITIES
-from analysis.tables.columns import MACHINE
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.counters.table import COUNTERS
+from apuflow_analysis.metrics import compute
+from apuflow_analysis.metrics.metric import QUANTITIES
+from apuflow_analysis.tables.columns import MACHINE
 
 STATS = ROOT / "tests/data/gem5_runs/stats"
 

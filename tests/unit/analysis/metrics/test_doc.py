@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from places import ROOT
 
-from analysis.metrics.doc import render
+from apuflow_analysis.metrics.doc import render
 
 
 def test_the_document_is_in_step() -> None:
-    assert (ROOT / "docs/metrics.md").read_text() == render(), "run python -m analysis.metrics.doc"
+    assert (ROOT / "docs/metrics.md").read_text() == render(), "run python -m apuflow_analysis.metrics.doc"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from result_frames import grid
 
-from analysis.report.answers import answers
+from apuflow_analysis.report.answers import answers
 
 UNITS = [1, 2, 4, 8, 16]
 

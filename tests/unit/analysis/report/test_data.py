@@ -8,8 +8,8 @@ from places import ROOT
 from result_frames import HOSTILE, grid
 
 import apuflow
-from analysis.figures.choice import Choice, choose
-from analysis.report.data import MANY_ROWS, embed, page_data
+from apuflow_analysis.figures.choice import Choice, choose
+from apuflow_analysis.report.data import MANY_ROWS, embed, page_data
 
 
 def test_data_keep_values_and_leave_out_empty_columns() -> None:

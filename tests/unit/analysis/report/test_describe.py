@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.report.describe import SweepDescription, href
-from analysis.report.handover import trust
+from apuflow_analysis.report.describe import SweepDescription, href
+from apuflow_analysis.report.handover import trust
 
 
 def test_links_are_relative_and_quoted(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from result_frames import HOSTILE, grid, table
 from run_records import batch_record, run_record
 
-from analysis import figures
-from analysis.report import SweepDescription, render
-from analysis.tables import store
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis import figures
+from apuflow_analysis.report import SweepDescription, render
+from apuflow_analysis.tables import store
 
 
 class Page(HTMLParser):

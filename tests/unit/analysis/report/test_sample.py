@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from result_frames import HOSTILE, grid
 
-from analysis.report import SweepDescription, render
-from analysis.report.sample import load_samples
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.report import SweepDescription, render
+from apuflow_analysis.report.sample import load_samples
 
 MEMBERS = """suite,engine,at,point,operation,kernels,repeats,predicted,\
 origin,measured,measured_doubt,cycles,low,high,cost,error,inside

@@ -14,8 +14,8 @@ import zstandard
 from gem5_text import Printer
 from places import DATA
 
-from analysis.stats.reader import Distribution, Vector, iter_dumps, read_stats
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.stats.reader import Distribution, Vector, iter_dumps, read_stats
 
 ONE_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u2.txt.xz"
@@ -264,7 +264,7 @@ def test_dumps_do_not_depend_on_how_the_file_is_read_ahead(
     content = "".join(blocks) + blocks[4][:-20]
     path = tmp_path / f"stats.txt{suffix}"
     path.write_bytes(gzip.compress(content.encode()) if suffix else content.encode())
-    monkeypatch.setattr("analysis.stats.files._READ", window)
+    monkeypatch.setattr("apuflow_analysis.stats.files._READ", window)
     reader = iter_dumps(path)
     dumps = list(reader)
     assert [dump["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import STATS
 
-from analysis.stats.reader import Distribution, Dump, Vector, read_stats
-from analysis.stats.text import parse_block
+from apuflow_analysis.stats.reader import Distribution, Dump, Vector, read_stats
+from apuflow_analysis.stats.text import parse_block
 
 REAL = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 

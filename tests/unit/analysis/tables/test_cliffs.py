@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.cliffs import cliff_texts, cliffs
 from apuflow.study import ask
+from apuflow_analysis.tables.cliffs import cliff_texts, cliffs
 
 
 def answered(workload: str, *settings: str) -> pd.DataFrame:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from result_frames import engine_table, grid
 
-from analysis.tables.compare import compare, compare_engines, compare_releases, compare_values
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.tables.compare import compare, compare_engines, compare_releases, compare_values
 
 
 def test_ratio_and_difference_per_point() -> None:

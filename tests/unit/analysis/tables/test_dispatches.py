@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from run_records import run_record
 
-from analysis.figures.dispatches import kernels_beside, time_parts
-from analysis.tables.dispatches import compare_dispatches, run_pairs
-from analysis.tables.kernels import UNNAMED
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
+from apuflow_analysis.tables.dispatches import compare_dispatches, run_pairs
+from apuflow_analysis.tables.kernels import UNNAMED
 
 OPTIONS = {"num-compute-units": 4, "gfx-version": "gfx801", "gpu-clock": "1GHz"}
 LAUNCHES: list[dict[str, Any]] = [

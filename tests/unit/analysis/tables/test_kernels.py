@@ -16,13 +16,13 @@ from gem5_text import one_after_another
 from places import ROOT
 from run_records import run_record
 
-from analysis.counters.counters import counters
-from analysis.tables.kernels import UNNAMED, kernel_table, phases
-from analysis.tables.records import Row, read_record
-from analysis.tables.tables import build
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.study.score import recorded
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.tables.kernels import UNNAMED, kernel_table, phases
+from apuflow_analysis.tables.records import Row, read_record
+from apuflow_analysis.tables.tables import build
 
 DATA = ROOT / "tests/data/gem5_runs"
 NAMES = ("softmax_fwd-100x1000x1x1-u4", "relu_fwd-100x32x16x16-u4", "softmax_bwd-100x1000x1x1-u4")

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from result_frames import table
 
-from analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.products import SCALE, SCALE_NOTE
+from apuflow_analysis.tables.suites import Folder, Item, Iteration, coverage_text, summary, times
 
 SECOND = 10**12
 """Ticks."""

@@ -15,11 +15,11 @@ import pytest
 from places import ROOT, STATS
 from run_records import batch_record, run_record
 
-from analysis.counters.table import NAMES
-from analysis.metrics import compute
-from analysis.tables import store, tables
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.counters.table import NAMES
+from apuflow_analysis.metrics import compute
+from apuflow_analysis.tables import store, tables
 
 OPTIONS = {
     "simds-per-cu": 4,

@@ -1,0 +1,207 @@
+"""Evaluate the ``stats`` expressions of the counter table over one dump.
+
+Whatever read the dump, it is laid out here as a ``Snapshot``: the rows of every compute unit by their name
+within the unit, and all other rows by their full name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from apuflow.core.errors import AnalysisError
+from apuflow_analysis.counters.table import (
+    ARRAYS,
+    COUNTERS,
+    GPU_MEMORY,
+    LAUNCHED,
+    RELATED_ARRAYS,
+    VALU_CYCLES,
+)
+
+NAN = math.nan
+_LARGEST = 2.0**53
+_AGAIN = "make the run again, or read another copy of the file"
+UNIT = "CUs*."
+_WORDS = re.compile(r"\s+([+|-])\s+")
+_MEAN = re.compile(r"samples\*mean\((.*)\)(?: mod (\d+))?")
+
+Lookup = Callable[[str], float | None]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand: ``sign`` times the sum over the objects that the pattern matches.
+
+    ``modulus``: of a distribution's sum, only the remainder of each object's counts.
+    """
+
+    sign: int
+    pattern: str
+    mean: bool = False
+    modulus: float = math.inf
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the counters need of a dump.
+
+    Attributes:
+        shader: name of the GPU, ``system.cpu3``.
+        units: the wanted rows of each compute unit, by name within the unit.
+        row: number of any other row by its full name, ``None`` if it is not there.
+        launched: number of kernels launched, ``None`` if the dispatcher is not there.
+        slots: wavefront slots of a compute unit; NaN if unknown.
+        whole: whether ``units`` have all their rows.
+    """
+
+    shader: str
+    units: Sequence[Mapping[str, float]]
+    row: Lookup
+    launched: float | None
+    slots: float
+    whole: bool = False
+
+    @cached_property
+    def unit_rows(self) -> Sequence[str]:
+        """Names of the rows that any compute unit has."""
+        return tuple(dict.fromkeys(name for unit in self.units for name in unit))
+
+
+@cache
+def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
+    """Alternatives (``|``) of sums of terms."""
+    alternatives: list[list[Term]] = [[]]
+    sign = 1
+    for word in _WORDS.split(expression):
+        if word in ("+", "-"):
+            sign = 1 if word == "+" else -1
+        elif word == "|":
+            alternatives.append([])
+            sign = 1
+        else:
+            mean = _MEAN.fullmatch(word)
+            modulus = float(mean[2]) if mean and mean[2] else math.inf
+            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None, modulus))
+    return tuple(tuple(terms) for terms in alternatives)
+
+
+@cache
+def unit_rows() -> tuple[str, ...]:
+    """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
+    wanted: dict[str, None] = {VALU_CYCLES: None}
+    for counter in COUNTERS:
+        for terms in parse(counter.stats) if counter.stats else ():
+            for term in terms:
+                if term.pattern.startswith(UNIT):
+                    name = term.pattern[len(UNIT) :]
+                    wanted |= dict.fromkeys((f"{name}::samples", f"{name}::mean") if term.mean else (name,))
+    return tuple(wanted)
+
+
+def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The rows of statistics that counters are read from.
+
+    Returns:
+        for each: its names in different releases, and whether it may be absent, which means 0.
+    """
+    rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
+    for counter in COUNTERS:
+        alternatives = parse(counter.stats) if counter.stats else ()
+        for terms in zip(*alternatives, strict=True):
+            names = tuple(term.pattern for term in terms)
+            ends = ("::samples", "::mean") if terms[0].mean else ("",)
+            for end in ends:
+                row = tuple(name + end for name in names)
+                rows[row] = rows.get(row, True) and counter.optional
+    return tuple(rows.items())
+
+
+def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
+    """The value of an expression; NaN when the dump lacks what it needs.
+
+    Args:
+        expression: see ``apuflow_analysis.counters.table``.
+        dump: one dump.
+        optional: rows that are absent count as 0 when the dump has a GPU.
+    """
+    for terms in parse(expression):
+        values = [_term(term, dump) for term in terms]
+        if any(value is not None for value in values) and (optional or None not in values):
+            return math.fsum(t.sign * (v or 0.0) for t, v in zip(terms, values, strict=True))
+    return 0.0 if optional else NAN
+
+
+def elements(array: str, row: Lookup) -> list[str]:
+    """The full names of an array's elements (``system.l1_tlb``, or ``system.l1_tlb0`` and so on)."""
+    probe = ARRAYS.get(array) or RELATED_ARRAYS[array]
+    if row(f"system.{array}{probe}") is not None:
+        return [f"system.{array}"]
+    names: list[str] = []
+    while row(f"system.{array}{len(names)}{probe}") is not None:
+        names.append(f"system.{array}{len(names)}")
+    return names
+
+
+def _term(term: Term, dump: Snapshot) -> float | None:
+    if term.mean:
+        return _samples_times_mean(term, dump)
+    pattern = term.pattern
+    if pattern.startswith(UNIT):
+        return _sum_units(pattern[len(UNIT) :], dump)
+    if pattern.endswith(LAUNCHED):
+        return None if dump.launched is None else _counted(pattern, dump.launched)
+    if pattern.startswith("."):
+        return _plain(dump.shader + pattern, dump.row)
+    if "*" in pattern:
+        array, _, rest = pattern.partition("*")
+        own = elements(GPU_MEMORY[array], dump.row) if array in GPU_MEMORY else ()
+        values = [_plain(name + rest, dump.row) for name in own or elements(array, dump.row)]
+        present = [value for value in values if value is not None]
+        return math.fsum(present) if present else None
+    return _plain(f"system.{pattern}" if "." in pattern else pattern, dump.row)
+
+
+def _plain(name: str, row: Lookup) -> float | None:
+    """A scalar, or the total of a vector (a vector of one element is printed as a scalar)."""
+    total = row(f"{name}::total") if "::" not in name and "_Controller." in name else None
+    value = row(name) if total is None else total
+    return None if value is None else _counted(name, value)
+
+
+def _counted(name: str, value: float) -> float:
+    """A number that a counter can hold: gem5 counts in doubles, which cannot count further by ones."""
+    if not 0 <= value <= _LARGEST:
+        raise AnalysisError(
+            "the statistics are damaged: no counter holds this number", key=name, value=value, remedy=_AGAIN
+        )
+    return value
+
+
+def _sum_units(name: str, dump: Snapshot) -> float | None:
+    names = [name]
+    if name.endswith("*"):
+        names = [row for row in dump.unit_rows if row.startswith(name[:-1])]
+    present = [_counted(row, unit[row]) for unit in dump.units for row in names if row in unit]
+    return math.fsum(present) if present else None
+
+
+def _samples_times_mean(term: Term, dump: Snapshot) -> float | None:
+    """Sums of samples, exact while samples times the mean's half last digit is below one half."""
+    pattern = term.pattern
+    if pattern.startswith(UNIT):
+        name = pattern[len(UNIT) :]
+        pairs = [(unit.get(f"{name}::samples"), unit.get(f"{name}::mean")) for unit in dump.units]
+    else:
+        name = dump.shader + pattern
+        pairs = [(dump.row(f"{name}::samples"), dump.row(f"{name}::mean"))]
+    if not pairs or any(samples is None for samples, _ in pairs):
+        return None
+    return math.fsum(
+        round(_counted(name, samples) * _counted(name, mean)) % term.modulus
+        for samples, mean in pairs
+        if samples and mean is not None
+    )

@@ -1,0 +1,136 @@
+"""Objectives over the rows of a table: their values, and the points that no other beats."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.units import clock_hertz, size_bytes
+from apuflow_analysis.tables.columns import MACHINE
+
+CYCLES = ("gpu_cycles", "gpu_cycles_low", "gpu_cycles_high")
+_EXPRESSIONS = "numbers, + - * / ( ) < > and columns of docs/metrics.md, axes with _ for - and ."
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An expression over a row's columns; the smaller the better, or the larger."""
+
+    expression: str
+    larger: bool = False
+
+
+def values(frame: pd.DataFrame, expressions: Sequence[str]) -> dict[str, pd.Series[Any]]:
+    """The values of expressions in each row of a table; sizes count in bytes, clocks in Hz.
+
+    Raises:
+        ConfigError: an expression cannot be evaluated.
+    """
+    numbers = _numbers(frame)
+    return {
+        text: numbers[text] if text in numbers else _evaluated(numbers, text).astype(float)
+        for text in expressions
+    }
+
+
+def holds(frame: pd.DataFrame, constraint: str) -> np.ndarray[Any, Any]:
+    """Of each row whether a constraint holds, such as ``dram_bytes_read < 1e9``.
+
+    Raises:
+        ConfigError: it cannot be evaluated, or compares nothing.
+    """
+    found = _evaluated(_numbers(frame), constraint)
+    if not pd.api.types.is_bool_dtype(found):
+        raise ConfigError(
+            "a constraint compares", key="--where", value=constraint, remedy="'dram_bytes_read < 1e9'"
+        )
+    return found.to_numpy(dtype=bool)
+
+
+def pareto(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Of each row whether no other is as small in every column and smaller in one."""
+    best = np.ones(len(points), dtype=bool)
+    order = np.lexsort(points.T[::-1])
+    front: list[int] = []
+    for k in order:
+        ahead = points[front]
+        beaten = (ahead <= points[k]).all(axis=1) & (ahead < points[k]).any(axis=1)
+        best[k] = not beaten.any()
+        if best[k]:
+            front.append(int(k))
+    return best
+
+
+def of_machines(
+    frame: pd.DataFrame, axes: Sequence[str], expressions: Sequence[str], workloads: int
+) -> pd.DataFrame:
+    """One row per combination of the axes: what the workloads take together.
+
+    An expression over axes and options of the machine alone is the same for all of them and counts once.
+    """
+    if workloads == 1:
+        sums = frame
+    else:
+        groups = frame.groupby(list(axes), sort=False, dropna=False)
+        added = [*expressions, *(c for c in CYCLES if c not in expressions)]
+        once = [text for text in expressions if _names(text) <= _of_a_machine(axes)]
+        sums = groups[added].sum().reset_index()
+        for text in once:
+            sums[text] = groups[text].first().to_numpy()
+        flags = groups["flags"].agg(lambda texts: next((text for text in texts if text), ""))
+        sums["flags"] = flags.to_numpy()
+        sums = sums[(groups.size() == workloads).to_numpy()]
+    names = dict.fromkeys([*axes, *expressions, *CYCLES, "flags"])
+    return sums[list(names)].reset_index(drop=True)
+
+
+def _names(expression: str) -> set[str]:
+    return set(re.findall(r"\b[A-Za-z_]\w*", expression))
+
+
+def _of_a_machine(axes: Sequence[str]) -> set[str]:
+    return {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns that an expression can use."""
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+            columns[str(name)] = column
+            continue
+        read = [clock_hertz(str(v)) or size_bytes(str(v)) for v in column.unique()]
+        if read and all(value is not None for value in read):
+            columns[str(name)] = column.map(dict(zip(column.unique(), read, strict=True)))
+    return pd.DataFrame(columns).rename(columns=lambda name: name.replace(".", "_"))
+
+
+def _meant(expression: str, known: Iterable[str]) -> str:
+    """The columns that a misspelt one is close to."""
+    columns = sorted(map(str, known))
+    unknown = sorted(_names(expression) - set(columns))
+    near = [match for name in unknown for match in difflib.get_close_matches(name, columns, 1)]
+    return "".join(f"did you mean {match}? " for match in near)
+
+
+def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
+    try:
+        value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
+    except Exception as error:  # pandas raises whatever its parser does
+        raise ConfigError(
+            f"the expression cannot be evaluated: {error}",
+            value=expression,
+            remedy=_meant(expression, numbers.columns) + _EXPRESSIONS,
+        ) from None
+    found = pd.Series(value, index=numbers.index)
+    if not (pd.api.types.is_numeric_dtype(found) or pd.api.types.is_bool_dtype(found)):
+        raise ConfigError("the expression gives no number", value=expression, remedy=_EXPRESSIONS)
+    return found

@@ -1,0 +1,263 @@
+"""Read what engines leave of a run: one row of raw values per point."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from apuflow.core.errors import AnalysisError
+from apuflow.core.products import of_launches
+from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
+from apuflow_analysis.counters.counters import CACHES, counters
+from apuflow_analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
+from apuflow_analysis.stats.files import TORN, open_packed
+from apuflow_analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
+
+COMPLETED = Status.COMPLETED.value
+_REMEDY = "remove the run's directory and start the workflow again: the run is made again"
+_PROVENANCE = (*(column.name for column in RUN if column.kind == "provenance"), "mmap_bytes")
+_MACHINE = tuple(column.name for column in MACHINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point as its engine reported it.
+
+    Attributes:
+        values: identity, machine, run and provenance columns.
+        axes: what the sweep varied, by column name, in the sweep's order.
+        counters: counter columns; empty unless the run completed.
+        findings: broken identities of the statistics, with numbers, and what is missing at their end.
+    """
+
+    values: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    counters: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many points at once, as columns.
+
+    Attributes:
+        columns: identity, machine, run and counter columns and the axes, of equal length; counters are NaN
+            where a point did not complete.
+        axes: names of the axis columns, in the sweep's order.
+    """
+
+    columns: Mapping[str, Sequence[Any] | pd.Series[Any] | NDArray[Any]]
+    axes: tuple[str, ...]
+
+
+def by_name(frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """The columns of a frame."""
+    return {str(name): values for name, values in frame.items()}
+
+
+def read_record(path: str | Path) -> Row | Batch:
+    """What a run directory, a preview batch's directory, or the ``run.json`` in either holds.
+
+    Raises:
+        AnalysisError: the record, a completed run's statistics or a batch's counters are missing or damaged.
+    """
+    file = Path(path)
+    file = file if file.name.endswith(".json") else file / "run.json"
+    record = read(file)
+    if isinstance(record, BatchRecord):
+        return _batch(record, file.parent / "counters.parquet")
+    return _row(record, file)
+
+
+def run_values(record: RunRecord) -> dict[str, Any]:
+    """The machine columns of a run record."""
+    options = {axis_column(name): value for name, value in record.options.items()}
+    return {name: options.get(name) for name in _MACHINE} | {
+        "release": record.release,
+        "gfx": record.gfx,
+        "inputs": record.inputs,
+    }
+
+
+def _row(record: RunRecord, file: Path) -> Row:
+    values: dict[str, Any] = {column.name: getattr(record, column.name) for column in IDENTITY}
+    values |= {"status": record.status.value, "bound": None}
+    values |= run_values(record)
+    values |= {name: getattr(record, name) for name in ("evidence", "wall_seconds", "peak_memory_bytes")}
+    values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
+    values["max_relative_error"] = record.results.max_relative_error if record.results else None
+    values["products"] = of_launches((one.stand_in, one.library) for one in record.launches) or None
+    values["stand_in"] = stand_ins(record) or None
+    values["library"] = _distinct(launch.library for launch in record.launches)
+    values["changed"] = _distinct(
+        change for launch in record.launches for change in (launch.changed or "").split("; ")
+    )
+    axes = {axis_column(name): value for name, value in record.axes.items()}
+    if record.status is not Status.COMPLETED:
+        return Row(values, axes)
+    files = record.statistics_files(file.parent)
+    if not files:
+        raise AnalysisError("a completed run without statistics", file=file, key="statistics", remedy=_REMEDY)
+    check_unchanged(record, file)
+    # Its statistics frame its own kernels: the rest is the CPU filling memory.
+    own = record.own_kernels_only
+    facts = record.release_facts
+    parts = extrapolations(record)
+    numbers = counters(
+        files, facts, kernels_only=own, wholly=[part.of if part is not None else None for part in parts]
+    )
+    values["extrapolated"] = _distinct([told(parts, numbers), *_kept_whole(record)]) if parts else None
+    values |= _interval(parts, numbers)
+    findings = [str(broken) for broken in numbers.broken] + ([f"cut: {numbers.cut}"] if numbers.cut else [])
+    said = [
+        judgement(record),
+        _other_gem5(record, facts),
+        *(facts.doubts(record.release) if facts else ()),
+        _without_facts(numbers, facts),
+        _other_kernels(record, numbers),
+    ]
+    findings = [*filter(None, said), *findings]
+    return Row(values, axes, dict(numbers), tuple(findings))
+
+
+def _kept_whole(record: RunRecord) -> Iterator[str]:
+    """The large launches of which all workgroups ran, and why."""
+    for launch in record.launches:
+        if launch.kept_whole:
+            yield f"{launch.kernel} ran whole: {launch.kept_whole}"
+
+
+def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:
+    """The ends of the interval of the cycles, where launches were extrapolated."""
+    if not parts or not math.isfinite(half_width(parts)):
+        return {}
+    clock = numbers["gpu_clock_ticks"]
+    ends = interval(parts, numbers["gpu_cycles"] * clock)
+    return {name: end / clock for name, end in zip(INTERVAL, ends, strict=True)}
+
+
+def judgement(record: RunRecord) -> str:
+    """What a row must say of what the run's kernels computed; "" if it was right, or nobody could tell."""
+    if record.results is None or record.results.agree:
+        return ""
+    kind = "wrong results" if record.results.agree is False else "results not checked"
+    return f"{kind}: {record.results.note}"
+
+
+def _other_gem5(record: RunRecord, facts: ReleaseFacts | None) -> str:
+    """Says so where the program that ran calls itself another version than the release's file says."""
+    said = record.provenance.gem5_version
+    expected = facts.gem5_version if facts is not None else None
+    if said is None or expected is None or said == expected:
+        return ""
+    return f"another gem5: release {record.release} is {expected}, {said} ran"
+
+
+def _without_facts(numbers: Mapping[str, float], facts: ReleaseFacts | None) -> str:
+    """Says which counters are unknown only because the record does not say how its gem5 counts."""
+    if facts is not None or not (unknown := [name for name in CACHES if math.isnan(numbers[name])]):
+        return ""
+    return f"no release_facts in run.json: unknown are {', '.join(unknown)}"
+
+
+def _other_kernels(record: RunRecord, numbers: Mapping[str, float]) -> str:
+    """Says so where a whole program launched more or fewer kernels than its layers have.
+
+    On a discrete GPU ROCm copies by kernels of its own. How many rocBLAS' own kernels are is not derived.
+    """
+    ran, known = numbers["kernels_launched"], len(record.launches)
+    own = any(launch.library and not launch.changed for launch in record.launches)
+    if record.engine != "gem5" or not known or own or ran == known:
+        return ""
+    extra = " (ROCm copies by kernels on a discrete GPU): the row counts them" if ran > known else ""
+    return f"{ran:g} kernel{'' if ran == 1 else 's'} ran, the layers have {known}{extra}"
+
+
+def _distinct(texts: Iterable[str | None]) -> str | None:
+    return "; ".join(dict.fromkeys(text for text in texts if text)) or None
+
+
+def stand_ins(record: RunRecord) -> str:
+    """``kernel: what it stands in for`` of a run's launches, once each."""
+    return "; ".join(
+        dict.fromkeys(f"{launch.kernel}: {launch.stand_in}" for launch in record.launches if launch.stand_in)
+    )
+
+
+def check_unchanged(record: RunRecord, file: Path) -> None:
+    """The statistics are the very ones that proved the run: not cut, not another run's, not edited.
+
+    Args:
+        record: of a completed run.
+        file: where the record lies, beside its statistics.
+
+    Raises:
+        AnalysisError: they are missing or differ from the hash that the run recorded.
+    """
+    files = record.statistics_files(file.parent)
+    for one in files:
+        if not one.is_file():
+            raise AnalysisError("the statistics of a completed run are gone", file=one, remedy=_REMEDY)
+    proven = (record.provenance.statistics_sha256 or "").split()
+    if not proven:
+        return
+    if len(proven) != len(files):
+        raise AnalysisError(
+            f"the record has {len(proven)} hashes of {len(files)} statistics files",
+            file=file,
+            key="provenance.statistics_sha256",
+            remedy=_REMEDY,
+        )
+    for one, expected in zip(files, proven, strict=True):
+        actual = _text_sha256(one)
+        if actual != expected:
+            raise AnalysisError(
+                "the statistics are not those that the run was proven with",
+                file=one,
+                key=f"provenance.statistics_sha256 in {file.name}",
+                value=actual,
+                remedy=_REMEDY,
+            )
+
+
+def _text_sha256(file: Path) -> str:
+    """The hash of a file's text, or why it cannot be unpacked."""
+    digest = hashlib.sha256()
+    try:
+        with open_packed(file) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except (OSError, *TORN) as error:
+        return str(error)
+    return digest.hexdigest()
+
+
+def _batch(record: BatchRecord, file: Path) -> Batch:
+    try:
+        frame = pd.read_parquet(file, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise AnalysisError(
+            f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
+        ) from None
+    frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
+    known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
+    axes = tuple(axis_column(name) for name in record.axes)
+    absent = [name for name in ("point", "status", *axes) if name not in frame.columns]
+    if absent:
+        raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
+    shared = [name for name in ("engine", "workload", "direction", "evidence") if name not in frame.columns]
+    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(
+        **{name: getattr(record, name) for name in shared}
+    )
+    counted = [name for name in COUNTER_NAMES if name in frame.columns]
+    frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
+    return Batch(by_name(frame), axes)
