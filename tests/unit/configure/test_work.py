@@ -6,7 +6,8 @@ import pytest
 from dnnmark_texts import standalone
 
 from apuflow import dnnmark
-from apuflow.configure.work import NetworkWork, ProgramWork
+from apuflow.configure.command_workload import CommandFile, CommandWork
+from apuflow.configure.work import NetworkWork
 from apuflow.core.errors import NotModelled
 
 
@@ -44,7 +45,14 @@ def test_warnings_are_those_of_the_gpu() -> None:
 
 
 def test_of_a_program_nothing_is_known_but_its_memory() -> None:
-    work = ProgramWork(1 << 30)
+    file = {
+        "kind": "command",
+        "description": "x",
+        "binary": "programs/x",
+        "memory": "1GB",
+        "end_marker": "PASSED",
+    }
+    work = CommandWork(CommandFile.model_validate(file))
     assert work.text is None
     assert (work.device_bytes, work.simulated_bytes, work.touched_bytes(2 << 30)) == (
         1 << 30,

@@ -66,7 +66,7 @@ def check_kernels(
 def _named() -> list[str]:
     """Every workload that is, or may be, of kind kernels."""
     from apuflow.configure import load_workload, workload_names
-    from apuflow.configure.workloads import KernelsWorkload
+    from apuflow.configure.kernel_workload import KernelsWorkload
 
     found = []
     for name in workload_names():
@@ -86,7 +86,7 @@ def _told(about: str, error: ApuflowError) -> int:
 def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
     from apuflow.configure import load_workload
     from apuflow.configure.base import together
-    from apuflow.configure.workloads import KernelsWorkload
+    from apuflow.configure.kernel_workload import KernelsWorkload
 
     workload = load_workload(name)
     if not isinstance(workload, KernelsWorkload):

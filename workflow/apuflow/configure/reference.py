@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import RELEASES, Option, catalogue
@@ -18,7 +18,6 @@ from apuflow.configure.kernel_file import (
     ArgumentFile,
     BufferFile,
     ContentsFile,
-    KernelsFile,
     LaunchFile,
 )
 from apuflow.configure.machine import Machine
@@ -28,13 +27,11 @@ from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
 from apuflow.configure.suite_reference import HEADINGS, TOTAL_HEADINGS, suite_rows, total_rows
 from apuflow.configure.sweep import Limits, Sweep
-from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import schemas
 from apuflow.operations.reference import kinds_text
 
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
-
-WorkloadFile: TypeAlias = DnnmarkFile | CommandFile | OperationFile | KernelsFile
-"""Every kind of workload."""
 
 MODELS: dict[str, type[Model]] = {
     "sweep": Sweep,
@@ -43,10 +40,7 @@ MODELS: dict[str, type[Model]] = {
     "sampling": Sampling,
     "workgroups": FewerWorkgroups,
     "machine": Machine,
-    "dnnmark": DnnmarkFile,
-    "command": CommandFile,
-    "operation": OperationFile,
-    "kernels": KernelsFile,
+    **schemas(),
     "kernels-buffer": BufferFile,
     "kernels-contents": ContentsFile,
     "kernels-launch": LaunchFile,

@@ -12,8 +12,9 @@ from typing_extensions import override
 from apuflow import dnnmark
 from apuflow.configure import labels
 from apuflow.configure.work import NetworkWork, OperationWork, Work
-from apuflow.configure.workload_kind import Note, Workload
+from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites import spec
@@ -31,10 +32,16 @@ class SuiteOperations(Workload):
     """
 
     kind: ClassVar[str] = "suites"
+    works: ClassVar[tuple[type[Work], ...]] = (NetworkWork, OperationWork)
     derives_kernels: ClassVar[bool] = True
+    programs: ClassVar[Mapping[EngineName, str]] = {"gem5-kernels": "derived_kernels"}
 
     name: str = paths.OPERATIONS
     description: str = "operations of networks and suites"
+
+    @override
+    def refusal(self, engine: EngineName) -> str:
+        return f"suites are single operations, and {engine} runs whole programs: use gem5-kernels or preview"
 
     @property
     @override

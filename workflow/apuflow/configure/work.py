@@ -12,7 +12,7 @@ from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
-from apuflow.core.errors import ApuflowError, NotModelled
+from apuflow.core.errors import ApuflowError
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
 
@@ -162,44 +162,6 @@ class OperationWork(Work):
     @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
         return self.operation.launches(self.direction, compute_units)
-
-
-@dataclass(frozen=True)
-class ProgramWork(Work):
-    """A GPU program.
-
-    Attributes:
-        device_bytes: the simulated memory that its workload file asks for.
-    """
-
-    program_bytes: int
-    direction: dnnmark.Direction | None = None
-    label: tuple[str, ...] = ()
-
-    @property
-    @override
-    def text(self) -> None:
-        return None
-
-    @property
-    @override
-    def device_bytes(self) -> int:
-        return self.program_bytes
-
-    @property
-    @override
-    def simulated_bytes(self) -> int:
-        return self.program_bytes
-
-    @override
-    def touched_bytes(self, memory_bytes: int) -> int:
-        return memory_bytes
-
-    @override
-    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        raise NotModelled(
-            "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"
-        )
 
 
 @lru_cache(maxsize=65536)

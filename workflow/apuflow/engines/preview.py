@@ -17,7 +17,7 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.work import Work
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
 from apuflow.core.errors import ApuflowError
 from apuflow.core.gpus import gpu

@@ -11,8 +11,8 @@ import yaml
 
 from apuflow.configure import load_workload
 from apuflow.configure.base import together
+from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.loading import check_new_name
-from apuflow.configure.workloads import KernelsWorkload
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
