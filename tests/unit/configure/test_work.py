@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from dnnmark_texts import standalone
 
-from apuflow import dnnmark
 from apuflow.configure.command_workload import CommandFile, CommandWork
-from apuflow.configure.work import NetworkWork
+from apuflow.configure.work import OperationWork
 from apuflow.core.errors import NotModelled
+from apuflow.operations import Layers
 
 
-def network(text: str) -> NetworkWork:
-    parsed = dnnmark.parse(text)
-    return NetworkWork(parsed, dnnmark.write(parsed), "fwd", 1)
+def network(text: str) -> OperationWork:
+    return OperationWork(Layers.of_text(text), "fwd", 1)
 
 
 def test_a_network_needs_its_tensors_the_file_that_fills_them_and_the_runtime() -> None:

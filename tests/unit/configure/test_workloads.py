@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import pytest
+from pydantic import Field
 from sweep_texts import HEAD, expand, one
 from typing_extensions import override
 
@@ -19,13 +20,15 @@ from apuflow.configure import (
     load_workload,
     workload_names,
 )
-from apuflow.configure.base import Model, validate
+from apuflow.configure.base import Model
 from apuflow.configure.command_workload import CommandFile, CommandWorkload
 from apuflow.configure.dnnmark_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.schemas import schema_texts
+from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import KINDS
 from apuflow.configure.yaml_source import Document
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on, simulating_engine
 from apuflow.engines.command_program import command_process
@@ -255,6 +258,7 @@ class ProgramFile(Model):
     kind: Literal["program"]
     description: str
     path: str
+    runs_on: dict[EngineName, Runs] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -267,12 +271,10 @@ class ProgramWorkload(CommandWorkload):
 
     @classmethod
     @override
-    def of_file(cls, name: str, path: Path, document: Document) -> Self:
-        spec = validate(document, ProgramFile)
-        command = CommandFile(
-            kind="command", description=spec.description, binary=spec.path, end_marker="PASSED"
-        )
-        return cls(name=name, description=spec.description, command=command)
+    def beside(cls, spec: Any, path: Path, document: Document) -> dict[str, Any]:
+        return {
+            "command": CommandFile(kind="command", description="x", binary=spec.path, end_marker="PASSED")
+        }
 
 
 def test_a_kind_of_one_class_has_files_points_schema_and_refusals(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from dnnmark_texts import standalone
 
-from apuflow import dnnmark
 from apuflow.configure import option_rules
 from apuflow.configure.fit import Demand, demand_of
-from apuflow.configure.work import NetworkWork
+from apuflow.configure.work import OperationWork
 from apuflow.core import gpus
 from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.isa import Isa
 from apuflow.engines import get_engine
+from apuflow.operations import Layers
 from apuflow.preview.machine import machine
 
 SOFTMAX = standalone("Softmax", shape=(100, 1000, 1, 1))
@@ -58,7 +58,7 @@ def test_a_gpu_whose_instructions_nobody_counted_is_refused_whatever_gem5_runs_i
     monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", cdna2, 0x3F, "gfx90a", 29695))
     with pytest.raises(NotModelled, match=r"(?s)gfx-version.*gfx90a.*gfx801, gfx803, gfx900, gfx902"):
         machine({"gfx-version": "gfx90a"}, DEFAULTS)
-    work = NetworkWork(dnnmark.parse(SOFTMAX), SOFTMAX, "fwd")
+    work = OperationWork(Layers.of_text(SOFTMAX), "fwd")
     refused = get_engine("preview").layer_objection(work, 4, "gfx90a")
     assert refused is not None and "does not know the instructions" in refused.message
     [launch] = work.launches(4)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen
 from apuflow.configure import yaml_source
-from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text, ValueProblem, validate
+from apuflow.configure.base import WORD, ListOf, Model, Name, Size, Text, ValueProblem
 from apuflow.configure.work import Work
 from apuflow.configure.workload import Note, Runs, Workload
 from apuflow.core.engines import EngineName
@@ -165,15 +165,8 @@ class CommandWorkload(Workload):
 
     @classmethod
     @override
-    def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        command = validate(document, CommandFile)
-        return cls(
-            name=name,
-            description=command.description,
-            runs=command.runs_on,
-            notes=command.notes,
-            command=command,
-        )
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
+        return {"command": spec}
 
     @property
     @override

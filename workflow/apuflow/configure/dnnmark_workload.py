@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.configure import labels, yaml_source
-from apuflow.configure.base import ListOf, Model, Name, Text, validate
-from apuflow.configure.work import NetworkWork, Work
+from apuflow.configure.base import ListOf, Model, Name, Text
+from apuflow.configure.work import OperationWork, Work
 from apuflow.configure.workload import Need, Note, Runs, Workload
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
+from apuflow.operations import Layers
 
 
 class DnnmarkFile(Model):
@@ -49,7 +50,7 @@ class DnnmarkWorkload(Workload):
     kind: ClassVar[str] = "dnnmark"
     title: ClassVar[str] = "a DNNMark benchmark"
     schema: ClassVar[type[Model] | None] = DnnmarkFile
-    works: ClassVar[tuple[type[Work], ...]] = (NetworkWork,)
+    works: ClassVar[tuple[type[Work], ...]] = (OperationWork,)
     derives_kernels: ClassVar[bool] = True
     programs: ClassVar[Mapping[EngineName, str]] = {
         "gem5": "dnnmark_program",
@@ -64,11 +65,10 @@ class DnnmarkWorkload(Workload):
 
     @classmethod
     @override
-    def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        spec = validate(document, DnnmarkFile)
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
         file = path.parent / spec.config
         try:
-            text = file.read_text(encoding="utf-8")
+            return {"file": file, "text": file.read_text(encoding="utf-8")}
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not a UTF-8 text file"
             raise ConfigError(
@@ -78,18 +78,6 @@ class DnnmarkWorkload(Workload):
                 value=spec.config,
                 remedy=f"put it at {file}",
             ) from error
-        return cls(
-            name=name,
-            description=spec.description,
-            runs=spec.runs_on,
-            notes=spec.notes,
-            direction=spec.direction,
-            needs=spec.needs,
-            benchmark=spec.benchmark,
-            file=file,
-            text=text,
-            handles=spec.handles,
-        )
 
     @property
     @override
@@ -141,9 +129,8 @@ class DnnmarkWorkload(Workload):
             )
         if errors:
             return None
-        return NetworkWork(
-            parsed, dnnmark.write(parsed), self.direction, self.handles, self._label(layer, text)
-        )
+        label = self._label(layer, text)
+        return OperationWork(Layers(network=parsed), self.direction, self.handles, label)
 
     def _with(self, layer: Mapping[str, Scalar]) -> str:
         return dnnmark.with_layer_values(self._lean, layer, self.file) if layer else self._lean

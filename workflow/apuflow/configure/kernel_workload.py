@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from apuflow.configure import labels, yaml_source
-from apuflow.configure.base import Model, did_you_mean, validate
+from apuflow.configure.base import Model, did_you_mean
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
 from apuflow.configure.kernel_work import KernelsWork, canonical_text
 from apuflow.configure.work import Work
@@ -47,18 +47,9 @@ class KernelsWorkload(Workload):
 
     @classmethod
     @override
-    def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        spec = validate(document, KernelsFile)
-        root = path.parents[len(Path(paths.workload_file(name)).parts) - 1]
-        return cls(
-            name=name,
-            description=spec.description,
-            runs=spec.runs_on,
-            notes=spec.notes,
-            spec=spec,
-            directory=path.parent.relative_to(root),
-            root=root,
-        )
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
+        root = path.parents[len(Path(paths.workload_file(path.stem)).parts) - 1]
+        return {"spec": spec, "directory": path.parent.relative_to(root), "root": root}
 
     @override
     def refusal(self, engine: EngineName) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from apuflow import dnnmark, operations
 from apuflow.configure import labels, yaml_source
-from apuflow.configure.base import Model, Name, Text, validate
+from apuflow.configure.base import Model, Name, Text
 from apuflow.configure.work import OperationWork, Work
 from apuflow.configure.workload import Note, Runs, Workload
 from apuflow.core.engines import EngineName
@@ -58,24 +58,14 @@ class OperationWorkload(Workload):
 
     @classmethod
     @override
-    def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        spec = validate(document, OperationFile)
-        workload = cls(
-            name=name,
-            description=spec.description,
-            runs=spec.runs_on,
-            notes=spec.notes,
-            direction=spec.direction,
-            operation=spec.operation,
-            shape=spec.shape,
-        )
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
         try:
             operations.make(spec.operation, spec.shape).passes(spec.direction)
         except ConfigError as error:
-            place = ("shape", error.key) if error.key in spec.shape else (error.key or "shape",)
+            place = ("shape", str(error.key)) if error.key in spec.shape else (error.key or "shape",)
             error.file = error.file or document.where(place)
             raise
-        return workload
+        return {}
 
     @override
     def refusal(self, engine: EngineName) -> str:
@@ -103,7 +93,7 @@ class OperationWorkload(Workload):
             return None
         changed = (name for name in sorted(layer) if layer[name] != self.shape.get(name))
         label = tuple(labels.value_part(name, layer[name]) for name in changed)
-        return OperationWork(made, self.direction, label)
+        return OperationWork(made, self.direction, label=label)
 
     @override
     def about(self) -> list[str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
 from apuflow import dnnmark
 from apuflow.configure import yaml_source
-from apuflow.configure.base import Model, Text
+from apuflow.configure.base import Model, Text, validate
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
@@ -70,12 +70,22 @@ class Workload(ABC):
 
     @classmethod
     def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        """The workload of a file.
+        """The workload of a file: attributes named as keys, and those of ``beside``.
 
         Raises:
             ConfigError: a wrong key, or a file beside it that cannot be read.
         """
-        raise NotImplementedError
+        assert cls.schema is not None
+        spec: Any = validate(document, cls.schema)
+        keys = {each.name for each in fields(cls)} & set(cls.schema.model_fields)
+        taken = {key: getattr(spec, key) for key in keys}
+        return cls(**{"name": name, "runs": spec.runs_on, **taken, **cls.beside(spec, path, document)})
+
+    @classmethod
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
+        """Attributes that no key of the file, as ``schema`` has read it, is named after."""
+        del spec, path, document
+        return {}
 
     def refusal(self, engine: EngineName) -> str:
         """Why an engine without a program for it refuses it."""

@@ -20,7 +20,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
-from apuflow.engines.base import Inputs, Needs, Prepared, Program
+from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import launch_records, provenance
@@ -185,13 +185,8 @@ class DerivedKernels(Program[Workload]):
             for arg in launch.args
             if arg.kind == "buffer" and arg.role != "out"
         ]
-        return Needs(
-            (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
-            tuple(objects.values()),
-            None,
-            data_file(max(read, default=0)),
-            paths.launcher(launcher_identity()),
-        )
+        data, launcher = data_file(max(read, default=0)), paths.launcher(launcher_identity())
+        return Needs(needed_tools(tools, point), tuple(objects.values()), data=data, launcher=launcher)
 
     @override
     def prepare(

@@ -15,7 +15,7 @@ from apuflow.configure.dnnmark_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
-from apuflow.configure.work import NetworkWork
+from apuflow.configure.work import OperationWork
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu
@@ -27,6 +27,7 @@ from apuflow.miopen import Row, network_rows
 from apuflow.miopen.database import DatabaseLocation
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.row_file import project_rows
+from apuflow.operations import Layers
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
@@ -65,15 +66,14 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
-        work = point.work
-        assert isinstance(work, NetworkWork)
+        assert isinstance(point.work, OperationWork)
         units, rows = runtime_units(point), _rows(tools, point)
         database = tools.database(point.gfx, units, [*rows, *project_rows(tools.root)]) if rows else None
         return Needs(
             (*needed_tools(tools, point), tools.record("dnnmark")),
             database.objects if database else (),
             database,
-            data_file(work.data_bytes),
+            data_file(point.work.data_bytes),
             library=_library(tools, point),
         )
 
@@ -115,9 +115,12 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
 
 def _rows(tools: Toolset, point: Point) -> tuple[Row, ...]:
     """The kernels that MIOpen will ask for."""
-    assert isinstance(point.work, NetworkWork)
+    assert isinstance(point.work, OperationWork) and isinstance(point.work.operation, Layers)
     return network_rows(
-        point.work.network, point.work.direction, runtime_units(point), tools.release.miopen.formulas
+        point.work.operation.network,
+        point.work.direction,
+        runtime_units(point),
+        tools.release.miopen.formulas,
     )
 
 

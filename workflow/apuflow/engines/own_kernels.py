@@ -20,7 +20,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.isa import Isa
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared, Program
+from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
@@ -66,13 +66,8 @@ class OwnKernels(Program[KernelsWorkload]):
             own_object(str(source), program.compile, program.name, point.gfx, tools.root, defects)
             for source in program.sources
         )
-        return Needs(
-            (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
-            tuple(items),
-            None,
-            None,
-            paths.launcher(launcher_identity()),
-        )
+        launcher = paths.launcher(launcher_identity())
+        return Needs(needed_tools(tools, point), tuple(items), launcher=launcher)
 
     @override
     def prepare(

@@ -12,7 +12,7 @@ from typing import Final
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import gpu
 from apuflow.core.isa import VEGA, Isa
-from apuflow.miopen.launch import Row
+from apuflow.miopen.launch import Row, definitions
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,11 @@ class CompilerFault:
 
     def holds(self, row: Row, gfx: str, compiler: str) -> bool:
         """Whether this compiler spoils this kernel."""
-        value = re.search(rf"-D{self.define}=(\d+)", row.arguments)
         return (
             row.program == self.program
             and gpu(gfx).isa == self.isa
             and re.search(self.compiler, compiler) is not None
-            and value is not None
-            and int(value[1]) >= self.least
+            and int(definitions(row.arguments).get(self.define, 0)) >= self.least
         )
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple
 
@@ -13,12 +10,7 @@ from apuflow.core.gpus import GPUS
 from apuflow.core.grid import workgroups
 from apuflow.core.isa import GCN3, VEGA, Isa
 from apuflow.miopen import Launch
-
-
-@lru_cache(maxsize=65536)
-def definitions(arguments: str) -> Mapping[str, str]:
-    """``-D`` names and values of MIOpen's compile arguments."""
-    return {name: value or "1" for name, value in re.findall(r"-D([A-Za-z0-9_]+)(?:=(\S+))?", arguments)}
+from apuflow.miopen.launch import definitions
 
 
 class Facts(NamedTuple):
